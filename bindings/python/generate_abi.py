@@ -139,13 +139,14 @@ def write_enum(name, body):
         yield f"    {member.removeprefix(prefix)} = {value}"
 
 
-def write_callbacks(abi, takes_structs):
-    """Those that take structs stand behind these, the others before those that hold them."""
+def write_callbacks(abi, seen):
+    """Those that need no struct but the seen ones, the last of which is new: behind it, and before structs that hold them."""
     for result, name, parameters in abi.callbacks:
         kinds = [abi.type_of(result)] + abi.parameters(parameters)
         if "c_size_t" in kinds:  # what comes with a size has no NUL
             kinds = ["c_void_p" if kind == "c_char_p" else kind for kind in kinds]
-        if any(kind.startswith("POINTER(") for kind in kinds) == takes_structs:
+        needed = {kind[8:-1] for kind in kinds if kind.startswith("POINTER(")}
+        if needed <= set(seen) and (seen[-1] in needed if seen else True):
             yield f"{class_name(name)} = CFUNCTYPE({', '.join(kinds)})"
 
 
@@ -166,12 +167,15 @@ def generate():
     lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items()) if not is_version(name)]
     for name, body in abi.enums:
         lines += write_enum(name, body)
-    lines += ["\n", *write_callbacks(abi, False)]
+    lines += ["\n", *write_callbacks(abi, [])]
+    seen = []
     for struct in abi.structs_in_order():
         lines += [f"\n\nclass {class_name(struct)}(Structure):"]
         lines += [f"    {name}: {seen_type(kind)}" for name, kind in abi.fields(struct)]
         lines += ["    _fields_ = [", *(f'        ("{name}", {kind}),' for name, kind in abi.fields(struct)), "    ]"]
-    lines += ["\n", *write_callbacks(abi, True)]
+        seen.append(class_name(struct))
+        behind = [*write_callbacks(abi, seen)]
+        lines += ["\n", *behind] if behind else []
     lines += ["\n", "# name: (result, arguments)", "FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {"]
     for result, name, parameters in abi.functions:
         lines.append(f'    "{name}": ({abi.type_of(result)}, [{", ".join(abi.parameters(parameters))}]),')

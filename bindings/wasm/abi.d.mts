@@ -67,66 +67,6 @@ export const Placement: {
 };
 export type Placement = (typeof Placement)[keyof typeof Placement];
 
-export const Quantity: {
-  readonly FORWARD_TIMES: 16;
-  readonly BACKWARD_TIMES: 17;
-  readonly BACKWARD_INPUT_TIMES: 18;
-  readonly BACKWARD_WEIGHT_TIMES: 19;
-  readonly BACKWARD_INPUT_SHARE: 20;
-  readonly OVERLAPPED_TIMES: 21;
-  readonly OP_OVERHEAD: 22;
-  readonly DEVICE_SPEEDS: 23;
-  readonly DEVICE_SCALE: 24;
-  readonly LAYER_TYPES: 25;
-  readonly STAGE_SCALE: 26;
-  readonly MEM_FORWARD: 32;
-  readonly MEM_BACKWARD_INPUT: 33;
-  readonly MEM_BACKWARD_WEIGHT: 34;
-  readonly MEM_STATIC: 35;
-  readonly MEM_WEIGHTS: 36;
-  readonly MEM_LIMIT: 37;
-  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
-  readonly MEM_RECOMPUTED_BACKWARD: 39;
-  readonly MEM_OPTIMIZER: 48;
-  readonly MEM_OTHER: 49;
-  readonly MEM_GRADIENTS: 50;
-  readonly MEM_GATHERED: 51;
-  readonly MEM_OUTPUT: 52;
-  readonly MEM_SEND_FORWARD: 53;
-  readonly MEM_SEND_BACKWARD: 54;
-  readonly MEM_RECEIVE_FORWARD: 55;
-  readonly MEM_RECEIVE_BACKWARD: 56;
-  readonly MEM_WORK_FORWARD: 57;
-  readonly MEM_WORK_BACKWARD: 58;
-  readonly MEM_WORK_BACKWARD_INPUT: 59;
-  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
-  readonly P2P_TIME: 64;
-  readonly P2P_BANDWIDTH: 65;
-  readonly ACTIVATION_BYTES: 66;
-  readonly GRADIENT_BYTES: 67;
-  readonly SEND_OVERHEAD: 68;
-  readonly UNSHARD_TIMES: 80;
-  readonly REDUCE_GRAD_TIMES: 81;
-  readonly UNSHARD_BYTES: 82;
-  readonly REDUCE_GRAD_BYTES: 83;
-  readonly SHARDING_BANDWIDTH: 84;
-  readonly SHARDING_SLOWDOWN: 85;
-  readonly RECOMPUTE_TIMES: 96;
-  readonly MEM_RECOMPUTE: 97;
-  readonly OFFLOAD_TIMES: 98;
-  readonly RELOAD_TIMES: 99;
-  readonly OFFLOAD_BYTES: 100;
-  readonly MEM_OFFLOAD: 101;
-  readonly HOST_BANDWIDTH: 102;
-  readonly HOST_LATENCY: 103;
-  readonly HOST_LINK: 104;
-  readonly COPY_SLOWDOWN: 105;
-  readonly MICROBATCH_SCALE: 112;
-  readonly MICROBATCH_MEMORY_SCALE: 113;
-  readonly SLICE_SCALE: 114;
-};
-export type Quantity = (typeof Quantity)[keyof typeof Quantity];
-
 export const SenderWaits: {
   readonly NEVER: 0;
   readonly LIKE_KIND: 1;
@@ -245,6 +185,35 @@ export const Format: {
 };
 export type Format = (typeof Format)[keyof typeof Format];
 
+export const JobDimension: {
+  readonly TENSOR: 0;
+  readonly CONTEXT: 1;
+  readonly EXPERT: 2;
+  readonly EXPERT_TENSOR: 3;
+  readonly PIPELINE: 4;
+  readonly CHUNKS: 5;
+  readonly MICRO_BATCH: 6;
+  readonly SHARDING: 7;
+  readonly GLOBAL_BATCH: 8;
+};
+export type JobDimension = (typeof JobDimension)[keyof typeof JobDimension];
+
+export const JobGoal: {
+  readonly STEP: 0;
+  readonly TOKENS: 1;
+};
+export type JobGoal = (typeof JobGoal)[keyof typeof JobGoal];
+
+export const JobState: {
+  readonly LISTED: 0;
+  readonly SLOWER: 1;
+  readonly OVER_LIMIT: 2;
+  readonly DOES_NOT_FIT: 3;
+  readonly REFUSED: 4;
+  readonly PRICED: 5;
+};
+export type JobState = (typeof JobState)[keyof typeof JobState];
+
 export const Runtime: {
   readonly MEGATRON: 1;
   readonly TORCHTITAN: 2;
@@ -257,6 +226,24 @@ export const Runtime: {
   readonly MINDSPEED: 9;
 };
 export type Runtime = (typeof Runtime)[keyof typeof Runtime];
+
+export const Collective: {
+  readonly ALL_REDUCE: 0;
+  readonly ALL_GATHER: 1;
+  readonly REDUCE_SCATTER: 2;
+  readonly ALL_TO_ALL: 3;
+  readonly SEND: 4;
+};
+export type Collective = (typeof Collective)[keyof typeof Collective];
+
+export const Measure: {
+  readonly FORMULA: 0;
+  readonly TABLE: 1;
+  readonly NEAREST: 2;
+  readonly SAME: 3;
+  readonly OTHERS: 4;
+};
+export type Measure = (typeof Measure)[keyof typeof Measure];
 
 export const LayerPlace: {
   readonly ANY: 0;
@@ -301,8 +288,27 @@ export const TrainingFlag: {
   readonly GRAPHS: 256;
   readonly FROZEN_WEIGHTS: 512;
   readonly ONE_COPY_A_NODE: 1024;
+  readonly ADAPTER_DROPOUT: 2048;
+  readonly FUSED_ADAPTERS: 4096;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
+
+export const AdapterTarget: {
+  readonly QUERY: 1;
+  readonly KEY: 2;
+  readonly VALUE: 4;
+  readonly OUTPUT: 8;
+  readonly GATE: 16;
+  readonly UP: 32;
+  readonly DOWN: 64;
+  readonly EXPERTS: 128;
+  readonly ROUTER: 256;
+  readonly SCAN_INPUT: 512;
+  readonly SCAN_OUTPUT: 1024;
+  readonly OTHER: 2048;
+  readonly HEAD: 4096;
+};
+export type AdapterTarget = (typeof AdapterTarget)[keyof typeof AdapterTarget];
 
 export const RecomputeModule: {
   readonly CORE_ATTENTION: 1;
@@ -368,6 +374,67 @@ export const OpFlag: {
 };
 export type OpFlag = (typeof OpFlag)[keyof typeof OpFlag];
 
+export const Quantity: {
+  readonly FORWARD_TIMES: 16;
+  readonly BACKWARD_TIMES: 17;
+  readonly BACKWARD_INPUT_TIMES: 18;
+  readonly BACKWARD_WEIGHT_TIMES: 19;
+  readonly BACKWARD_INPUT_SHARE: 20;
+  readonly OVERLAPPED_TIMES: 21;
+  readonly OP_OVERHEAD: 22;
+  readonly DEVICE_SPEEDS: 23;
+  readonly DEVICE_SCALE: 24;
+  readonly LAYER_TYPES: 25;
+  readonly STAGE_SCALE: 26;
+  readonly MEM_FORWARD: 32;
+  readonly MEM_BACKWARD_INPUT: 33;
+  readonly MEM_BACKWARD_WEIGHT: 34;
+  readonly MEM_STATIC: 35;
+  readonly MEM_WEIGHTS: 36;
+  readonly MEM_LIMIT: 37;
+  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
+  readonly MEM_RECOMPUTED_BACKWARD: 39;
+  readonly MEM_OPTIMIZER: 48;
+  readonly MEM_OTHER: 49;
+  readonly MEM_GRADIENTS: 50;
+  readonly MEM_GATHERED: 51;
+  readonly MEM_OUTPUT: 52;
+  readonly MEM_SEND_FORWARD: 53;
+  readonly MEM_SEND_BACKWARD: 54;
+  readonly MEM_RECEIVE_FORWARD: 55;
+  readonly MEM_RECEIVE_BACKWARD: 56;
+  readonly MEM_WORK_FORWARD: 57;
+  readonly MEM_WORK_BACKWARD: 58;
+  readonly MEM_WORK_BACKWARD_INPUT: 59;
+  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
+  readonly P2P_TIME: 64;
+  readonly P2P_BANDWIDTH: 65;
+  readonly ACTIVATION_BYTES: 66;
+  readonly GRADIENT_BYTES: 67;
+  readonly SEND_OVERHEAD: 68;
+  readonly UNSHARD_TIMES: 80;
+  readonly REDUCE_GRAD_TIMES: 81;
+  readonly UNSHARD_BYTES: 82;
+  readonly REDUCE_GRAD_BYTES: 83;
+  readonly SHARDING_BANDWIDTH: 84;
+  readonly SHARDING_SLOWDOWN: 85;
+  readonly RECOMPUTE_TIMES: 96;
+  readonly MEM_RECOMPUTE: 97;
+  readonly OFFLOAD_TIMES: 98;
+  readonly RELOAD_TIMES: 99;
+  readonly OFFLOAD_BYTES: 100;
+  readonly MEM_OFFLOAD: 101;
+  readonly HOST_BANDWIDTH: 102;
+  readonly HOST_LATENCY: 103;
+  readonly HOST_LINK: 104;
+  readonly COPY_SLOWDOWN: 105;
+  readonly MICROBATCH_SCALE: 112;
+  readonly MICROBATCH_MEMORY_SCALE: 113;
+  readonly SLICE_SCALE: 114;
+  readonly MICROBATCH_REQUEST: 115;
+};
+export type Quantity = (typeof Quantity)[keyof typeof Quantity];
+
 export const Connecting: {
   readonly LINKS: 0;
   readonly STAGES: 1;
@@ -395,6 +462,13 @@ export const RankBy: {
 };
 export type RankBy = (typeof RankBy)[keyof typeof RankBy];
 
+export const StagePasses: {
+  readonly FORWARD_BACKWARD: 1;
+  readonly FORWARD_INPUT: 2;
+  readonly FORWARD: 3;
+};
+export type StagePasses = (typeof StagePasses)[keyof typeof StagePasses];
+
 export const Status: {
   readonly OK: 0;
   readonly ERROR_ARGUMENT: 1;
@@ -415,6 +489,16 @@ export const Status: {
   readonly ERROR_SYNTAX: 16;
 };
 export type Status = (typeof Status)[keyof typeof Status];
+
+export const SteadyReason: {
+  readonly FOUND: 0;
+  readonly ORDER: 1;
+  readonly COSTS: 2;
+  readonly SHORT: 3;
+  readonly TRANSIENT: 4;
+  readonly ROUNDING: 5;
+};
+export type SteadyReason = (typeof SteadyReason)[keyof typeof SteadyReason];
 
 export interface Bound {
   device: number;
@@ -599,6 +683,66 @@ export interface ExportOptions {
   time_scale: number;
 }
 
+export interface JobList {
+  dimension: number;
+  count: number;
+  values: number;
+}
+
+export interface JobLayout {
+  state: number;
+  tensor_parallel: number;
+  context_parallel: number;
+  expert_parallel: number;
+  expert_tensor_parallel: number;
+  pipeline: number;
+  data_parallel: number;
+  chunks: number;
+  micro_batch_size: number;
+  microbatches: number;
+  global_batch: number;
+  sharding: number;
+  rank: number;
+  bound: number;
+  least_memory: number;
+}
+
+export interface JobFound {
+  state: number;
+  runs_on: number;
+  tried: number;
+  memory: number;
+}
+
+export interface MeasuredLayer {
+  kind: string | null;
+  recompute: string | null;
+  tensor_parallel: number;
+  context_parallel: number;
+  expert_parallel: number;
+  expert_tensor_parallel: number;
+  micro_batch_size: number;
+  sequence_length: number;
+  forward_time: number;
+  backward_input_time: number;
+  backward_weight_time: number;
+  mem_forward: number;
+  mem_static: number;
+}
+
+export interface MeasuredCollective {
+  collective: number;
+  group: number;
+  span: number;
+  bytes: number;
+  time: number;
+}
+
+export interface FigureMeasure {
+  source: number;
+  factor: number;
+}
+
 export interface Recompute {
   name: string | null;
   time: number;
@@ -691,6 +835,9 @@ export interface Training {
   precision: number;
   recompute_modules: number;
   expert_load: number;
+  adapter_rank: number;
+  adapter_expert_rank: number;
+  adapter_targets: number;
 }
 
 export interface Efficiency {
@@ -759,6 +906,8 @@ export interface LayerMemory {
   output_bytes: number;
   expert_parameters: number;
   modules: number;
+  trained: number;
+  expert_trained: number;
 }
 
 export interface UpdateCost {
@@ -880,6 +1029,8 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
+  progress: number;
+  progress_user: number;
 }
 
 export interface StepPrice {
@@ -977,6 +1128,17 @@ export interface Error {
   message: string;
 }
 
+export interface SteadyPeriod {
+  reason: number;
+  block: number;
+  blocks: number;
+  transient: number;
+  timed: number;
+  time: number;
+  cycle_time: number;
+  rounding: number;
+}
+
 export interface StrategyInfo {
   placement: number;
   option_count: number;
@@ -1038,6 +1200,18 @@ export interface CriticalOp {
   end: number;
 }
 
+export interface JobOptions {
+  gpus: number;
+  lists: number;
+  list_count: number;
+  goal: number;
+  runtime: number;
+  top: number;
+  strategies: number;
+  strategy_count: number;
+  memory_limit: number;
+}
+
 export interface LaunchOptions {
   exact: number;
   csv: string | null;
@@ -1046,6 +1220,24 @@ export interface LaunchOptions {
   model: number;
   split: number;
   data_parallel: number;
+}
+
+export interface LayerTable {
+  layer_count: number;
+  layers: number;
+  collectives: number;
+  collective_count: number;
+}
+
+export interface RowMeasure {
+  forward: FigureMeasure;
+  input: FigureMeasure;
+  weight: FigureMeasure;
+  mem_forward: FigureMeasure;
+  mem_static: FigureMeasure;
+  selective: FigureMeasure;
+  full: FigureMeasure;
+  modules: FigureMeasure;
 }
 
 export interface Layer {
@@ -1098,6 +1290,10 @@ export interface Accelerator {
   hidden_share: number;
   permute_traffic: number;
   slowdown: number;
+  fused_permute_traffic: number;
+  bias_traffic: number;
+  memory_hidden: number;
+  scan_share: number;
 }
 
 export interface PairWindows {

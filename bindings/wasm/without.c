@@ -5,12 +5,19 @@
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/layers.h"
+#include "bound/web.h"
 #include "channel/evaluate_transfers.h"
+#include "check/check.h"
+#include "eval/timeline.h"
 #include "lower/lower.h"
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 #include "search/explore.h"
 #include "split/split_search.h"
+#include "steady/steady.h"
+#include "ir/stage_graph.h"
+#include "strategy/searches/auto_graph.h"
+#include "strategy/searches/auto_jobs.h"
 
 static ppsched_status lacks(const char *what, ppsched_error *error)
 {
@@ -31,6 +38,21 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
 {
     (void)out, (void)schedule, (void)config, (void)model, (void)error;
     __builtin_trap();
+}
+
+/* --- steady states: plans time all ops --- */
+
+ppsched_status ppi_steady_make(struct ppsched_steady *out, const struct ppi_strategy *strategy, const ppsched_config *config,
+                               const struct ppi_steady_options *options, ppsched_error *error)
+{
+    (void)strategy, (void)config, (void)options, (void)error;
+    *out = (struct ppsched_steady){.timeline = NULL};
+    return PPSCHED_OK;
+}
+
+void ppi_steady_clear(struct ppsched_steady *steady)
+{
+    (void)steady;
 }
 
 /* --- formats --- */
@@ -84,6 +106,15 @@ ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_poo
 {
     (void)attempt, (void)pool, (void)stated, (void)visits, (void)error;
     __builtin_trap();
+}
+
+/* --- the search for jobs --- */
+
+ppsched_status ppi_auto_jobs(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                             const struct ppi_jobs_goal *goal, int64_t effort, ppsched_error *error)
+{
+    (void)out, (void)task, (void)config, (void)goal, (void)effort;
+    return lacks("auto for forwards alone and for the bidirectional placement", error);
 }
 
 /* --- layers --- */
@@ -203,5 +234,66 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
                              ppsched_error *error)
 {
     (void)parts, (void)rules, (void)is_even, (void)title, (void)error;
+    __builtin_trap();
+}
+
+/* --- stage graphs: none can be set or read, so that nothing else here is called --- */
+
+ppsched_status ppi_config_set_stage_inputs(ppsched_config *config, const uint32_t *counts, const uint32_t *inputs,
+                                           size_t stages, ppsched_error *error)
+{
+    (void)config, (void)counts, (void)inputs, (void)stages;
+    return lacks("stage graphs", error);
+}
+
+ppsched_status ppi_config_set_stage_passes(ppsched_config *config, const int32_t *passes, size_t count, ppsched_error *error)
+{
+    (void)config, (void)passes, (void)count;
+    return lacks("stage graphs", error);
+}
+
+ppsched_status ppi_config_set_stage_microbatches(ppsched_config *config, uint32_t stage, const uint32_t *microbatches,
+                                                 size_t count, ppsched_error *error)
+{
+    (void)config, (void)stage, (void)microbatches, (void)count;
+    return lacks("stage graphs", error);
+}
+
+ppsched_status ppi_config_set_stage_devices(ppsched_config *config, const uint32_t *counts, const uint32_t *devices,
+                                            size_t stages, ppsched_error *error)
+{
+    (void)config, (void)counts, (void)devices, (void)stages;
+    return lacks("stage graphs", error);
+}
+
+ppsched_status ppi_check_graph(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
+{
+    (void)schedule, (void)findings, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_graph_bound(ppsched_bound *out, const ppsched_config *config, const struct ppi_bound_question *question,
+                               ppsched_error *error)
+{
+    (void)out, (void)config, (void)question, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_auto_graph(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config, int64_t effort,
+                              ppsched_error *error)
+{
+    (void)out, (void)task, (void)config, (void)effort, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_graph_earliest(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
+{
+    (void)loop, (void)timeline, (void)error;
+    __builtin_trap();
+}
+
+void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+{
+    (void)loop, (void)timeline;
     __builtin_trap();
 }

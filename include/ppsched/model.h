@@ -89,11 +89,36 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* scores in 8 bits too */
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops are launched as CUDA graphs: no time of
                                                         the host */
-    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained, as with LoRA: no
-                                                        weight gradients, no optimizer; adapters
-                                                        are not counted */
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024    /* experts' rows cross to a node once, and are
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
+                                                       gradients, no optimizer. Only adapters are,
+                                                       if adapter_rank is above 0 */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* experts' rows cross to a node once, and are
                                                        copied there (DeepEP, HybridEP) */
+    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps a copy of its input after
+                                                       dropout, and the mask */
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096     /* queries, keys and values share one adapter,
+                                                       and so do the two first matrices of a gated
+                                                       MLP, as Megatron-LM has them in one matrix */
+};
+
+/* Matrices that adapters stand beside. A part that a model does not have gets none. */
+enum ppsched_adapter_target {
+    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* of attention; of latent attention both to the rank and
+                                         from it */
+    PPSCHED_ADAPTER_TARGET_KEY = 2,   /* of latent attention the one to the rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* of latent attention the one from the rank */
+    PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
+    PPSCHED_ADAPTER_TARGET_GATE = 16, /* of gated MLPs, shared experts too */
+    PPSCHED_ADAPTER_TARGET_UP = 32,
+    PPSCHED_ADAPTER_TARGET_DOWN = 64,
+    PPSCHED_ADAPTER_TARGET_EXPERTS = 128, /* all matrices of routed experts */
+    PPSCHED_ADAPTER_TARGET_ROUTER = 256,
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* of the delta rule, Mamba and convolutions: all but
+                                                the last */
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
+    PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* output gates, indexes, compressors, latents of experts,
+                                            gates of shared experts, MTP's projection */
+    PPSCHED_ADAPTER_TARGET_HEAD = 4096
 };
 
 /* Parts of a layer that are computed again one by one (Megatron-LM's --recompute-modules). */
@@ -132,12 +157,18 @@ typedef struct ppsched_training {
     double weight_bytes;        /* per parameter; 2 */
     double gradient_bytes;      /* 4 */
     double optimizer_bytes;     /* 12: Adam's two moments and main weights, of 4 each */
-    double activation_bytes;    /* per element; 2 */
+    double activation_bytes;    /* per element; 2. Told, of inputs of 8- and 4-bit products too */
     int32_t precision;          /* enum ppsched_precision */
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute
                                    kind "modules" compute again; 0: there is no such kind */
     double expert_load; /* rows that the experts of the fullest device get, as a multiple of an even
                            share; 1. Its time and memory are priced */
+    /* Adapters (LoRA, arXiv 2106.09685): beside a matrix of m x n there are one of m x r and one of
+     * r x n. Sets FROZEN_WEIGHTS. */
+    uint32_t adapter_rank;        /* r; 0: none */
+    uint32_t adapter_expert_rank; /* of routed experts; 0: adapter_rank */
+    uint32_t adapter_targets;     /* enum ppsched_adapter_target; 0: all but ROUTER and HEAD */
+    uint32_t reserved;            /* 0 */
 } ppsched_training;
 
 /* --- the device --- */
@@ -189,12 +220,17 @@ typedef struct ppsched_accelerator {
     double fp8_share;       /* in addition to matrix_share, with FP8; 0 means 1 */
     double mxfp8_share;
     double nvfp4_share;
-    double op_time;         /* seconds of the device for each op, however small */
-    double host_time;       /* seconds of the host for each op: a pass takes no less */
-    double hidden_share;    /* of an overlapped collective */
-    double permute_traffic; /* times that each row routed to an expert is read or written in
+    double op_time;               /* seconds of the device for each op, however small */
+    double host_time;             /* seconds of the host for each op: a pass takes no less */
+    double hidden_share;          /* of an overlapped collective */
+    double permute_traffic;       /* times that each row routed to an expert is read or written in
                                addition, by sorting rows and back */
-    double slowdown;        /* of matrices while a collective runs beside them; 0 means 1 */
+    double slowdown;              /* of matrices while a collective runs beside them; 0 means 1 */
+    double fused_permute_traffic; /* permute_traffic with ONE_COPY_A_NODE, whose exchange sorts */
+    double bias_traffic;          /* times that each row of an expert is read or written to add
+                                     biases to it */
+    double memory_hidden;         /* share of a matrix product's memory time that runs beside it */
+    double scan_share;            /* as attention_share, for the products of scans in chunks */
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to
@@ -340,6 +376,8 @@ typedef struct ppsched_layer_memory {
     double output_bytes;             /* of the activation for the next stage */
     double expert_parameters;        /* the part of `parameters` that is of experts */
     double modules;                  /* as `selective`, with recomputation of modules */
+    double trained;                  /* the part of `parameters` that learns: all, adapters, none */
+    double expert_trained;           /* the same of `expert_parameters` */
 } ppsched_layer_memory;
 
 /* Computes the memory of one layer of a row.
@@ -361,7 +399,8 @@ typedef struct ppsched_update_cost {
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with so many parameters, of which
- * `expert_parameters` are of experts.
+ * `expert_parameters` are of experts. With FROZEN_WEIGHTS they are frozen; add the cost of what
+ * learns by a model without.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE if one is negative or not finite, or `expert_parameters` is
  *   larger than `parameters`. */
 PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,

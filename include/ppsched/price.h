@@ -47,6 +47,7 @@
 
 #include <stdint.h>
 
+#include <ppsched/config.h>
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
 #include <ppsched/model.h>
@@ -66,8 +67,13 @@ typedef struct ppsched_pipeline {
     const uint32_t *split; /* layers of each stage, devices * chunks values, with towers,
                                   embedding, MTP layers and head; NULL: equally many decoders */
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
-    uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all */
+    uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all. Without
+                                  `recompute` ignored */
     uint32_t reserved;         /* 0 */
+    /* Called while a strategy searches, as ppsched_config_set_progress says; the call ends early
+     * once it returns another value than 0. NULL: none. */
+    ppsched_progress_function progress;
+    void *progress_user;
 } ppsched_pipeline;
 
 /* A priced layout. Immutable.
@@ -75,10 +81,11 @@ typedef struct ppsched_pipeline {
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_price ppsched_price;
 
-/* Prices a layout. The model needs an accelerator. `environment` may be NULL. Errors: ARGUMENT,
- * STRUCT_SIZE; RANGE, also where the decoders do not divide among the stages and no split is
- * given, and for a model without an accelerator; MISMATCH where the split has another number of
- * layers; REFUSED where the strategy does not support the sizes; NO_MEMORY. */
+/* Prices a layout. The model needs an accelerator. `pipeline` may be NULL: one device, one
+ * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where the
+ * decoders do not divide among the stages and no split is given, and for a model without an
+ * accelerator; MISMATCH where the split has another number of layers; REFUSED where the strategy
+ * does not support the sizes; CANCELLED where `progress` asked to stop; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,
@@ -127,6 +134,12 @@ typedef struct ppsched_device_price {
 PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
                                                     const ppsched_price *price, uint32_t device,
                                                     ppsched_error *error);
+
+/* The pipeline that was priced, with its defaults filled in: `strategy` and `split` are set.
+ * What it points to is borrowed from the price. Errors: ARGUMENT, STRUCT_SIZE. */
+PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
+                                                      const ppsched_price *price,
+                                                      ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -88,6 +88,23 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
 
+/* The i-th of the stages that feed a stage, and of the devices that run it; PPSCHED_NONE past the
+ * last. */
+PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
+                                                  uint32_t i);
+PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
+                                                   uint32_t i);
+
+/* The passes of a stage, an enum ppsched_stage_passes; 0 for no such stage. */
+PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage);
+
+/* 1 if a stage runs a microbatch, counted over all iterations as in ppsched_op. */
+PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
+                                                 uint32_t microbatch);
+
+/* 1 if the stages are not a chain with one device and all passes each: what needs one refuses. */
+PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
+
 /* 1 if an iteration starts only after the one before has ended on all devices (the schedule
  * flushes), else 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);

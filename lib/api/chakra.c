@@ -46,6 +46,7 @@ ppsched_status ppsched_chakra_create(ppsched_chakra **out, const ppsched_schedul
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "execution traces");
     ppsched_status status = take_options(&own, options, error);
     return status == PPSCHED_OK ? ppi_chakra_make(out, schedule, config, &own, error) : status;
 }

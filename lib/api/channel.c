@@ -27,6 +27,7 @@ ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(model);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "the proof of transfers");
     ppsched_status status = ppi_take_channel_model(&own, model, error);
     if (status != PPSCHED_OK)
         return status;

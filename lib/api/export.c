@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/sized.h"
 #include "format/formats.h"
+#include "ir/stage_graph.h"
 
 static ppsched_status check_arguments(const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                                       const struct ppi_format *format, const ppsched_export_options *options,
@@ -21,6 +22,12 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale is %g; it must be finite and at least 0", options->time_scale);
     if (timeline != NULL && !ppi_is_finite(timeline->metrics.makespan * options->time_scale))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale %g makes times too large for a double", options->time_scale);
+    if (schedule->placement.graph != NULL && !format->tells_graphs)
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "format %s cannot say which stages feed each other, leave out passes or run on several devices; use json, "
+            "text or chrome_trace",
+            format->name);
     if (schedule->shape.slices > 1 && !format->tells_slices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "format %s supports only whole microbatches, and the schedule has %u slices of each; use json, text or "

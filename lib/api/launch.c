@@ -75,6 +75,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
     const struct ppi_runtime *row;
+    PPI_REQUIRE_CHAIN(&schedule->placement, "launch arguments");
     ppsched_status status = ppi_runtime_find(&row, runtime, error);
     if (status != PPSCHED_OK)
         return status;

@@ -100,6 +100,7 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "lowering to sends and receives");
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_lower_options), options, "ppsched_lower_options",
                                            error);
     if (status == PPSCHED_OK)

@@ -15,6 +15,7 @@ ppsched_status ppsched_schedule_recompute(ppsched_schedule **out, const ppsched_
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "recomputation by op");
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_recompute_options), options,
                                            "ppsched_recompute_options", error);
     if (status == PPSCHED_OK)
@@ -46,6 +47,7 @@ ppsched_status ppsched_schedule_offload(ppsched_schedule **out, const ppsched_sc
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     PPI_REQUIRE(options);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "offload");
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_offload_options), options,
                                            "ppsched_offload_options", error);
     if (status == PPSCHED_OK)

@@ -49,6 +49,7 @@ ppsched_status ppsched_schedule_order_microbatches(uint32_t *out, size_t capacit
         PPI_REQUIRE(ordered);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "an order of microbatches");
     ppsched_status status = take_options(&own, options, error);
     if (status == PPSCHED_OK)
         status = check_sizes(schedule, config, error);

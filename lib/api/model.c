@@ -37,7 +37,7 @@ ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_descripti
         status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_model_create(out, description, &own, accelerator != NULL ? &device : NULL, &host, error);
+    return ppi_model_create(out, description, &own, accelerator != NULL ? &device : NULL, NULL, &host, error);
 }
 
 void ppsched_model_destroy(ppsched_model *model)

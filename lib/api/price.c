@@ -42,3 +42,12 @@ ppsched_status ppsched_price_get_device(ppsched_device_price *out, const ppsched
     return ppi_give_sized(out, &price->devices[device], sizeof *price->devices, sizeof(ppsched_device_price),
                           "ppsched_device_price", error);
 }
+
+ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out, const ppsched_price *price, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(price);
+    ppsched_pipeline own = price->pipeline;
+    own.size = sizeof own;
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_pipeline), "ppsched_pipeline", error);
+}

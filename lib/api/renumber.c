@@ -14,6 +14,7 @@ ppsched_status ppsched_schedule_renumber(ppsched_schedule **out, const ppsched_s
     struct ppi_findings findings = {0};
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
+    PPI_REQUIRE_CHAIN(&schedule->placement, "renumbering");
     ppsched_status status = ppi_check(schedule, &findings, error);
     if (status == PPSCHED_OK && schedule->placement.copies != 1)
         status = ppi_fail(

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "bound/one_machine.h"
+#include "bound/web.h"
 #include "ir/costs.h"
 #include "ir/other_memory.h"
 
@@ -365,6 +366,8 @@ static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *c
 ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, const struct ppi_bound_question *question,
                                ppsched_error *error)
 {
+    if (config->graph != NULL)
+        return ppi_graph_bound(out, config, question, error);
     struct ppi_arena arena = {.host = &config->host};
     struct bounds bounds = {.config = config, .iterations = question->unflushed, .costs.host = config->host};
     ppsched_status status = ppi_config_place(&bounds.place, config, question->placement, error);
@@ -384,6 +387,6 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
         status = bound_machines(out, config, question, error);
     ppi_costs_clear(&bounds.costs);
     ppi_arena_clear(&arena);
-    ppi_release(&config->host, bounds.place.device_of);
+    ppi_placement_clear(&bounds.place, &config->host);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "ir/stage_graph.h"
 #include "ir/other_memory.h"
 
 static struct ppi_stage read_stage(const struct ppi_instance *instance, const struct ppi_ratio *scale, bool splits)
@@ -265,6 +266,8 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena
     struct ppi_costs costs;
     ppsched_status status = ppi_arena_check(arena, "the problem", error);
     if (status == PPSCHED_OK)
+        status = ppi_refuse_graph(config->graph, "this search", error);
+    if (status == PPSCHED_OK)
         status = ppi_config_place(&place, config, placement, error);
     if (status != PPSCHED_OK)
         return status;
@@ -273,7 +276,7 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena
         status = fill(&problem, config, &costs, &place, error);
         ppi_costs_clear(&costs);
     }
-    ppi_release(&config->host, place.device_of);
+    ppi_placement_clear(&place, &config->host);
     if (status == PPSCHED_OK)
         *out = problem;
     return status;

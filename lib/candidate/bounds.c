@@ -138,7 +138,7 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
                                    const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
                                    const ppsched_config *config, ppsched_error *error)
 {
-    const uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
+    const uint32_t unflushed = schedule->flushes ? 1 : config->shape.iterations;
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
     if (ppi_layers_are_scaled(config, plan->layers))

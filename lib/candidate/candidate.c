@@ -13,7 +13,9 @@
 #include "microbatches/order.h"
 #include "offload/offload.h"
 
-enum { MANY_OPS = 1000000 };
+/* Orders of fewer stage passes are timed op by op; longer ones too, where their times do not repeat within a share of their
+ * microbatches. */
+enum { MANY_OPS = 1000000, MANY_PASSES = 1 << 16, STEADY_SHARE = 8 };
 
 /* --- the problem of a candidate --- */
 
@@ -215,6 +217,18 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
     else
         ppi_schedule_release(schedule);
     return status;
+}
+
+ppsched_status ppi_candidate_steady(struct ppsched_steady *steady, const ppsched_plan *plan,
+                                    const struct ppi_candidate *candidate, const ppsched_config *config, ppsched_error *error)
+{
+    static const struct ppi_steady_options options = {.share = STEADY_SHARE, .only_repeats = true};
+    *steady = (struct ppsched_steady){.timeline = NULL};
+    if (candidate->offloads || plan->lower.lowering != PPSCHED_LOWERING_NONE || plan->scenario_count > 0 ||
+        plan->runtime != NULL || plan->runtimes != 0 ||
+        ppi_total_micro_slices(&config->shape) < MANY_PASSES / config->shape.stages)
+        return PPSCHED_OK;
+    return ppi_steady_make(steady, candidate->strategy, config, &options, error);
 }
 
 /* --- the figures of a candidate --- */

@@ -9,6 +9,7 @@
 #include "candidate/restage.h"
 #include "launch/launch.h"
 #include "split/recompute_options.h"
+#include "steady/steady.h"
 #include "strategy/strategy.h"
 
 /* A candidate and, once it is evaluated, its figures. */
@@ -109,6 +110,11 @@ ppsched_metrics ppi_candidate_metrics(const ppsched_timeline *timeline, const pp
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error);
+
+/* The same without the schedule, where its order repeats and nothing else is asked of it. `steady->timeline` is NULL where a
+ * schedule must be made; else its figures are those of the candidate, and the caller clears it. */
+ppsched_status ppi_candidate_steady(struct ppsched_steady *steady, const ppsched_plan *plan,
+                                    const struct ppi_candidate *candidate, const ppsched_config *config, ppsched_error *error);
 
 /* Sets `runs_on`: which of the plan's runtimes run the candidate's order and split. REFUSED if the runtime that must run it
  * cannot. */

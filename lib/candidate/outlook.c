@@ -352,7 +352,7 @@ ppsched_status ppi_candidate_outlook(struct ppi_outlook *out, struct ppi_outlook
         status = time_order(&outlook, out, candidate, error);
     ppi_costs_clear(&outlook.costs);
     ppi_arena_clear(&outlook.arena);
-    ppi_release(&config->host, outlook.placement.device_of);
+    ppi_placement_clear(&outlook.placement, &config->host);
     ppi_config_destroy(config);
     return status;
 }

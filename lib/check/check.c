@@ -36,7 +36,7 @@ static ppsched_status report(const struct ppi_findings *findings, ppsched_error 
     return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s; %zu findings in all", text, findings->count);
 }
 
-ppsched_status ppi_check_anew(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
+static ppsched_status check_chain(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
 {
     struct ppi_op_index index = {0};
     struct ppi_progress progress = {0};
@@ -49,6 +49,13 @@ ppsched_status ppi_check_anew(const ppsched_schedule *schedule, struct ppi_findi
         ppi_check_progress(&progress, findings);
     ppi_progress_clear(&progress, schedule);
     ppi_op_index_clear(&index, schedule);
+    return status;
+}
+
+ppsched_status ppi_check_anew(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
+{
+    ppsched_status status = schedule->placement.graph == NULL ? check_chain(schedule, findings, error)
+                                                              : ppi_check_graph(schedule, findings, error);
     if (status == PPSCHED_OK && findings->count > 0)
         status = report(findings, error);
     return status;
@@ -85,6 +92,11 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
                   f->other_position);
         return;
     case PPSCHED_FINDING_KIND_MISPLACED:
+        if (f->other_device == PPSCHED_NONE) {
+            ppi_print(text, capacity, "device %u, position %u: %s is a pass that its stage does not have", f->device,
+                      f->position, op);
+            return;
+        }
         ppi_print(text, capacity, "device %u, position %u: %s belongs to device %u", f->device, f->position, op,
                   f->other_device);
         return;
@@ -97,6 +109,11 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
                   f->position, op, other, f->other_device);
         return;
     case PPSCHED_FINDING_KIND_CONFLICT:
+        if (f->other_device != f->device) {
+            ppi_print(text, capacity, "device %u, position %u: %s is %s on device %u: one op on all its devices", f->device,
+                      f->position, op, other, f->other_device);
+            return;
+        }
         ppi_print(
             text, capacity,
             "device %u, position %u: %s conflicts with %s of position %u: a stage pass is recomputed or offloaded, not both",

@@ -70,6 +70,9 @@ ppsched_status ppi_check_anew(const ppsched_schedule *schedule, struct ppi_findi
 /* The same, but takes no work once nothing has been found. */
 ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error);
 
+/* Both parts for a schedule with a stage graph: adds to the findings. REFUSED if it has ops that graphs cannot have. */
+ppsched_status ppi_check_graph(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error);
+
 /* Allocates each; to be zeroed before, and cleared afterwards even on failure. */
 ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_schedule *schedule,

@@ -25,10 +25,11 @@ static size_t came_from(const struct ppi_waits *waits, size_t unit, uint32_t *re
     if (previous != PPI_NO_NODE && spans[previous].end == spans[unit].start)
         return previous;
     size_t last = last_wait(waits, unit), node = ppi_wait_at(waits, unit, last).node;
-    *reason = last > 0 ? PPSCHED_REASON_INPUT : node == PPI_NO_NODE ? PPSCHED_REASON_BEGIN : PPSCHED_REASON_FLUSH;
-    if (node != PPI_NO_NODE && !ppi_is_flush(waits, node) &&
-        (last == 0 || last > ppi_unit_length(&waits->timeline->schedule->ops[unit])))
-        *reason = PPSCHED_REASON_TRANSFER;
+    *reason = ppi_waits_for_input(waits, unit, last) ? PPSCHED_REASON_INPUT
+              : node == PPI_NO_NODE                  ? PPSCHED_REASON_BEGIN
+                                                     : PPSCHED_REASON_FLUSH;
+    if (node != PPI_NO_NODE && !ppi_is_flush(waits, node) && !ppi_waits_for_input(waits, unit, last))
+        *reason = waits->copies == NULL ? PPSCHED_REASON_TRANSFER : PPSCHED_REASON_DEVICE;
     return *reason == PPSCHED_REASON_FLUSH ? ppi_wait_at(waits, node, last_wait(waits, node)).node : node;
 }
 

@@ -6,6 +6,8 @@
 
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
 {
+    if (timeline->schedule->placement.graph != NULL)
+        return ppi_graph_earliest(loop, timeline, error);
     if (ppi_senders_of(timeline) == NULL)
         return ppi_forward_sweep(loop, timeline, error);
     ppi_senders_fill(timeline->senders, timeline->schedule, &timeline->costs);

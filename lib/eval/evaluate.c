@@ -6,6 +6,7 @@
 #include "eval/memory.h"
 #include "eval/memory_saving.h"
 #include "eval/timeline.h"
+#include "ir/stage_graph.h"
 
 /* What a reusable timeline keeps, so that an update allocates nothing. `spare` never has a `reuse` of its own. */
 struct ppi_reuse {
@@ -16,8 +17,16 @@ struct ppi_reuse {
 ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
-    if (s->devices == c->devices && s->stages == c->stages)
+    if (s->devices == c->devices && s->stages == c->stages) {
+        if (config->graph != NULL && !ppi_graphs_are_equal(schedule->placement.graph, config->graph))
+            return ppi_fail(
+                error, PPSCHED_ERROR_MISMATCH,
+                "the schedule's stages feed each other, run or are placed otherwise than the config's (stage_inputs, "
+                "stage_passes, stage_microbatches, placement)");
+        if (config->senders_wait)
+            return ppi_refuse_graph(schedule->placement.graph, "sender_waits like_kind", error);
         return PPSCHED_OK;
+    }
     return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
                     "the schedule has %u devices and %u stages, the config %u and %u; they must be equal", s->devices,
                     s->stages, c->devices, c->stages);
@@ -35,6 +44,9 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
     timeline->costs.host = *host;
     timeline->costs.instances = ppi_allocate_zeroed(host, (size_t)schedule->placement.copies * schedule->shape.stages,
                                                     sizeof *timeline->costs.instances);
+    if (schedule->placement.graph != NULL)
+        timeline->costs.links = ppi_allocate(host, ppi_graph_link_count(schedule->placement.graph),
+                                             sizeof *timeline->costs.links);
     timeline->flush_count = schedule->flushes ? schedule->shape.iterations - 1 : 0;
     timeline->spans = ppi_allocate(host, ops, sizeof *timeline->spans);
     timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
@@ -46,9 +58,10 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
     timeline->idle = wants_idle ? ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->idle) : NULL;
     timeline->schedule = schedule;
     ppi_schedule_retain(schedule);
-    if (timeline->costs.instances == NULL || timeline->spans == NULL || (wants_latest && timeline->latest == NULL) ||
-        timeline->flush_times == NULL || timeline->devices == NULL || timeline->fixed == NULL ||
-        timeline->fixed_of_stages == NULL || (wants_idle && timeline->idle == NULL)) {
+    if ((schedule->placement.graph != NULL && timeline->costs.links == NULL) || timeline->costs.instances == NULL ||
+        timeline->spans == NULL || (wants_latest && timeline->latest == NULL) || timeline->flush_times == NULL ||
+        timeline->devices == NULL || timeline->fixed == NULL || timeline->fixed_of_stages == NULL ||
+        (wants_idle && timeline->idle == NULL)) {
         ppi_timeline_destroy(timeline);
         return ppi_fail_memory(error, "the timeline");
     }
@@ -117,7 +130,7 @@ static void pick_extremes(ppsched_timeline *timeline)
     }
 }
 
-static void sum_up(ppsched_timeline *timeline)
+void ppi_sum_up(ppsched_timeline *timeline)
 {
     ppsched_metrics *metrics = &timeline->metrics;
     uint32_t devices = timeline->schedule->shape.devices;
@@ -150,7 +163,7 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
         ppi_device_figures(timeline, d, config);
     if (timeline->memory != NULL && timeline->memory->is_used)
         ppi_memory_peaks(timeline);
-    sum_up(timeline);
+    ppi_sum_up(timeline);
     return check_finite(timeline, error);
 }
 
@@ -210,6 +223,14 @@ static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *
     return ppi_earliest_starts(loop, timeline, error);
 }
 
+static void find_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+{
+    if (timeline->schedule->placement.graph != NULL)
+        ppi_graph_latest(loop, timeline);
+    else
+        ppi_latest_starts(loop, timeline);
+}
+
 /* Fills in an existing timeline, whatever it held before. Each step reads the results of those above it: static memory the
  * devices of the stage instances; earliest starts the costs and the static memory, where their sums begin; the figures the
  * spans and these sums; idle and latest starts, in any order, the spans and the figures. After an error the timeline can only
@@ -227,7 +248,7 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     if (status == PPSCHED_OK && timeline->idle != NULL)
         ppi_find_idle(loop, timeline);
     if (status == PPSCHED_OK && timeline->latest != NULL)
-        ppi_latest_starts(loop, timeline);
+        find_latest(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
     return status;
@@ -282,22 +303,76 @@ static ppsched_status evaluate_once(ppsched_timeline *timeline, const ppsched_co
     return status;
 }
 
-ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                            uint32_t flags, ppsched_error *error)
+/* Whether a chunk of a request comes after the one before, by the queue of its device; notes that it has run. */
+static ppsched_status check_chunk(const ppsched_schedule *schedule, const ppsched_config *config, const ppsched_op *op,
+                                  bool *has_run, ppsched_error *error)
+{
+    const uint32_t m = op->microbatch, own = m % schedule->shape.microbatches, all = ppi_total_microbatches(&schedule->shape);
+    if (ppi_continues_request(config, own) && ppi_copy_of(&schedule->placement, &schedule->shape, own) !=
+                                                  ppi_copy_of(&schedule->placement, &schedule->shape, own - 1))
+        return ppi_fail(
+            error, PPSCHED_ERROR_MISMATCH,
+            "microbatches %u and %u are chunks of one request, but go in opposite directions; a request must be in one "
+            "half of the microbatches",
+            own - 1, own);
+    if (ppi_continues_request(config, own) && !has_run[(size_t)op->stage * all + m - 1])
+        return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
+                        "%uF%u comes before %uF%u, an earlier chunk of its request; chunks must run in order on each stage",
+                        op->stage, m, op->stage, m - 1);
+    has_run[(size_t)op->stage * all + m] = true;
+    return PPSCHED_OK;
+}
+
+/* Checks the order of the chunks of requests, if the config gives any. */
+static ppsched_status check_requests(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    if (config->values[PPSCHED_QUANTITY_MICROBATCH_REQUEST].values == NULL)
+        return PPSCHED_OK;
+    if (!config->is_forward_only || schedule->shape.slices > 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "requests (microbatch_request) are for forwards alone of whole microbatches; "
+                        "set forward_only, and no slices");
+    bool *has_run = ppi_allocate_zeroed(&schedule->host, ppi_cell_count(schedule), sizeof *has_run);
+    if (has_run == NULL)
+        return ppi_fail_memory(error, "the timeline");
+    for (uint64_t i = 0; i < schedule->op_count && status == PPSCHED_OK; i++)
+        if (schedule->ops[i].kind == PPSCHED_KIND_F)
+            status = check_chunk(schedule, config, &schedule->ops[i], has_run, error);
+    ppi_release(&schedule->host, has_run);
+    return status;
+}
+
+/* `wants_latest`, `wants_idle`: latest starts and idle causes. */
+static ppsched_status evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                               bool wants_latest, bool wants_idle, bool reusable, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    bool wants_more = (flags & PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) == 0,
-         reusable = (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0;
-    ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_more, wants_more, error);
+    ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_latest, wants_idle, error);
     if (status != PPSCHED_OK)
         return status;
     status = evaluate_once(timeline, config, reusable, error);
+    if (status == PPSCHED_OK)
+        status = check_requests(schedule, config, error);
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;
     }
     *out = timeline;
     return PPSCHED_OK;
+}
+
+ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                            uint32_t flags, ppsched_error *error)
+{
+    const bool wants_more = (flags & PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) == 0;
+    return evaluate(out, schedule, config, wants_more, wants_more, (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0, error);
+}
+
+ppsched_status ppi_evaluate_plain(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                  bool wants_idle, ppsched_error *error)
+{
+    return evaluate(out, schedule, config, false, wants_idle, false, error);
 }
 
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)

@@ -36,7 +36,14 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
     loop.tracks = ppi_allocate(host, devices, sizeof *loop.tracks);
     loop.ready = ppi_allocate(host, devices, sizeof *loop.ready);
     loop.active = ppi_allocate(host, devices, sizeof *loop.active);
-    if (loop.passes == NULL || loop.rows == NULL || loop.tracks == NULL || loop.ready == NULL || loop.active == NULL) {
+    const bool has_graph = schedule->placement.graph != NULL;
+    if (has_graph) {
+        loop.is_ready = ppi_allocate_zeroed(host, devices, 1);
+        loop.ran = ppi_allocate(host, ppi_cell_count(schedule), 1);
+        loop.order = ppi_allocate(host, (size_t)schedule->op_count, sizeof *loop.order);
+    }
+    if ((has_graph && (loop.is_ready == NULL || loop.ran == NULL || loop.order == NULL)) || loop.passes == NULL ||
+        loop.rows == NULL || loop.tracks == NULL || loop.ready == NULL || loop.active == NULL) {
         ppi_event_loop_clear(&loop);
         return ppi_fail_memory(error, "the evaluation");
     }
@@ -56,6 +63,8 @@ void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans)
         loop->tracks[d] = (struct ppi_track){.op = queue->ops, .end = queue->ops + queue->count, .span = spans + queue->first};
     }
     loop->ready_count = 0;
+    if (loop->ran != NULL)
+        memset(loop->ran, 0, ppi_cell_count(schedule));
 }
 
 void ppi_event_loop_clear(struct ppi_event_loop *loop)
@@ -66,6 +75,9 @@ void ppi_event_loop_clear(struct ppi_event_loop *loop)
     ppi_release(host, loop->tracks);
     ppi_release(host, loop->ready);
     ppi_release(host, loop->active);
+    ppi_release(host, loop->is_ready);
+    ppi_release(host, loop->ran);
+    ppi_release(host, loop->order);
 }
 
 void ppi_event_loop_ready_all(struct ppi_event_loop *loop)

@@ -68,6 +68,9 @@ struct ppi_event_loop {
     uint32_t active_count;
     uint32_t *ready; /* stack of devices that can continue */
     uint32_t ready_count;
+    uint8_t *is_ready, *ran; /* of a stage graph, else NULL: by device, whether it is in `ready`; by stage pass, what has run */
+    uint32_t *order;         /* of a stage graph: the ops as they ran, those of several devices once */
+    size_t ran_count;
 };
 
 /* For a schedule that outlives it; the costs are set afterwards. */

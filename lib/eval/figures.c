@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "eval/memory.h"
+#include "ir/stage_graph.h"
 
 /* Static memory by cause, of stages and devices. */
 static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
@@ -15,10 +16,14 @@ static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
         ppi_add_other_memory(&timeline->fixed[(size_t)d * PPI_FIXED_CAUSES + PPSCHED_MEMORY_CAUSE_OTHER], config, d);
     for (size_t i = 0; i < instances; i++) {
         double *own = timeline->fixed_of_stages + i * PPI_FIXED_STAGE_CAUSES;
-        double *all = timeline->fixed + (size_t)timeline->costs.instances[i].device * PPI_FIXED_CAUSES;
+        uint32_t count;
+        const uint32_t *devices = ppi_devices_of(&schedule->placement, (uint32_t)i, &count);
         ppi_fixed_memory(own, config, (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
-        for (int cause = 0; cause < PPI_FIXED_STAGE_CAUSES; cause++)
-            all[cause] += own[cause];
+        for (uint32_t k = 0; k < count; k++) {
+            double *all = timeline->fixed + (size_t)devices[k] * PPI_FIXED_CAUSES;
+            for (int cause = 0; cause < PPI_FIXED_STAGE_CAUSES; cause++)
+                all[cause] += own[cause];
+        }
     }
 }
 
@@ -29,9 +34,13 @@ static void sum_static(ppsched_timeline *timeline, const ppsched_config *config)
     size_t instances = (size_t)schedule->placement.copies * schedule->shape.stages;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         timeline->devices[d].static_memory = 0;
-    for (size_t i = 0; i < instances; i++)
-        ppi_add_static_memory(&timeline->devices[timeline->costs.instances[i].device].static_memory, config,
-                              (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
+    for (size_t i = 0; i < instances; i++) {
+        uint32_t count;
+        const uint32_t *devices = ppi_devices_of(&schedule->placement, (uint32_t)i, &count);
+        for (uint32_t k = 0; k < count; k++)
+            ppi_add_static_memory(&timeline->devices[devices[k]].static_memory, config, (uint32_t)(i % schedule->shape.stages),
+                                  schedule->weight_versions);
+    }
 }
 
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)

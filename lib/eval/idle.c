@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "eval/event_loop.h"
 #include "eval/memory_saving.h"
+#include "ir/stage_graph.h"
 
 /* When the output of each stage pass is made, forward and backward. */
 struct making {
@@ -53,6 +54,31 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     }
 }
 
+/* The same in a stage graph. An op of several devices that starts later waits for the others of them. */
+static void last_feed(const struct making *making, const ppsched_op *op, double start, double *made, double *there)
+{
+    const ppsched_schedule *schedule = making->timeline->schedule;
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    const struct ppi_feeds feeds = ppi_feeds_of(graph, op->kind, op->stage);
+    const bool backward = op->kind != PPSCHED_KIND_F;
+    uint32_t count;
+    for (uint32_t i = 0; i < feeds.count; i++) {
+        if (!ppi_feed_runs(graph, &feeds, i, op->microbatch))
+            continue;
+        const struct ppi_pass *pass =
+            &making->passes[feeds.stages[i] * making->micro_slices + ppi_micro_slice_of(&schedule->shape, op)];
+        const double own = backward ? pass->backward.value : pass->forward.value,
+                     delay = ppi_link_delay_of(&making->timeline->costs, schedule, op, ppi_feed_link(&feeds, i), backward);
+        if (own + delay > *there) {
+            *made = own;
+            *there = own + delay;
+        }
+    }
+    ppi_devices_of(&schedule->placement, op->stage, &count);
+    if (count > 1 && *there < start)
+        *made = *there = start;
+}
+
 /* Whether a unit starts only when its RELOAD ends. */
 static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op *unit, double start)
 {
@@ -68,7 +94,10 @@ static void split_wait(const struct making *making, const ppsched_op *unit, doub
                        bool has_computed, ppsched_idle *idle)
 {
     double made = 0, there = 0;
-    last_input(making, unit, &made, &there);
+    if (making->timeline->schedule->placement.graph != NULL)
+        last_feed(making, unit, start, &made, &there);
+    else
+        last_input(making, unit, &made, &there);
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(clock, made, start));
     if (copied >= start || waits_for_reload(making->timeline, unit, start)) {
         idle->transfer += ppi_part_of_wait(clock, there, start);
@@ -77,15 +106,16 @@ static void split_wait(const struct making *making, const ppsched_op *unit, doub
     idle->transfer += ppi_part_of_wait(clock, start, start);
 }
 
-static void split_queue(const struct making *making, uint32_t device, ppsched_idle *idle)
+/* Splits the waits of a device's ops from position `from` to `to`; returns when the last of them ends. */
+static double split_ops(const struct making *making, uint32_t device, size_t from, size_t to, ppsched_idle *idle)
 {
     const ppsched_timeline *timeline = making->timeline;
     const ppsched_schedule *schedule = timeline->schedule;
     const ppsched_queue *queue = &schedule->queues[device];
-    double clock = 0, copied = -1;
+    double clock = from > 0 ? timeline->spans[queue->first + from - 1].end : 0, copied = -1;
     size_t flushed = 0;
-    bool has_computed = false;
-    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+    bool has_computed = from > 0;
+    for (size_t i = from; i < to; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
         if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->saving != NULL)
@@ -102,7 +132,13 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
         clock = span->end;
         has_computed = true;
     }
-    idle->drain += ppi_part_of_wait(&clock, timeline->metrics.makespan, timeline->metrics.makespan);
+    return clock;
+}
+
+static void split_queue(const struct making *making, uint32_t device, ppsched_idle *idle)
+{
+    double clock = split_ops(making, device, 0, making->timeline->schedule->queues[device].count, idle);
+    idle->drain += ppi_part_of_wait(&clock, making->timeline->metrics.makespan, making->timeline->metrics.makespan);
 }
 
 void ppi_find_imbalance(ppsched_timeline *timeline)
@@ -118,7 +154,7 @@ void ppi_find_imbalance(ppsched_timeline *timeline)
     }
 }
 
-void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+static void split_queues(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct making making = {timeline, ppi_total_micro_slices(&schedule->shape), loop->passes};
@@ -127,5 +163,24 @@ void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
         split_queue(&making, d, &timeline->idle[d]);
     }
+}
+
+void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+{
+    split_queues(loop, timeline);
     ppi_find_imbalance(timeline);
+}
+
+void ppi_find_idle_of_repeats(struct ppi_event_loop *loop, ppsched_timeline *timeline, const struct ppi_repeated_part *parts,
+                              double times)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    const struct making making = {timeline, ppi_total_micro_slices(&schedule->shape), loop->passes};
+    split_queues(loop, timeline);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        ppsched_idle *idle = &timeline->idle[d], more = {0};
+        split_ops(&making, d, parts[d].from, parts[d].to, &more);
+        idle->neighbour += times * more.neighbour;
+        idle->transfer += times * more.transfer;
+    }
 }

@@ -21,6 +21,17 @@ static inline void ppi_add_waiting_for_neighbour(ppsched_idle *idle, bool has_co
     *(has_computed ? &idle->neighbour : &idle->fill) += time;
 }
 
+/* Positions of a device's queue that run again and again. */
+struct ppi_repeated_part {
+    size_t from, to;
+};
+
+/* Fills `idle` without `imbalance`, with a part of each queue that runs `times` times more: every wait of the part is as long
+ * then. No part begins an iteration. The loop need not have run. */
+struct ppi_event_loop;
+void ppi_find_idle_of_repeats(struct ppi_event_loop *loop, ppsched_timeline *timeline, const struct ppi_repeated_part *parts,
+                              double times);
+
 /* Separates imbalance from waiting for neighbours, on all devices. */
 void ppi_find_imbalance(ppsched_timeline *timeline);
 

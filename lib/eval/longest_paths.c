@@ -144,7 +144,14 @@ static void gather_objective(struct gathering *gathering, bool is_span)
  * end. */
 static bool count_edges(const struct ppi_waits *waits, size_t ops, size_t *edges)
 {
-    size_t of_ops, of_flushes;
+    size_t of_ops, of_flushes, all = 0;
+    *edges = 0;
+    if (waits->timeline->schedule->placement.graph != NULL) {
+        for (size_t i = 0; i < ops; i++)
+            all += ppi_wait_count(waits, i) + 1;
+        return ppi_mul_size(&of_flushes, waits->worker_count, waits->timeline->flush_count + 1) &&
+               ppi_add_size(edges, all, of_flushes);
+    }
     return ppi_mul_size(&of_ops, ops, 2) && ppi_mul_size(&of_flushes, waits->worker_count, waits->timeline->flush_count + 1) &&
            ppi_add_size(edges, of_ops, of_flushes);
 }

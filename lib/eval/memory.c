@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
+#include "ir/stage_graph.h"
 #include "ir/transfer.h"
 
 enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
@@ -282,7 +283,9 @@ static void end_op(struct walk *walk, const ppsched_op *op, double time)
     uint32_t sent = walk->room->sending != NULL ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
     double factor = factor_of(walk, op);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind] * factor, time);
-    if (op->kind == PPSCHED_KIND_F)
+    if (op->kind == PPSCHED_KIND_F && !ppi_stage_has_backward(walk->schedule->placement.graph, op->stage))
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, -whole_memory(walk, op), time);
+    else if (op->kind == PPSCHED_KIND_F)
         change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, holding->output * factor, time);
     else
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_released_of(&walk->timeline->costs, walk->schedule, op), time);
@@ -328,8 +331,6 @@ static void compute_activations(struct walk *walk, uint32_t i, uint32_t length)
     end_step(walk, span->end, i);
     walk->came = walk->comms_end = span->end;
 }
-
-/* --- other ops --- */
 
 /* Finds when the device reaches an op that does not compute. The span of a comm op begins with its transfer. */
 static void come_to(struct walk *walk, uint32_t i)
@@ -421,8 +422,6 @@ static void do_other(struct walk *walk, uint32_t i)
     }
 }
 
-/* --- a device --- */
-
 static void list_sends(const struct walk *walk)
 {
     for (size_t i = 0; i < walk->queue->count; i++) {
@@ -467,20 +466,21 @@ static void go_through_all(struct walk *walk)
     drain(walk, PPI_INFINITE);
 }
 
-/* If only activations change: a running sum in queue order. */
+/* If only activations change: a running sum in queue order. An F without a backward frees what it took. */
 static void go_through_activations(struct walk *walk, double level)
 {
     for (uint32_t i = 0; i < walk->queue->count; i++) {
         const ppsched_op *op = &walk->queue->ops[i];
         const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
         double amount = ppi_is_compute(op->kind) ? ppi_memory_of(&walk->timeline->costs, walk->schedule, op) : 0;
-        double time = op->kind == PPSCHED_KIND_F ? span->start : span->end;
-        if (amount == 0)
-            continue;
-        level += amount;
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, amount, time);
-        if (walk->listener->step != NULL)
-            walk->listener->step(walk->listener->user, time, i, walk->level, level);
+        const int parts = ppi_stage_has_backward(walk->schedule->placement.graph, op->stage) ? 1 : 2;
+        for (int part = 0; part < parts && amount != 0; part++, amount = -amount) {
+            double time = op->kind == PPSCHED_KIND_F && part == 0 ? span->start : span->end;
+            level += amount;
+            change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, amount, time);
+            if (walk->listener->step != NULL)
+                walk->listener->step(walk->listener->user, time, i, walk->level, level);
+        }
     }
 }
 

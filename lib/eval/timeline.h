@@ -43,6 +43,10 @@ ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_
 /* Evaluates. INVALID_SCHEDULE comes without a message: the checker finds the reason. */
 ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                             uint32_t flags, ppsched_error *error);
+
+/* The same without latest starts. */
+ppsched_status ppi_evaluate_plain(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                  bool wants_idle, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
 /* The same into a reusable timeline, unchanged on an error. Allocates nothing, except for the first two configs that give
@@ -65,6 +69,9 @@ ppsched_status ppi_timeline_add_saving(ppsched_timeline *timeline, const ppsched
 /* All figures except `idle`, from the spans and the running sums. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
+/* The figures of the whole schedule, from those of its devices. */
+void ppi_sum_up(ppsched_timeline *timeline);
+
 /* The sweeps, in an event loop of the timeline's schedule and costs. They reuse only its memory: results pass from one to the
  * next through the timeline. */
 struct ppi_event_loop;
@@ -76,6 +83,10 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
 /* The same if senders do not wait, and if they do, after ppi_senders_fill. */
 ppsched_status ppi_forward_sweep(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 ppsched_status ppi_forward_sweep_with_senders(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+
+/* The same of a schedule with a stage graph, and its latest starts. */
+ppsched_status ppi_graph_earliest(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
 /* Fills `latest`, from spans and the makespan. */
 void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);

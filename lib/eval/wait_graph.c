@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/inline.h"
+#include "ir/stage_graph.h"
 
 static const struct ppi_wait NOTHING = {PPI_NO_NODE, -PPI_INFINITE};
 
@@ -65,6 +66,27 @@ static void find_workers(struct ppi_waits *waits)
     }
 }
 
+/* Links the copies of each op of several devices in a ring. */
+static ppsched_status link_copies(struct ppi_waits *waits, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    const size_t cells = ppi_cell_count(schedule);
+    size_t *last = ppi_allocate(&schedule->host, cells, (size_t)PPI_COMPUTE_KINDS * sizeof *last);
+    waits->copies = ppi_allocate(&schedule->host, (size_t)schedule->op_count, sizeof *waits->copies);
+    for (size_t i = 0; last != NULL && i < cells * PPI_COMPUTE_KINDS; i++)
+        last[i] = PPI_NO_NODE;
+    for (size_t i = 0; last != NULL && waits->copies != NULL && i < schedule->op_count; i++) {
+        const ppsched_op *op = &schedule->ops[i];
+        size_t *before = &last[(size_t)op->kind * cells + ppi_cell_of(schedule, op)];
+        waits->copies[i] = *before != PPI_NO_NODE ? waits->copies[*before] : i;
+        if (*before != PPI_NO_NODE)
+            waits->copies[*before] = i;
+        *before = i;
+    }
+    ppi_release(&schedule->host, last);
+    return last != NULL && waits->copies != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the waits");
+}
+
 ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -83,6 +105,13 @@ ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *tim
         ppi_waits_clear(&waits);
         return ppi_fail_memory(error, "the waits");
     }
+    if (schedule->placement.graph != NULL && schedule->placement.graph->has_sets) {
+        ppsched_status status = link_copies(&waits, error);
+        if (status != PPSCHED_OK) {
+            ppi_waits_clear(&waits);
+            return status;
+        }
+    }
     note_workers(&waits);
     *out = waits;
     return PPSCHED_OK;
@@ -95,6 +124,18 @@ void ppi_waits_clear(struct ppi_waits *waits)
     ppi_release(host, waits->backward);
     ppi_release(host, waits->workers);
     ppi_release(host, waits->before_flush);
+    ppi_release(host, waits->copies);
+}
+
+uint32_t ppi_device_of_unit(const struct ppi_waits *waits, size_t unit)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    uint32_t device = ppi_schedule_device_of(schedule, &schedule->ops[unit]);
+    if (waits->copies == NULL)
+        return device;
+    while (unit >= schedule->queues[device].first + schedule->queues[device].count)
+        device++; /* an op of several devices: this copy is on a later one */
+    return device;
 }
 
 size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit)
@@ -158,10 +199,57 @@ static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op 
     return (struct ppi_wait){unit, timeline->spans[unit].end + delay};
 }
 
+/* --- in a stage graph: the turn, what may feed the op, and the turns on the other devices of the op --- */
+
+static uint32_t count_devices(const struct ppi_waits *waits, size_t unit)
+{
+    uint32_t count;
+    ppi_devices_of(&waits->timeline->schedule->placement, waits->timeline->schedule->ops[unit].stage, &count);
+    return count;
+}
+
+static struct ppi_feeds feeds_of(const struct ppi_waits *waits, size_t unit)
+{
+    const ppsched_op *op = &waits->timeline->schedule->ops[unit];
+    return ppi_feeds_of(waits->timeline->schedule->placement.graph, op->kind, op->stage);
+}
+
+static struct ppi_wait wait_in_graph(const struct ppi_waits *waits, size_t unit, size_t i)
+{
+    const ppsched_timeline *timeline = waits->timeline;
+    const ppsched_op *op = &timeline->schedule->ops[unit];
+    const struct ppi_feeds feeds = feeds_of(waits, unit);
+    const bool backward = op->kind != PPSCHED_KIND_F;
+    if (i == 0)
+        return turn_of(waits, unit);
+    if (i > feeds.count) {
+        for (size_t steps = i - feeds.count; steps > 0; steps--)
+            unit = waits->copies[unit];
+        return turn_of(waits, unit);
+    }
+    const uint32_t feed = (uint32_t)i - 1;
+    if (!ppi_feed_runs(timeline->schedule->placement.graph, &feeds, feed, op->microbatch))
+        return NOTHING;
+    const ppsched_op other = ppi_op_beside(op, feeds.stages[feed], op->kind);
+    const size_t node = (backward ? waits->backward : waits->forward)[ppi_cell_of(timeline->schedule, &other)];
+    return (struct ppi_wait){node, timeline->spans[node].end + ppi_link_delay_of(&timeline->costs, timeline->schedule, op,
+                                                                                 ppi_feed_link(&feeds, feed), backward)};
+}
+
+bool ppi_waits_for_input(const struct ppi_waits *waits, size_t unit, size_t i)
+{
+    const size_t inputs = waits->timeline->schedule->placement.graph == NULL
+                              ? ppi_unit_length(&waits->timeline->schedule->ops[unit])
+                              : feeds_of(waits, unit).count;
+    return i > 0 && i <= inputs;
+}
+
 size_t ppi_wait_count(const struct ppi_waits *waits, size_t node)
 {
     if (ppi_is_flush(waits, node))
         return waits->worker_count;
+    if (waits->timeline->schedule->placement.graph != NULL)
+        return (size_t)feeds_of(waits, node).count + count_devices(waits, node);
     return 1 + ppi_unit_length(&waits->timeline->schedule->ops[node]) + (waits->senders != NULL);
 }
 
@@ -173,6 +261,8 @@ struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i
         size_t unit = waits->before_flush[flush * waits->worker_count + i];
         return (struct ppi_wait){unit, timeline->spans[unit].end};
     }
+    if (timeline->schedule->placement.graph != NULL)
+        return wait_in_graph(waits, node, i);
     if (waits->senders != NULL && i > ppi_unit_length(&timeline->schedule->ops[node]))
         return own_input_of(waits, node);
     return i == 0 ? turn_of(waits, node) : input_of(waits, &timeline->schedule->ops[node + i - 1]);

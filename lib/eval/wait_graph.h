@@ -26,6 +26,7 @@ struct ppi_waits {
     size_t *forward, *backward;        /* units with F, and with B or I, of each stage pass, stage by stage */
     struct ppi_worker *workers;        /* by device */
     size_t worker_count;
+    size_t *copies;       /* of ops on several devices: the same op on the next of them, by op; NULL if there are none */
     size_t *before_flush; /* the last unit of each worker before each flush, flush by flush */
 };
 
@@ -60,9 +61,10 @@ static inline double ppi_start_of(const struct ppi_waits *waits, size_t node)
                                      : timeline->spans[node].start;
 }
 
-static inline uint32_t ppi_device_of_unit(const struct ppi_waits *waits, size_t unit)
-{
-    return ppi_schedule_device_of(waits->timeline->schedule, &waits->timeline->schedule->ops[unit]);
-}
+/* The device in whose queue a unit is. */
+uint32_t ppi_device_of_unit(const struct ppi_waits *waits, size_t unit);
+
+/* Whether a wait of a unit is for an input. */
+bool ppi_waits_for_input(const struct ppi_waits *waits, size_t unit, size_t i);
 
 #endif

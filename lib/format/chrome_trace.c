@@ -262,4 +262,4 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
 }
 
 const struct ppi_format ppi_chrome_trace_format = {
-    .name = "chrome_trace", .needs_timeline = true, .tells_slices = true, .write = write_trace};
+    .name = "chrome_trace", .needs_timeline = true, .tells_graphs = true, .tells_slices = true, .write = write_trace};

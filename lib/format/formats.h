@@ -13,6 +13,7 @@
 struct ppi_format {
     const char *name; /* that of its enumerator */
     bool needs_timeline;
+    bool tells_graphs; /* writes stage graphs; others refuse schedules with one */
     bool tells_slices; /* writes slices of microbatches; others refuse schedules with slices */
     /* OK, or REFUSED where the format cannot hold the schedule. May be NULL. */
     ppsched_status (*fits)(const ppsched_schedule *schedule, ppsched_error *error);

@@ -4,6 +4,7 @@
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/json_reader.h"
+#include "ir/stage_graph.h"
 
 static void write_tokens(struct ppi_writer *writer, const ppsched_queue *queue)
 {
@@ -122,15 +123,67 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
     write_peaks(writer, timeline);
 }
 
+static void write_numbers(struct ppi_writer *writer, const uint32_t *numbers, uint32_t count)
+{
+    ppi_write(writer, "[", 1);
+    for (uint32_t i = 0; i < count; i++)
+        ppi_write_field(writer, i > 0 ? ", " : "", numbers[i]);
+    ppi_write(writer, "]", 1);
+}
+
+/* The microbatches of a stage; null for all. */
+static void write_microbatches(struct ppi_writer *writer, const struct ppi_stage_graph *graph, uint32_t stage)
+{
+    bool has_all = true, is_first = true;
+    for (uint32_t m = 0; m < graph->microbatches; m++)
+        has_all = has_all && ppi_stage_runs(graph, stage, m);
+    ppi_write_text(writer, has_all ? "null" : "[");
+    for (uint32_t m = 0; m < graph->microbatches && !has_all; m++)
+        if (ppi_stage_runs(graph, stage, m)) {
+            ppi_write_field(writer, is_first ? "" : ", ", m);
+            is_first = false;
+        }
+    ppi_write_text(writer, has_all ? "" : "]");
+}
+
+static void write_graph(struct ppi_writer *writer, const struct ppi_stage_graph *graph)
+{
+    static const char *const passes[] = {NULL, "\"FB\"", "\"FI\"", "\"F\""};
+    for (uint32_t s = 0; s < graph->stages; s++) {
+        ppi_write_text(writer, s > 0 ? ", " : ",\n \"stage_inputs\": [");
+        write_numbers(writer, graph->inputs + graph->input_first[s], graph->input_first[s + 1] - graph->input_first[s]);
+    }
+    for (uint32_t s = 0; s < graph->stages; s++) {
+        ppi_write_text(writer, s > 0 ? ", " : "],\n \"stage_passes\": [");
+        ppi_write_text(writer, passes[graph->passes[s]]);
+    }
+    for (uint32_t s = 0; s < graph->stages && graph->runs != NULL; s++) {
+        ppi_write_text(writer, s > 0 ? ", " : "],\n \"stage_microbatches\": [");
+        write_microbatches(writer, graph, s);
+    }
+    ppi_write(writer, "]", 1);
+}
+
 /* Properties of a schedule other than sizes and queues. */
 static void write_properties(struct ppi_writer *writer, const ppsched_schedule *schedule)
 {
     ppi_write_text(writer, schedule->flushes ? ",\n \"flushes\": true" : ",\n \"flushes\": false");
     ppi_write_field(writer, ", \"weight_versions\": ", schedule->weight_versions);
+    if (schedule->placement.graph != NULL)
+        write_graph(writer, schedule->placement.graph);
     if (schedule->placement.kind != PPSCHED_PLACEMENT_MAP)
         return;
-    for (uint32_t s = 0; s < schedule->shape.stages; s++)
-        ppi_write_field(writer, s > 0 ? ", " : ", \"stage_devices\": [", schedule->placement.device_of[s]);
+    ppi_write_text(writer, ", \"stage_devices\": [");
+    for (uint32_t s = 0; s < schedule->shape.stages; s++) {
+        uint32_t count;
+        const uint32_t *devices = ppi_devices_of(&schedule->placement, s, &count);
+        if (s > 0)
+            ppi_write_text(writer, ", ");
+        if (count > 1)
+            write_numbers(writer, devices, count);
+        else
+            ppi_write_field(writer, "", devices[0]);
+    }
     ppi_write(writer, "]", 1);
 }
 
@@ -155,4 +208,5 @@ static void write_json(struct ppi_writer *writer, const ppsched_schedule *schedu
     ppi_write_text(writer, "}\n");
 }
 
-const struct ppi_format ppi_json_format = {.name = "json", .tells_slices = true, .write = write_json, .read = ppi_read_json};
+const struct ppi_format ppi_json_format = {
+    .name = "json", .tells_graphs = true, .tells_slices = true, .write = write_json, .read = ppi_read_json};

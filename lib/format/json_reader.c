@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "format/json_reader.h"
 #include "ir/config.h"
+#include "ir/stage_graph.h"
 
 ppsched_status ppi_read_count(struct ppi_json_reader *r, int64_t least, int64_t largest, int64_t *value)
 {
@@ -95,26 +96,110 @@ static ppsched_status read_weight_versions(void *user)
     return status;
 }
 
-/* Memory for the map: as many values as the rest of the text has commas, but never more than there may be stages. */
+/* Memory for a list: as many values as the rest of the text can have. */
+static uint32_t *take_list(struct ppi_json_reader *r)
+{
+    return ppi_allocate(&r->reading->host, (size_t)(r->json.end - r->json.next) / 2 + 2, sizeof(uint32_t));
+}
+
+static ppsched_status read_number(struct ppi_json_reader *r, struct ppi_stage_lists *lists)
+{
+    int64_t value = 0;
+    ppsched_status status = ppi_read_count(r, 0, PPSCHED_MAX_CELLS, &value);
+    lists->values[lists->total++] = (uint32_t)value;
+    lists->counts[lists->stages]++;
+    return status;
+}
+
+/* The list of one stage: an array, a number alone, or null for none. */
+static ppsched_status read_list(struct ppi_json_reader *r, struct ppi_stage_lists *lists, bool may_be_null)
+{
+    struct ppi_json_list list;
+    bool more = false;
+    lists->counts[lists->stages] = 0;
+    if (may_be_null && ppi_json_peek(&r->json) == 'n')
+        return ppi_json_skip(&r->json);
+    if (!may_be_null && ppi_json_peek(&r->json) != '[')
+        return read_number(r, lists);
+    const char *at = r->json.next;
+    ppsched_status status = ppi_json_open(&r->json, '[', &list);
+    if (status == PPSCHED_OK)
+        status = ppi_json_more(&r->json, &list, &more);
+    while (status == PPSCHED_OK && more) {
+        status = read_number(r, lists);
+        if (status == PPSCHED_OK)
+            status = ppi_json_more(&r->json, &list, &more);
+    }
+    if (status == PPSCHED_OK && may_be_null && lists->counts[lists->stages] == 0)
+        return ppi_json_fail(&r->json, at, "a stage runs at least one microbatch");
+    return status;
+}
+
+static ppsched_status read_lists(struct ppi_json_reader *r, struct ppi_stage_lists *lists, bool may_be_null)
+{
+    struct ppi_json_list list;
+    bool more = false;
+    ppsched_status status = ppi_json_open(&r->json, '[', &list);
+    lists->counts = take_list(r);
+    lists->values = take_list(r);
+    if (lists->counts == NULL || lists->values == NULL)
+        return ppi_fail_memory(r->json.error, "the stage graph");
+    if (status == PPSCHED_OK)
+        status = ppi_json_more(&r->json, &list, &more);
+    while (status == PPSCHED_OK && more) {
+        status = read_list(r, lists, may_be_null);
+        if (lists->stages++ == PPSCHED_MAX_STAGES)
+            return ppi_json_fail(&r->json, r->json.next, "there are more values than there can be stages");
+        if (status == PPSCHED_OK)
+            status = ppi_json_more(&r->json, &list, &more);
+    }
+    return status;
+}
+
 static ppsched_status read_map(void *user)
+{
+    struct ppi_json_reader *r = user;
+    return read_lists(r, &r->reading->sets, false);
+}
+
+static ppsched_status read_inputs(void *user)
+{
+    struct ppi_json_reader *r = user;
+    return read_lists(r, &r->reading->inputs, false);
+}
+
+static ppsched_status read_runs(void *user)
+{
+    struct ppi_json_reader *r = user;
+    return read_lists(r, &r->reading->runs, true);
+}
+
+static ppsched_status read_pass(struct ppi_json_reader *r, int32_t *pass)
+{
+    struct ppi_json_string string;
+    ppsched_status status = ppi_json_string(&r->json, &string);
+    if (status != PPSCHED_OK)
+        return status;
+    *pass = ppi_json_equals(&string, "FB")   ? PPSCHED_STAGE_PASSES_FORWARD_BACKWARD
+            : ppi_json_equals(&string, "FI") ? PPSCHED_STAGE_PASSES_FORWARD_INPUT
+            : ppi_json_equals(&string, "F")  ? PPSCHED_STAGE_PASSES_FORWARD
+                                             : 0;
+    return *pass != 0 ? PPSCHED_OK : ppi_json_fail(&r->json, string.text, "the passes of a stage are FB, FI or F");
+}
+
+static ppsched_status read_passes(void *user)
 {
     struct ppi_json_reader *r = user;
     struct ppi_json_list list;
     bool more = false;
-    size_t room = (size_t)(r->json.end - r->json.next) / 2 + 1;
     ppsched_status status = ppi_json_open(&r->json, '[', &list);
-    room = room < PPSCHED_MAX_STAGES ? room : PPSCHED_MAX_STAGES;
-    r->reading->map = ppi_allocate(&r->reading->host, room, sizeof *r->reading->map);
-    if (r->reading->map == NULL)
-        return ppi_fail_memory(r->json.error, "the placement");
+    r->reading->passes = (int32_t *)(void *)take_list(r);
+    if (r->reading->passes == NULL)
+        return ppi_fail_memory(r->json.error, "the stage graph");
     if (status == PPSCHED_OK)
         status = ppi_json_more(&r->json, &list, &more);
     while (status == PPSCHED_OK && more) {
-        int64_t device = 0;
-        status = ppi_read_count(r, 0, PPSCHED_MAX_STAGES - 1, &device);
-        if (r->map_count == room)
-            return ppi_json_fail(&r->json, r->json.next, "there are more values than there can be stages");
-        r->reading->map[r->map_count++] = (uint32_t)device;
+        status = read_pass(r, &r->reading->passes[r->reading->passes_count++]);
         if (status == PPSCHED_OK)
             status = ppi_json_more(&r->json, &list, &more);
     }
@@ -144,6 +229,9 @@ static const struct ppi_json_member members[] = {
     {"flushes", read_flushes, false},
     {"weight_versions", read_weight_versions, false},
     {"stage_devices", read_map, false},
+    {"stage_inputs", read_inputs, false},
+    {"stage_passes", read_passes, false},
+    {"stage_microbatches", read_runs, false},
 };
 
 /* Checks the values of all keys together. */
@@ -153,12 +241,21 @@ static ppsched_status check_whole(const struct ppi_json_reader *r)
     if (r->devices != reading->devices)
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "the text has %u queues for %lld devices", reading->devices,
                         (long long)r->devices);
-    if ((reading->map != NULL) != (reading->placement == PPSCHED_PLACEMENT_MAP))
+    if ((reading->sets.counts != NULL) != (reading->placement == PPSCHED_PLACEMENT_MAP))
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX,
                         "placement \"map\" and the list \"stage_devices\" need each other; the text has only one of them");
-    if (reading->map != NULL && (int64_t)r->map_count != reading->said_stages)
-        return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "stage_devices has %zu values for %lld stages", r->map_count,
-                        (long long)reading->said_stages);
+    const struct {
+        const char *name;
+        size_t count;
+        bool is_there;
+    } lists[] = {{"stage_devices", reading->sets.stages, reading->sets.counts != NULL},
+                 {"stage_inputs", reading->inputs.stages, reading->inputs.counts != NULL},
+                 {"stage_passes", reading->passes_count, reading->passes != NULL},
+                 {"stage_microbatches", reading->runs.stages, reading->runs.counts != NULL}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (lists[i].is_there && (int64_t)lists[i].count != reading->said_stages)
+            return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "%s has %zu values for %lld stages", lists[i].name,
+                            lists[i].count, (long long)reading->said_stages);
     return PPSCHED_OK;
 }
 

@@ -10,7 +10,6 @@ struct ppi_json_reader {
     struct ppi_reading *reading;
     struct ppi_json json;
     int64_t devices; /* as the text says */
-    size_t map_count;
 };
 
 ppsched_status ppi_read_json(struct ppi_reading *reading, const char *data, size_t size);

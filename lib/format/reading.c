@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "format/placement.h"
 #include "ir/builder.h"
+#include "ir/stage_graph.h"
 
 /* A complete schedule has at least two ops per stage pass. A text with less than one op for 16 stage passes is refused, as it
  * would only make the reader allocate; up to 4096 stage passes it is not, so that the checker can report what is missing. */
@@ -25,6 +26,13 @@ void ppi_reading_clear(struct ppi_reading *reading)
     ppi_release(&reading->host, reading->ends);
     ppi_release(&reading->host, reading->name);
     ppi_release(&reading->host, reading->map);
+    ppi_release(&reading->host, reading->sets.counts);
+    ppi_release(&reading->host, reading->sets.values);
+    ppi_release(&reading->host, reading->inputs.counts);
+    ppi_release(&reading->host, reading->inputs.values);
+    ppi_release(&reading->host, reading->runs.counts);
+    ppi_release(&reading->host, reading->runs.values);
+    ppi_release(&reading->host, reading->passes);
 }
 
 ppsched_status ppi_reading_reserve(struct ppi_reading *reading, size_t count)
@@ -189,6 +197,24 @@ static ppsched_status build(ppsched_schedule **out, struct ppi_reading *reading,
     return status;
 }
 
+/* The stage graph, and the devices of each stage for a map. */
+static ppsched_status set_graph(ppsched_config *config, const struct ppi_reading *reading)
+{
+    const struct ppi_stage_lists *sets = &reading->sets, *inputs = &reading->inputs, *runs = &reading->runs;
+    ppsched_status status = PPSCHED_OK;
+    if (sets->counts != NULL)
+        status = ppi_config_set_stage_devices(config, sets->counts, sets->values, sets->stages, reading->error);
+    if (status == PPSCHED_OK && inputs->counts != NULL)
+        status = ppi_config_set_stage_inputs(config, inputs->counts, inputs->values, inputs->stages, reading->error);
+    if (status == PPSCHED_OK && reading->passes != NULL)
+        status = ppi_config_set_stage_passes(config, reading->passes, reading->passes_count, reading->error);
+    const uint32_t *run = runs->values;
+    for (uint32_t s = 0; s < runs->stages && status == PPSCHED_OK; run += runs->counts[s++])
+        if (runs->counts[s] > 0)
+            status = ppi_config_set_stage_microbatches(config, s, run, runs->counts[s], reading->error);
+    return status;
+}
+
 ppsched_status ppi_reading_finish(ppsched_schedule **out, struct ppi_reading *reading)
 {
     struct ppi_shape shape = {0};
@@ -200,8 +226,10 @@ ppsched_status ppi_reading_finish(ppsched_schedule **out, struct ppi_reading *re
         status = trim(reading);
     if (status == PPSCHED_OK)
         status = ppi_config_create(&config, &shape, &reading->host, reading->error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK && reading->sets.counts == NULL)
         status = ppi_config_set_placement(config, reading->placement, reading->map, shape.stages, reading->error);
+    if (status == PPSCHED_OK)
+        status = set_graph(config, reading);
     if (status == PPSCHED_OK)
         status = build(out, reading, config);
     ppi_config_destroy(config);

@@ -9,6 +9,12 @@
 #include "format/token.h"
 #include "ir/shape.h"
 
+/* A list of numbers for each stage, one after another; `counts` NULL: the text has none. */
+struct ppi_stage_lists {
+    uint32_t *counts, *values;
+    size_t stages, total;
+};
+
 struct ppi_reading {
     struct ppi_host host;
     ppsched_error *error;
@@ -21,9 +27,13 @@ struct ppi_reading {
     bool has_slices;               /* some token has a slice */
 
     /* Properties given by the text; after each its initial value, kept where the text says nothing. */
-    char *name;                                         /* NULL */
-    int32_t placement;                                  /* DEFAULT: found from the rows */
-    uint32_t *map;                                      /* for MAP: the device of each stage */
+    char *name;                          /* NULL */
+    int32_t placement;                   /* DEFAULT: found from the rows */
+    uint32_t *map;                       /* for MAP: the device of each stage */
+    struct ppi_stage_lists sets;         /* devices of each stage, for MAP */
+    struct ppi_stage_lists inputs, runs; /* of each stage: the stages that feed it, its microbatches (none: all) */
+    int32_t *passes;                     /* of each stage, as many as `passes_count` */
+    size_t passes_count;
     int64_t said_stages, said_microbatches, iterations; /* 0: found from the tokens */
     int64_t slices;                                     /* 1 */
     bool flushes;                                       /* true */

@@ -274,4 +274,5 @@ static void write_grid(struct ppi_writer *writer, const ppsched_schedule *schedu
     write_rows(&grid);
 }
 
-const struct ppi_format ppi_text_format = {.name = "text", .needs_timeline = true, .tells_slices = true, .write = write_grid};
+const struct ppi_format ppi_text_format = {
+    .name = "text", .needs_timeline = true, .tells_graphs = true, .tells_slices = true, .write = write_grid};

@@ -6,10 +6,11 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "ir/stage_graph.h"
 
 /* Takes ownership of the placement's table, also on failure. */
 static ppsched_status make(ppsched_builder **out, const struct ppi_host *host, const struct ppi_shape *shape,
-                           const struct ppi_placement *placement, const char *name, ppsched_error *error)
+                           struct ppi_placement *placement, const char *name, ppsched_error *error)
 {
     ppsched_builder *builder = ppi_allocate_zeroed(host, 1, sizeof *builder);
     struct ppi_segment *segments = ppi_allocate_zeroed(host, shape->devices, sizeof *segments);
@@ -18,7 +19,7 @@ static ppsched_status make(ppsched_builder **out, const struct ppi_host *host, c
         ppi_release(host, builder);
         ppi_release(host, segments);
         ppi_release(host, name_copy);
-        ppi_release(host, placement->device_of);
+        ppi_placement_clear(placement, host);
         return ppi_fail_memory(error, "the builder");
     }
     builder->host = *host;
@@ -48,6 +49,7 @@ ppsched_status ppi_builder_like(ppsched_builder **out, const ppsched_schedule *s
     if (place.device_of == NULL)
         return ppi_fail_memory(error, "the builder");
     memcpy(place.device_of, schedule->placement.device_of, size * sizeof *place.device_of);
+    place.graph = ppi_stage_graph_retain(place.graph);
     ppsched_status status = make(out, &schedule->host, &schedule->shape, &place, schedule->name, error);
     if (status != PPSCHED_OK)
         return status;
@@ -74,7 +76,7 @@ void ppi_builder_destroy(ppsched_builder *builder)
     struct ppi_host host = builder->host;
     clear_segments(builder);
     ppi_release(&host, builder->segments);
-    ppi_release(&host, builder->placement.device_of);
+    ppi_placement_clear(&builder->placement, &host);
     ppi_release(&host, builder->name);
     ppi_release(&host, builder);
 }
@@ -195,10 +197,15 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     schedule->host = *host;
     atomic_init(&schedule->references, 1);
     atomic_init(&schedule->is_sound, false);
+    for (int exact = 0; exact < 2; exact++) {
+        atomic_init(&schedule->run_by[exact], 0);
+        atomic_init(&schedule->refused_by[exact], 0);
+    }
     schedule->shape = builder->shape;
     schedule->micro_slices = ppi_total_micro_slices(&builder->shape);
     schedule->placement = builder->placement;
     schedule->placement.device_of = copy_placement(builder);
+    schedule->placement.graph = ppi_stage_graph_retain(builder->placement.graph);
     schedule->flushes = builder->flushes;
     schedule->weight_versions = builder->weight_versions;
     schedule->name = ppi_copy_text(host, builder->name);

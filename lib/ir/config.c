@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ir/stage_graph.h"
 
 /* More than ten times what any strategy has; bounds the linear search for an option. */
 enum { MOST_OPTIONS = 256 };
@@ -34,6 +35,7 @@ void ppi_config_destroy(ppsched_config *config)
     }
     ppi_release(&host, config->options);
     ppi_release(&host, config->map);
+    ppi_stage_graph_release(config->graph);
     ppi_release(&host, config->windows);
     ppi_robust_objective_destroy(config->goal, &host);
     ppi_release(&host, config);
@@ -83,6 +85,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
     copy->progress_user = config->progress_user;
     if (config->placement != PPSCHED_PLACEMENT_DEFAULT)
         status = ppi_config_set_placement(copy, config->placement, config->map, config->shape.stages, error);
+    ppi_config_set_graph(copy, ppi_stage_graph_retain(config->graph));
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
         status = ppi_config_set_values(copy, q, config->values[q].values, config->values[q].count, error);
     if (config->windows != NULL && status == PPSCHED_OK) {
@@ -126,6 +129,30 @@ static ppsched_status check_map(const struct ppi_shape *shape, const uint32_t *m
     return PPSCHED_OK;
 }
 
+void ppi_config_set_graph(ppsched_config *config, const struct ppi_stage_graph *graph)
+{
+    ppi_stage_graph_release(config->graph);
+    config->graph = graph;
+}
+
+/* A new placement has no sets of devices. */
+static ppsched_status leave_sets(ppsched_config *config, ppsched_error *error)
+{
+    struct ppi_stage_graph *graph = NULL;
+    if (config->graph == NULL || !config->graph->has_sets)
+        return PPSCHED_OK;
+    uint32_t *counts = ppi_allocate(&config->host, config->shape.stages, 2 * sizeof *counts);
+    if (counts == NULL)
+        return ppi_fail_memory(error, "the stage graph");
+    struct ppi_graph_parts parts = ppi_stage_graph_parts_of(config->graph, counts);
+    parts.device_counts = NULL;
+    ppsched_status status = ppi_stage_graph_make(&graph, &config->host, &config->shape, &parts, error);
+    ppi_release(&config->host, counts);
+    if (status == PPSCHED_OK)
+        ppi_config_set_graph(config, graph);
+    return status;
+}
+
 ppsched_status ppi_config_set_placement(ppsched_config *config, int32_t placement, const uint32_t *map, size_t count,
                                         ppsched_error *error)
 {
@@ -135,6 +162,8 @@ ppsched_status ppi_config_set_placement(ppsched_config *config, int32_t placemen
         status = ppi_placement_fits(placement, &config->shape, error);
     if (status == PPSCHED_OK && placement == PPSCHED_PLACEMENT_MAP)
         status = check_map(&config->shape, map, count, error);
+    if (status == PPSCHED_OK)
+        status = leave_sets(config, error);
     if (status != PPSCHED_OK)
         return status;
     if (placement == PPSCHED_PLACEMENT_MAP) {
@@ -237,7 +266,15 @@ ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config 
 {
     if (wanted == PPSCHED_PLACEMENT_DEFAULT)
         wanted = config->placement != PPSCHED_PLACEMENT_DEFAULT ? config->placement : PPSCHED_PLACEMENT_LOOP;
-    return ppi_placement_make(out, &config->host, wanted, &config->shape, config->map, error);
+    if (config->graph != NULL && wanted == PPSCHED_PLACEMENT_BIDIRECTIONAL)
+        return ppi_refuse_graph(config->graph, "bidirectional placement", error);
+    if (config->graph != NULL && config->graph->has_sets && wanted != PPSCHED_PLACEMENT_MAP)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s placement has one device for each stage, and the problem has several",
+                        ppi_placement_name(wanted));
+    ppsched_status status = ppi_placement_make(out, &config->host, wanted, &config->shape, config->map, error);
+    if (status == PPSCHED_OK)
+        out->graph = ppi_stage_graph_retain(config->graph);
+    return status;
 }
 
 ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error)
@@ -252,6 +289,10 @@ ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config 
     config->progress_user = from->progress_user;
     if (from->placement != PPSCHED_PLACEMENT_DEFAULT)
         status = ppi_config_set_placement(config, from->placement, from->map, from->shape.stages, error);
+    if (from->graph != NULL &&
+        (config->shape.stages != from->shape.stages || config->shape.microbatches != from->shape.microbatches))
+        return ppi_refuse_graph(from->graph, "another number of stages or microbatches", error);
+    ppi_config_set_graph(config, ppi_stage_graph_retain(from->graph));
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
         if (ppi_quantity_owner(q) == PPI_OF_RUN)
             status = ppi_config_set_values(config, q, from->values[q].values, from->values[q].count, error);

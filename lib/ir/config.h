@@ -38,15 +38,17 @@ struct ppi_roles {
 struct ppsched_config {
     struct ppi_host host;
     struct ppi_shape shape;
-    int32_t placement;                  /* PPSCHED_PLACEMENT_DEFAULT: chosen by the strategy */
-    uint32_t *map;                      /* for PPSCHED_PLACEMENT_MAP, else NULL */
-    uint32_t weight_versions;           /* 0: chosen by the strategy */
-    bool has_whole_backwards;           /* no I and W, only B */
-    bool is_forward_only;               /* nor B */
-    bool senders_wait;                  /* PPSCHED_SENDER_WAITS_LIKE_KIND */
-    uint32_t repeats;                   /* runs of the schedule, each flushed, that searches plan for; 0: one */
-    struct ppi_robust_objective *goal;  /* objective of searches under varying times; NULL: the nominal time */
-    ppsched_progress_function progress; /* or NULL */
+    int32_t placement;                   /* PPSCHED_PLACEMENT_DEFAULT: chosen by the strategy */
+    uint32_t *map;                       /* for PPSCHED_PLACEMENT_MAP, else NULL */
+    const struct ppi_stage_graph *graph; /* a reference; NULL: a chain */
+    uint32_t weight_versions;            /* 0: chosen by the strategy */
+    bool has_whole_backwards;            /* no I and W, only B */
+    bool is_forward_only;                /* nor B */
+    bool senders_wait;                   /* PPSCHED_SENDER_WAITS_LIKE_KIND */
+    uint32_t repeats;                    /* runs of the schedule, each flushed, that searches plan for; 0: one */
+    double time_step;                    /* durations and delays are rounded to multiples of it; 0: they are not */
+    struct ppi_robust_objective *goal;   /* objective of searches under varying times; NULL: the nominal time */
+    ppsched_progress_function progress;  /* or NULL */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];
     struct ppi_windows *windows; /* from which the times of overlapped pairs follow; NULL: none */
@@ -72,6 +74,14 @@ static inline bool ppi_config_has_role(const ppsched_config *config, enum ppi_ro
     return (config->roles.given >> role & 1) != 0;
 }
 
+/* Whether a microbatch is a chunk of the same request as the one before it. */
+static inline bool ppi_continues_request(const ppsched_config *config, uint32_t microbatch)
+{
+    const struct ppi_values *request = &config->values[PPSCHED_QUANTITY_MICROBATCH_REQUEST];
+    return request->values != NULL && microbatch > 0 &&
+           ppi_value_at(request, microbatch) == ppi_value_at(request, microbatch - 1);
+}
+
 ppsched_status ppi_config_create(ppsched_config **out, const struct ppi_shape *shape, const struct ppi_host *host,
                                  ppsched_error *error);
 ppsched_status ppi_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);
@@ -86,6 +96,9 @@ ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, c
 /* Copies what belongs to devices and to the run: links, limits, placement, versions, progress, options, and how microbatches
  * and slices differ. Both configs have the same numbers of those. */
 ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error);
+
+/* Takes over the caller's reference to a graph, or none. */
+void ppi_config_set_graph(ppsched_config *config, const struct ppi_stage_graph *graph);
 
 /* Calls the progress function, which must be set, and returns its result. */
 static inline int32_t ppi_config_tell(const ppsched_config *config, double share, double best)

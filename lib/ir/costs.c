@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "ir/stage_graph.h"
 
 static const struct ppi_values *list_of(const ppsched_config *config, int32_t quantity)
 {
@@ -234,47 +235,6 @@ double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double f
                : forward;
 }
 
-/* The factors of a device, and of a stage on a device. */
-static double scale_in(const struct ppi_values *by_device, const struct ppi_values *by_stage, size_t kind, size_t stage,
-                       size_t stages, size_t device, size_t devices)
-{
-    const size_t number = kind - PPSCHED_KIND_F;
-    const double scale = by_device->values != NULL ? ppi_value_at(by_device, number * devices + device) : 1;
-    return by_stage->values != NULL ? scale * ppi_value_at(by_stage, (number * stages + stage) * devices + device) : scale;
-}
-
-double ppi_device_scale(const ppsched_config *config, uint32_t kind, uint32_t device)
-{
-    const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_DEVICE_SCALE];
-    return scale->values != NULL ? ppi_value_at(scale, (size_t)(kind - PPSCHED_KIND_F) * config->shape.devices + device) : 1;
-}
-
-double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage, uint32_t device)
-{
-    return scale_in(&config->values[PPSCHED_QUANTITY_DEVICE_SCALE], &config->values[PPSCHED_QUANTITY_STAGE_SCALE], kind, stage,
-                    config->shape.stages, device, config->shape.devices);
-}
-
-void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device)
-{
-    const double speed = ppi_speed_of(config, device);
-    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-        duration[kind] = duration[kind] / speed * ppi_scale_of(config, kind, stage, device);
-}
-
-double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
-{
-    const double time = ppi_plain_overlap(costs, forward_stage, backward_stage);
-    const double scaled = time * scale_in(&costs->device_scale, &costs->stage_scale, PPSCHED_KIND_F, forward_stage,
-                                          costs->stages, device, costs->devices);
-    return costs->speeds.values != NULL ? scaled / ppi_value_at(&costs->speeds, device) : scaled;
-}
-
-double ppi_speed_of(const ppsched_config *config, uint32_t device)
-{
-    return value_or(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, device, 1);
-}
-
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device)
 {
     double moved = value_or(config, PPSCHED_QUANTITY_MEM_OFFLOAD, stage, forward_memory(config, stage));
@@ -329,31 +289,36 @@ static ppsched_status check_durations(const double *duration, uint32_t stage, pp
     return PPSCHED_OK;
 }
 
-static ppsched_status put_on_device(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
-                                    ppsched_error *error)
+/* Where frozen weights leave a stage without W, its I releases all. */
+static ppsched_status freeze(struct ppi_instance *instance, const ppsched_config *config, uint32_t stage, ppsched_error *error)
 {
-    ppi_put_on_device(duration, config, stage, device);
-    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-        if (!ppi_is_finite(duration[kind]))
-            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device, stage, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: a time divided by device_speeds of device %u (%g) is too large for a double", stage,
-                               device, ppi_speed_of(config, device));
-    return PPSCHED_OK;
+    const struct ppi_rise rise = ppi_config_rise(config, stage);
+    instance->memory[PPSCHED_KIND_I] = instance->memory[PPSCHED_KIND_B];
+    if (rise.input == 0 && rise.whole == 0)
+        return PPSCHED_OK;
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
+                       "stage %u has passes FI, whose memory cannot rise inside the backward; set mem_backward_input to 0 or "
+                       "less, and no recomputed memory",
+                       stage);
 }
 
-static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched_config *config, const uint32_t *device,
-                                    uint32_t stage, ppsched_error *error)
+static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched_config *config,
+                                    const struct ppi_placement *placement, size_t first, uint32_t stage, ppsched_error *error)
 {
+    const uint32_t *device = placement->device_of + first;
     ppsched_status status = ppi_resolve_stage(config, stage, instance, error);
     struct ppi_transfer_cost forward = {0, 0}, backward = {0, 0};
-    if (stage > 0)
+    if (status == PPSCHED_OK && ppi_stage_is_frozen(placement->graph, stage))
+        status = freeze(instance, config, stage, error);
+    if (stage > 0 && placement->graph == NULL) /* else its links have their own delays */
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
-    if (stage + 1 < config->shape.stages)
+    if (stage + 1 < config->shape.stages && placement->graph == NULL)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
     if (status == PPSCHED_OK &&
         (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL || list_of(config, PPSCHED_QUANTITY_DEVICE_SCALE) != NULL ||
          list_of(config, PPSCHED_QUANTITY_STAGE_SCALE) != NULL))
-        status = put_on_device(instance->duration, config, device[stage], stage, error);
+        status = placement->graph != NULL ? ppi_put_on_slowest(instance->duration, config, placement, stage, error)
+                                          : ppi_check_on_device(instance->duration, config, device[stage], stage, error);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
         ppi_add_op_overhead(instance->duration, config);
         status = check_durations(instance->duration, stage, error);
@@ -423,6 +388,18 @@ static ppsched_status fill_rises(struct ppi_costs *costs, const ppsched_config *
     return PPSCHED_OK;
 }
 
+/* Rounds the times of all stage instances. */
+static void round_times(struct ppi_costs *costs, size_t instances, double step)
+{
+    for (size_t i = 0; i < instances && step > 0; i++) {
+        struct ppi_instance *instance = &costs->instances[i];
+        for (int kind = 0; kind < PPI_COMPUTE_KINDS; kind++)
+            instance->duration[kind] = ppi_multiple_of(instance->duration[kind], step);
+        instance->forward_delay = ppi_multiple_of(instance->forward_delay, step);
+        instance->backward_delay = ppi_multiple_of(instance->backward_delay, step);
+    }
+}
+
 ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error)
 {
@@ -441,8 +418,10 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
         status = fill_rises(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
-            status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages,
-                                   s, error);
+            status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement, (size_t)c * stages, s, error);
+    round_times(costs, (size_t)placement->copies * stages, config->time_step);
+    if (status == PPSCHED_OK && placement->graph != NULL)
+        status = ppi_link_costs_fill(costs, config, placement, error);
     return status;
 }
 
@@ -468,6 +447,8 @@ void ppi_costs_clear(struct ppi_costs *costs)
     ppi_release(&costs->host, costs->instances);
     ppi_release(&costs->host, costs->factors);
     ppi_release(&costs->host, costs->rises);
+    ppi_release(&costs->host, costs->links);
+    costs->links = NULL;
     costs->instances = NULL;
     costs->rises = NULL;
     costs->factors = NULL;

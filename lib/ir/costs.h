@@ -35,6 +35,11 @@ struct ppi_factor {
  * memory. */
 enum { PPI_FIXED_STAGE_CAUSES = 3, PPI_FIXED_CAUSES = 4 };
 
+/* Transfers over a link of a stage graph: of the activation to the stage that it feeds, and of the gradient back. */
+struct ppi_link_delay {
+    double delay[2], latency[2]; /* forward, backward; latency: the part that does not grow with the size sent */
+};
+
 struct ppi_costs {
     struct ppi_host host;
     struct ppi_values overlapped;                /* borrowed from the config, */
@@ -45,12 +50,20 @@ struct ppi_costs {
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
     struct ppi_rise *rises;         /* by stage; NULL if no memory rises */
     struct ppi_factor *factors;     /* by micro-slice of one iteration; NULL if all are 1 */
+    struct ppi_link_delay *links;   /* by link of the stage graph; NULL for a chain, whose delays the instances have */
 };
 
 /* A transfer occupies its link for `occupancy`, and arrives `latency` later. */
 struct ppi_transfer_cost {
     double latency, occupancy;
 };
+
+/* The multiple of a power of two that is nearest to `x`, where that is at most 2^51 times the power. */
+static inline double ppi_multiple_of(double x, double power)
+{
+    const double large = power * 0x1.8p52;
+    return (x + large) - large;
+}
 
 /* Bytes that F of a stage sends to the next stage (backward: B or I to the stage before). */
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
@@ -106,6 +119,12 @@ double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage,
 /* Makes durations at speed 1 those of a device. */
 void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device);
 
+/* The same, RANGE if a time is too large; and for the slowest device of a stage on several. */
+ppsched_status ppi_check_on_device(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
+                                   ppsched_error *error);
+ppsched_status ppi_put_on_slowest(double *duration, const ppsched_config *config, const struct ppi_placement *placement,
+                                  uint32_t stage, ppsched_error *error);
+
 /* Durations at speed 1 and memory of a stage, without op_overhead; RANGE if the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);
 
@@ -131,6 +150,10 @@ ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *confi
 ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error);
 void ppi_costs_clear(struct ppi_costs *costs);
+
+/* Fills the delays of the links, if the placement has a stage graph; `links` may be NULL before. */
+ppsched_status ppi_link_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
+                                   ppsched_error *error);
 
 /* The stage instance of an op. */
 static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
@@ -214,6 +237,16 @@ static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_s
     double factor = ppi_factor_of(costs, schedule, op).memory;
     return backward ? ppi_scaled_delay(instance->backward_delay, instance->backward_latency, factor)
                     : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
+}
+
+/* The same over a link of a stage graph. */
+static inline double ppi_link_delay_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op,
+                                       uint32_t link, bool backward)
+{
+    const struct ppi_link_delay *own = &costs->links[link];
+    if (costs->factors == NULL)
+        return own->delay[backward];
+    return ppi_scaled_delay(own->delay[backward], own->latency[backward], ppi_factor_of(costs, schedule, op).memory);
 }
 
 /* The config's time of an overlapped pair at speed 1; the list is set. */

@@ -12,7 +12,7 @@ void ppi_schedule_release(const ppsched_schedule *schedule)
     if (schedule == NULL || atomic_fetch_sub_explicit(&schedule->self->references, 1, memory_order_acq_rel) != 1)
         return;
     struct ppi_host host = schedule->host;
-    ppi_release(&host, schedule->placement.device_of);
+    ppi_placement_clear(&schedule->self->placement, &host);
     ppi_release(&host, schedule->name);
     ppi_release(&host, schedule->ops);
     ppi_release(&host, schedule->queues);

@@ -20,10 +20,12 @@ struct ppsched_queue {
 };
 
 struct ppsched_schedule {
-    ppsched_schedule *self; /* mutable, to count references, to free and to note a check; all else is constant */
+    ppsched_schedule
+        *self; /* mutable, to count references, to free and to note what a check or a runtime said; all else is constant */
     struct ppi_host host;
     atomic_uint references;
-    atomic_bool is_sound; /* a check has found nothing */
+    atomic_bool is_sound;                 /* a check has found nothing */
+    atomic_uint run_by[2], refused_by[2]; /* bits of runtimes: those of its kind, those of its very order */
     struct ppi_shape shape;
     uint32_t micro_slices; /* over all iterations */
     struct ppi_placement placement;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "ir/stage_graph.h"
 
 static ppsched_status check_count(const char *what, int64_t value, int64_t largest, ppsched_error *error)
 {
@@ -114,7 +115,15 @@ ppsched_status ppi_placement_make(struct ppi_placement *out, const struct ppi_ho
     out->kind = kind;
     out->copies = copies;
     out->device_of = table;
+    out->graph = NULL;
     return PPSCHED_OK;
+}
+
+void ppi_placement_clear(struct ppi_placement *placement, const struct ppi_host *host)
+{
+    ppi_release(host, placement->device_of);
+    ppi_stage_graph_release(placement->graph);
+    *placement = (struct ppi_placement){0};
 }
 
 const char *ppi_placement_name(int32_t kind)

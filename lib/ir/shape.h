@@ -9,6 +9,8 @@
 
 #include "base/host.h"
 
+struct ppi_stage_graph;
+
 struct ppi_shape {
     uint32_t devices, stages, microbatches, iterations;
     uint32_t slices; /* of each microbatch, 1 or more */
@@ -46,6 +48,7 @@ struct ppi_placement {
     int32_t kind;
     uint32_t copies;
     uint32_t *device_of;
+    const struct ppi_stage_graph *graph; /* a reference; NULL: a chain with one device for each stage */
 };
 
 /* Checks the sizes, which are wider than a shape's so that values out of range are seen. Microbatches are not sliced. */
@@ -55,13 +58,16 @@ ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t st
 /* Slices the microbatches of a shape; RANGE if that makes too many micro-slices. */
 ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_error *error);
 
+/* Frees the table, and the reference to the graph. */
+void ppi_placement_clear(struct ppi_placement *placement, const struct ppi_host *host);
+
 /* Checks that a placement supports the sizes: REFUSED with the nearest sizes that it does. */
 ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error);
 
 /* Device of a stage (of the first copy, if there are two); `map` is for MAP. */
 uint32_t ppi_placed_device(int32_t kind, const struct ppi_shape *shape, uint32_t stage, const uint32_t *map);
 
-/* Fills the table of a placement that supports the sizes; `map` is for MAP. The caller releases `device_of`. */
+/* Fills the table of a placement that supports the sizes; `map` is for MAP. The caller clears it. */
 ppsched_status ppi_placement_make(struct ppi_placement *out, const struct ppi_host *host, int32_t kind,
                                   const struct ppi_shape *shape, const uint32_t *map, ppsched_error *error);
 

@@ -139,10 +139,55 @@ static void end_names(struct names *names)
     append(names, names->count > 0 ? names->last : "no other runtime here");
 }
 
+/* --- answers that the schedule keeps --- */
+
+/* Whether an answer is about the schedule alone. */
+static bool is_about_order(const struct ppi_launch *launch)
+{
+    return launch->parts == NULL && launch->layers == 0 && launch->csv == NULL && !launch->order_alone;
+}
+
+static unsigned bit_of(const struct ppi_runtime *runtime)
+{
+    int number = 1;
+    while (table[number] != runtime)
+        number++;
+    return 1u << number;
+}
+
+/* Whose answers they are: only runtimes that plan orders of a kind have two. */
+static int answers_of(const struct ppi_launch *launch, const struct ppi_runtime *runtime)
+{
+    return launch->exact || !runtime->may_plan_alike;
+}
+
+static bool is_known(const atomic_uint *answers, const struct ppi_launch *launch, const struct ppi_runtime *runtime)
+{
+    const unsigned known = atomic_load_explicit(&answers[answers_of(launch, runtime)], memory_order_relaxed);
+    return is_about_order(launch) && (known & bit_of(runtime)) != 0;
+}
+
+/* Asks a runtime, and notes the answer. */
+static ppsched_status ask_and_note(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
+{
+    ppsched_schedule *schedule = launch->schedule->self;
+    const ppsched_status status = ppi_launch_ask(launch, runtime, error);
+    if (!is_about_order(launch))
+        return status;
+    atomic_uint *answers = status == PPSCHED_OK              ? schedule->run_by
+                           : status == PPSCHED_ERROR_REFUSED ? schedule->refused_by
+                                                             : NULL;
+    if (answers != NULL)
+        atomic_fetch_or_explicit(&answers[answers_of(launch, runtime)], bit_of(runtime), memory_order_relaxed);
+    return status;
+}
+
 static ppsched_status ask(const struct ppi_launch *asked, const struct ppi_runtime *runtime, bool exact)
 {
     struct ppi_launch launch = {.schedule = asked->schedule, .exact = exact, .layers = asked->layers, .parts = asked->parts};
-    return ppi_launch_ask(&launch, runtime, NULL);
+    if (is_known(launch.schedule->refused_by, &launch, runtime))
+        return PPSCHED_ERROR_REFUSED;
+    return is_known(launch.schedule->run_by, &launch, runtime) ? PPSCHED_OK : ask_and_note(&launch, runtime, NULL);
 }
 
 /* Lists the other runtimes that run exactly this order, and those that plan one of its kind. OK or NO_MEMORY. */
@@ -182,7 +227,9 @@ static ppsched_status add_others(const struct ppi_launch *asked, const struct pp
 ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     ppsched_error reason;
-    ppsched_status status = ppi_launch_ask(launch, runtime, &reason);
+    if (error == NULL && is_known(launch->schedule->refused_by, launch, runtime))
+        return PPSCHED_ERROR_REFUSED;
+    ppsched_status status = ask_and_note(launch, runtime, &reason);
     if (status == PPSCHED_ERROR_REFUSED && error != NULL)
         return add_others(launch, runtime, &reason, error);
     if (status != PPSCHED_OK && error != NULL)

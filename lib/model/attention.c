@@ -49,11 +49,12 @@ static void put_plain(struct ppi_ops *ops, const struct ppi_site *site, const pp
          has_keys = !ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS);
     bool has_values = has_keys && !ppi_block_has(block, PPSCHED_BLOCK_FLAG_VALUE_IS_KEY);
     double inputs = 1 + has_keys + has_values;
-    ppi_put_linear(ops, site, tokens, hidden, widths->queries, has_bias, ppi_input_bytes(site));
+    ppi_put_linear(ops, site, tokens, hidden, widths->queries, has_bias, ppi_input_bytes(site))->target =
+        PPSCHED_ADAPTER_TARGET_QUERY;
     if (has_keys)
-        ppi_put_linear(ops, site, tokens, hidden, widths->keys, has_bias, 0);
+        ppi_put_linear(ops, site, tokens, hidden, widths->keys, has_bias, 0)->target = PPSCHED_ADAPTER_TARGET_KEY;
     if (has_values)
-        ppi_put_linear(ops, site, tokens, hidden, widths->values, has_bias, 0);
+        ppi_put_linear(ops, site, tokens, hidden, widths->values, has_bias, 0)->target = PPSCHED_ADAPTER_TARGET_VALUE;
     struct ppi_op_cost *op = ppi_next_op(ops); /* the gradients of their input */
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = inputs * tokens * hidden,
                                               .bytes = (inputs + 1) * tokens * hidden * size};
@@ -62,29 +63,34 @@ static void put_plain(struct ppi_ops *ops, const struct ppi_site *site, const pp
         put_qk_norm(ops, site, block, widths->keys / widths->key, widths->key);
 }
 
+static void put_up(struct ppi_ops *ops, const struct ppi_site *site, double rank, double out, uint32_t target)
+{
+    struct ppi_op_cost *op = ppi_put_linear(ops, site, site->tokens, rank, out, false, site->tokens * rank * site->size);
+    op->modules = PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION;
+    op->target = target;
+}
+
 /* Projections down to the ranks on each device's own rows, and up to its heads. */
 static void put_latent(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
                        const struct ppi_widths *widths)
 {
-    double tokens = site->tokens, rows = site->rows, size = site->size;
+    double tokens = site->tokens, rows = site->rows;
     double hidden = site->hidden, rank = block->query_rank, latent = block->key_value_rank;
     double input = ppi_input_bytes(site);
     bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS);
     bool has_norms = !ppi_block_has(block, PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS);
     if (rank > 0) {
-        ppi_put_linear(ops, site, rows, hidden, rank, has_bias, input);
+        ppi_put_linear(ops, site, rows, hidden, rank, has_bias, input)->target = PPSCHED_ADAPTER_TARGET_QUERY;
         if (has_norms)
             ppi_put_norm(ops, site, rows, rank);
-        ppi_put_linear(ops, site, tokens, rank, widths->queries, false, tokens * rank * size)->modules =
-            PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION;
+        put_up(ops, site, rank, widths->queries, PPSCHED_ADAPTER_TARGET_QUERY);
     } else {
-        ppi_put_linear(ops, site, tokens, hidden, widths->queries, false, input);
+        ppi_put_linear(ops, site, tokens, hidden, widths->queries, false, input)->target = PPSCHED_ADAPTER_TARGET_QUERY;
     }
-    ppi_put_linear(ops, site, rows, hidden, latent + block->rope_size, has_bias, 0);
+    ppi_put_linear(ops, site, rows, hidden, latent + block->rope_size, has_bias, 0)->target = PPSCHED_ADAPTER_TARGET_KEY;
     if (has_norms)
         ppi_put_norm(ops, site, rows, latent);
-    ppi_put_linear(ops, site, tokens, latent, widths->heads * (block->head_size + widths->value), false, tokens * latent * size)
-        ->modules = PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION;
+    put_up(ops, site, latent, widths->heads * (block->head_size + widths->value), PPSCHED_ADAPTER_TARGET_VALUE);
 }
 
 /* --- the index --- */
@@ -110,7 +116,7 @@ static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const pp
         ppi_put_norm(ops, site, tokens * heads, width);
         ppi_put_norm(ops, site, tokens, width);
     }
-    ppi_next_op(ops)->kept = tokens * (heads + 1) * width * site->size;
+    ppi_next_op(ops)->kept = tokens * ((heads + 1) * width + (is_latent(block) ? heads : 0)) * site->size;
     ppi_put_index_scores(ops, site, block, ppi_visible(site, 0));
 }
 
@@ -168,5 +174,6 @@ void ppi_put_attention(struct ppi_ops *ops, const struct ppi_site *site, const p
         ops->list[ops->count - 1].parameters += widths.heads;
     put_gate(ops, site, block, &widths);
     ppi_put_linear(ops, site, tokens, out, site->hidden, ppi_block_has(block, PPSCHED_BLOCK_FLAG_OUTPUT_BIAS),
-                   tokens * out * site->size);
+                   tokens * out * site->size)
+        ->target = PPSCHED_ADAPTER_TARGET_OUTPUT;
 }

@@ -26,6 +26,18 @@ static void put_inner(struct ppi_ops *ops, const struct ppi_site *site, const pp
         ppi_next_op(ops)->parameters = (double)block->extra_parameters;
 }
 
+/* Matrices of scans, by the last of them and the others; `first`: where the block's ops begin. */
+static void mark_scan(struct ppi_ops *ops, uint32_t first)
+{
+    uint32_t last = 0;
+    for (uint32_t i = first; i < ops->count; i++)
+        if (ops->list[i].target != 0) {
+            ops->list[i].target = PPSCHED_ADAPTER_TARGET_SCAN_INPUT;
+            last = i;
+        }
+    ops->list[last].target = PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT;
+}
+
 /* Blocks side by side read one input, and their sum is closed once. Routed experts open and close by themselves; what they
  * close here is the shared ones'. */
 static void put_block(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_layer_kind *kind, uint32_t index)
@@ -38,7 +50,11 @@ static void put_block(struct ppi_ops *ops, const struct ppi_site *site, const pp
         ppi_put_layer_norm(ops, site);
     if (!is_parallel && block->kind != PPSCHED_BLOCK_KIND_EXPERTS)
         ppi_put_opening(ops, site);
+    uint32_t first = ops->count;
     put_inner(ops, site, block);
+    if (block->kind == PPSCHED_BLOCK_KIND_DELTA || block->kind == PPSCHED_BLOCK_KIND_MAMBA ||
+        block->kind == PPSCHED_BLOCK_KIND_CONVOLUTION)
+        mark_scan(ops, first);
     if (!goes_on) {
         ppi_put_closing(ops, site, after);
         return;
@@ -78,15 +94,16 @@ static void put_embedding(struct ppi_ops *ops, const struct ppi_site *site)
 }
 
 /* Logits, and the loss on them, in 4 bytes each. */
-static void put_output(struct ppi_ops *ops, const struct ppi_site *site, bool has_parameters)
+static void put_output(struct ppi_ops *ops, const struct ppi_site *site, bool is_head)
 {
     double hidden = site->hidden, size = site->size, tokens = site->tokens;
     double width = width_of_vocabulary(site->model), logits = tokens * width;
     ppi_put_opening(ops, site);
     struct ppi_op_cost *op = ppi_put_linear(ops, site, tokens, hidden, width, false, ppi_input_bytes(site));
     op->is_linear = false;
+    op->target = is_head ? PPSCHED_ADAPTER_TARGET_HEAD : 0;
     op->pass[FORWARD].quantized = op->pass[INPUT].quantized = 0;
-    if (!has_parameters)
+    if (!is_head || ppi_model_has_flag(site->model, PPSCHED_DESCRIPTION_FLAG_TIED))
         op->parameters = 0;
     op = ppi_next_op(ops);
     op->kept = 4 * logits;
@@ -98,7 +115,7 @@ static void put_head(struct ppi_ops *ops, const struct ppi_site *site)
 {
     if (!ppi_model_has_flag(site->model, PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM))
         ppi_put_layer_norm(ops, site);
-    put_output(ops, site, !ppi_model_has_flag(site->model, PPSCHED_DESCRIPTION_FLAG_TIED));
+    put_output(ops, site, true);
 }
 
 /* The embedding of the next token and the hidden state, both normed, projected to h. */
@@ -176,10 +193,15 @@ bool ppi_ops_of_part(struct ppi_ops *out, const ppsched_model *model, uint32_t r
 {
     const struct ppi_model_row *own = &model->rows[row];
     struct ppi_site site = own->tower != NULL ? ppi_site_of_tower(model, own->tower) : ppi_site_of_model(model);
+    const ppsched_block *block = ppi_block_of_part(model, row, part);
     out->count = 0;
-    if (ppi_block_of_part(model, row, part) == NULL)
-        return put_other(out, &site, own, part);
-    put_block(out, &site, own->kind, (part - parts_before(own)) % own->kind->block_count);
-    mark_modules(out, ppi_block_of_part(model, row, part));
+    if (block == NULL && !put_other(out, &site, own, part))
+        return false;
+    if (block != NULL) {
+        put_block(out, &site, own->kind, (part - parts_before(own)) % own->kind->block_count);
+        mark_modules(out, block);
+    }
+    if (model->training.adapter_rank > 0 && !(own->tower != NULL && own->tower->is_frozen))
+        ppi_put_adapters(out, &site);
     return true;
 }

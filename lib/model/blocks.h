@@ -6,7 +6,7 @@
 #include "model/model.h"
 
 /* Passes: forward, gradients of the input, gradients of the weights. */
-enum { PPI_PASSES = 3, PPI_MOST_OPS = 64 };
+enum { PPI_PASSES = 3, PPI_MOST_OPS = 80 };
 
 enum ppi_collective { PPI_NO_COLLECTIVE, PPI_ALL_REDUCE, PPI_GATHER, PPI_ALL_TO_ALL };
 enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROUP_EXPERT_TENSOR };
@@ -32,7 +32,12 @@ struct ppi_op_cost {
     bool is_expert;   /* its parameters belong to experts */
     bool is_core;     /* recomputed by selective recomputation, which keeps nothing of it */
     bool is_activation;
+    bool is_scan; /* products of a scan in chunks */
     bool is_norm; /* of the layer: its parameters are counted as norms */
+    bool is_adapter;
+    uint32_t target; /* enum ppsched_adapter_target, of a matrix; 0: none */
+    double tokens, in, out;
+    double input; /* what it keeps of `kept` for the gradients of its weights */
 };
 
 struct ppi_ops {
@@ -102,6 +107,9 @@ void ppi_put_layer_norm(struct ppi_ops *ops, const struct ppi_site *site);
 /* `input`: bytes of its input that it keeps; 0 if another op keeps that. */
 struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *site, double tokens, double in, double out,
                                    bool has_bias, double input);
+
+/* Adapters beside the matrices of a part; frozen matrices keep no input. */
+void ppi_put_adapters(struct ppi_ops *ops, const struct ppi_site *site);
 
 /* Bytes of the block's input, which its first matrix keeps. */
 double ppi_input_bytes(const struct ppi_site *site);

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "model/model.h"
 
-enum { MOST_COUNT = 1 << 20 };
+enum { MOST_COUNT = 1 << 20, ALL_TARGETS = 2 * PPSCHED_ADAPTER_TARGET_HEAD - 1 };
 
 struct bounded {
     const char *name;
@@ -22,6 +22,16 @@ static ppsched_status check_bounds(const struct bounded *list, size_t count, pps
 
 /* --- the training --- */
 
+static void complete_adapters(ppsched_training *training)
+{
+    const uint32_t ends = PPSCHED_ADAPTER_TARGET_ROUTER | PPSCHED_ADAPTER_TARGET_HEAD;
+    training->flags |= PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
+    if (training->adapter_expert_rank == 0)
+        training->adapter_expert_rank = training->adapter_rank;
+    if (training->adapter_targets == 0)
+        training->adapter_targets = ALL_TARGETS & ~ends;
+}
+
 static void complete_training(ppsched_training *training)
 {
     uint32_t *ones[] = {&training->sequence_length,  &training->micro_batch_size, &training->tensor_parallel,
@@ -30,6 +40,8 @@ static void complete_training(ppsched_training *training)
         *ones[i] = *ones[i] > 0 ? *ones[i] : 1;
     if (training->expert_tensor_parallel == 0)
         training->expert_tensor_parallel = training->tensor_parallel;
+    if (training->adapter_rank > 0)
+        complete_adapters(training);
     training->weight_bytes = training->weight_bytes > 0 ? training->weight_bytes : 2;
     training->gradient_bytes = training->gradient_bytes > 0 ? training->gradient_bytes : 4;
     training->expert_load = training->expert_load > 0 ? training->expert_load : 1;
@@ -54,7 +66,7 @@ static ppsched_status check_load(double load, ppsched_error *error)
 
 static ppsched_status check_amounts(const ppsched_training *training, ppsched_error *error)
 {
-    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE - 1;
+    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS - 1;
     const struct bounded sizes[] = {
         {"sequence_length", training->sequence_length, 0, 1 << 30},
         {"micro_batch_size", training->micro_batch_size, 0, MOST_COUNT},
@@ -64,6 +76,10 @@ static ppsched_status check_amounts(const ppsched_training *training, ppsched_er
         {"expert_tensor_parallel", training->expert_tensor_parallel, 0, MOST_COUNT},
         {"data_parallel", training->data_parallel, 0, MOST_COUNT},
         {"sharding", training->sharding, 0, 3},
+        {"adapter_rank", training->adapter_rank, 0, MOST_COUNT},
+        {"adapter_expert_rank", training->adapter_expert_rank, 0, training->adapter_rank},
+        {"adapter_targets", training->adapter_targets, 0, training->adapter_rank > 0 ? ALL_TARGETS : 0},
+        {"reserved", training->reserved, 0, 0},
         {"recompute_modules", training->recompute_modules, 0, 2 * PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION - 1}};
     if ((training->flags & ~flags) != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the training is %u, with unknown bits; it must be 0 to %u",
@@ -144,12 +160,22 @@ static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_
     const struct {
         const char *name;
         double value, most;
-    } list[] = {{"matrix_share", device->matrix_share, 2}, {"attention_share", device->attention_share, 2},
-                {"fp8_share", device->fp8_share, 2},       {"mxfp8_share", device->mxfp8_share, 2},
-                {"nvfp4_share", device->nvfp4_share, 2},   {"hidden_share", device->hidden_share, 1},
-                {"op_time", device->op_time, 1},           {"host_time", device->host_time, 1},
-                {"slowdown", device->slowdown, 100},       {"rate_8bit", device->rate_8bit, 1e30},
-                {"rate_4bit", device->rate_4bit, 1e30},    {"permute_traffic", device->permute_traffic, 1000}};
+    } list[] = {{"matrix_share", device->matrix_share, 2},
+                {"attention_share", device->attention_share, 2},
+                {"fp8_share", device->fp8_share, 2},
+                {"mxfp8_share", device->mxfp8_share, 2},
+                {"nvfp4_share", device->nvfp4_share, 2},
+                {"hidden_share", device->hidden_share, 1},
+                {"op_time", device->op_time, 1},
+                {"host_time", device->host_time, 1},
+                {"slowdown", device->slowdown, 100},
+                {"rate_8bit", device->rate_8bit, 1e30},
+                {"rate_4bit", device->rate_4bit, 1e30},
+                {"permute_traffic", device->permute_traffic, 1000},
+                {"fused_permute_traffic", device->fused_permute_traffic, 1000},
+                {"bias_traffic", device->bias_traffic, 1000},
+                {"memory_hidden", device->memory_hidden, 1},
+                {"scan_share", device->scan_share, 2}};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if (!(list[i].value >= 0 && list[i].value <= list[i].most))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to %g", list[i].name, list[i].value,
@@ -182,6 +208,7 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     ppsched_status status = check_amounts(&model->training, error);
     if (status != PPSCHED_OK)
         return status;
+    model->has_activation_bytes = model->training.activation_bytes > 0;
     complete_training(&model->training);
     status = ppi_model_check_division(model, error);
     if (status != PPSCHED_OK || !model->has_device)

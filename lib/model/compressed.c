@@ -26,7 +26,7 @@ static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const pp
     put_compressor(ops, site, block, width);
     ppi_put_linear(ops, site, tokens, block->query_rank, heads * width, false, 0);
     ppi_put_linear(ops, site, tokens, site->hidden, heads, false, 0);
-    ppi_next_op(ops)->kept = tokens * (heads + 1 / (double)block->ratio) * width * site->size;
+    ppi_next_op(ops)->kept = tokens * ((heads + 1 / (double)block->ratio) * width + heads) * site->size;
     ppi_put_index_scores(ops, site, block, ppi_visible(site, 0) / block->ratio);
 }
 
@@ -46,11 +46,13 @@ static void put_output(struct ppi_ops *ops, const struct ppi_site *site, const p
     double tokens = site->tokens, groups = block->output_groups / site->tensor, rank = block->output_rank;
     struct ppi_op_cost *op = ppi_put_linear(ops, site, tokens, values / groups, groups * rank, false,
                                             tokens * values * site->size);
+    op->target = PPSCHED_ADAPTER_TARGET_OUTPUT;
     op->weight_needs = tokens * (values + groups * rank) * site->size;
     op->pieces = groups;
     for (int pass = 0; pass < PPI_PASSES; pass++) /* each group reads its own part */
         op->pass[pass].bytes += tokens * (values - values / groups) * site->size;
-    ppi_put_linear(ops, site, tokens, groups * rank, site->hidden, false, tokens * groups * rank * site->size);
+    ppi_put_linear(ops, site, tokens, groups * rank, site->hidden, false, tokens * groups * rank * site->size)->target =
+        PPSCHED_ADAPTER_TARGET_OUTPUT;
 }
 
 void ppi_put_compressed(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
@@ -58,10 +60,10 @@ void ppi_put_compressed(struct ppi_ops *ops, const struct ppi_site *site, const 
     double tokens = site->tokens, rows = site->rows, size = site->size, rank = block->query_rank, width = block->head_size;
     struct ppi_widths widths = {.heads = block->heads / site->tensor, .key = width, .value = width, .keys = width};
     widths.queries = widths.heads * width;
-    ppi_put_linear(ops, site, rows, site->hidden, rank, false, ppi_input_bytes(site));
+    ppi_put_linear(ops, site, rows, site->hidden, rank, false, ppi_input_bytes(site))->target = PPSCHED_ADAPTER_TARGET_QUERY;
     ppi_put_norm(ops, site, rows, rank);
-    ppi_put_linear(ops, site, tokens, rank, widths.queries, false, tokens * rank * size);
-    ppi_put_linear(ops, site, tokens, site->hidden, width, false, 0);
+    ppi_put_linear(ops, site, tokens, rank, widths.queries, false, tokens * rank * size)->target = PPSCHED_ADAPTER_TARGET_QUERY;
+    ppi_put_linear(ops, site, tokens, site->hidden, width, false, 0)->target = PPSCHED_ADAPTER_TARGET_KEY;
     ppi_put_norm(ops, site, tokens, width);
     if (block->ratio > 0)
         put_compressor(ops, site, block, width);

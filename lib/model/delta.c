@@ -46,25 +46,27 @@ static void put_inputs(struct ppi_ops *ops, const struct ppi_site *site, const p
     struct ppi_op_cost *op = ppi_next_op(ops); /* decay from a base for each head and a bias */
     double decays = tokens * (is_by_channel ? widths->keys : widths->heads);
     op->parameters = widths->heads + (is_by_channel ? widths->keys : widths->heads);
-    op->kept = 4 * decays + tokens * widths->heads * site->size;
+    op->kept = (is_by_channel ? site->size : 4) * decays + tokens * widths->heads * site->size;
     op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 8 * decays, .bytes = 6 * decays};
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * decays, .bytes = 10 * decays};
 }
 
 /* For each token and head, with chunks of C tokens, keys of k and values of v: three products of C x k (keys with keys,
- * with the inverse, with queries), two of C x v, the inverse of a triangle of C, and three of k x v with the state. The
- * backward computes twice as much. It keeps queries, keys, values and the inverse. */
-static void put_rule(struct ppi_ops *ops, const struct ppi_site *site, const struct delta_widths *widths)
+ * with the inverse, with queries), two of C x v, the inverse of a triangle of C, and three of k x v with the state. It keeps
+ * queries, keys, values and the inverse, KDA also the products of queries and keys. The backward makes all else again: in all
+ * nine products of C x k (KDA: seven), five of C x v, two of C x C and eight of k x v, as the kernels have them. */
+static void put_rule(struct ppi_ops *ops, const struct ppi_site *site, const struct delta_widths *widths, bool is_by_channel)
 {
     double tokens = site->tokens, size = site->size, k = widths->key, v = widths->value;
     double chunk = site->sequence < chunk_of_kernel ? site->sequence : chunk_of_kernel;
     double matrix = tokens * widths->heads * (2 * chunk * (3 * k + 2 * v) + 2 * chunk * chunk / 3 + 6 * k * v);
+    double back = tokens * widths->heads * (2 * chunk * ((is_by_channel ? 7 : 9) * k + 5 * v) + 4 * chunk * chunk + 16 * k * v);
     double once = tokens * (2 * widths->keys + 2 * widths->values + widths->heads * chunk) * size;
     double states = tokens / chunk * widths->heads * k * v * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
-    op->kept = tokens * (2 * widths->keys + widths->values + widths->heads * chunk) * size;
+    op->kept = tokens * (2 * widths->keys + widths->values + (is_by_channel ? 2 : 1) * widths->heads * chunk) * size;
     op->pass[FORWARD] = (struct ppi_layer_pass){.matrix = matrix, .bytes = once + 2 * states};
-    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = 2 * matrix, .bytes = 2 * (once + 2 * states)};
+    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = back, .bytes = 2 * (once + 2 * states)};
 }
 
 void ppi_put_delta(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
@@ -73,8 +75,10 @@ void ppi_put_delta(struct ppi_ops *ops, const struct ppi_site *site, const ppsch
     double tokens = site->tokens;
     put_inputs(ops, site, block, &widths);
     ppi_put_state(ops, site, widths.heads * widths.key * widths.value);
-    put_rule(ops, site, &widths);
-    ppi_put_norm(ops, site, tokens * widths.heads, widths.value)->parameters = widths.value;
+    put_rule(ops, site, &widths, block->decay_rank > 0);
+    struct ppi_op_cost *norm = ppi_put_norm(ops, site, tokens * widths.heads, widths.value);
+    norm->parameters = widths.value;
+    norm->kept = 0; /* one kernel with the gate, which keeps both inputs */
     ppi_put_activation(ops, site, tokens * widths.values, true);
     ppi_put_linear(ops, site, tokens, widths.values, site->hidden, false, tokens * widths.values * site->size);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives by a ring or all-to-all, inside a node or between nodes. */
-#include "model/links.h"
+#include "model/table.h"
 
 static double or_1(double value)
 {
@@ -42,13 +42,13 @@ static double all_to_all(const ppsched_model *model, struct ppi_spread group, do
     return time + (outside > 0 ? device->between.latency + over(&device->between, outside) : 0);
 }
 
-/* Of `copies` of a row to random devices, in how many of `nodes` some arrives, on average. */
-static double nodes_reached(double nodes, double copies)
+/* Of `copies` of a row to random places, at how many of these some arrives, on average. */
+static double reached(double places, double copies)
 {
     double none = 1;
     for (uint32_t i = 0; i < copies; i++)
-        none *= 1 - 1 / nodes;
-    return nodes * (1 - none);
+        none *= 1 - 1 / places;
+    return places * (1 - none);
 }
 
 /* Rows go on inside the node while others cross. */
@@ -56,10 +56,12 @@ double ppi_exchange_time(const ppsched_model *model, struct ppi_spread group, do
 {
     const ppsched_accelerator *device = &model->device;
     double near = near_of(model, group), nodes = group.count / near;
-    if (group.count <= 1 || nodes <= 1 || (model->training.flags & PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) == 0)
+    if (group.count <= 1 || (model->training.flags & PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) == 0)
         return ppi_collective_time(model, group, PPI_ALL_TO_ALL, bytes);
-    double inside = over(&device->inside, bytes * (near - 1) / near);
-    double outside = over(&device->between, bytes * nodes_reached(nodes, copies) / copies * (nodes - 1) / nodes);
+    double row = bytes / copies, inside = over(&device->inside, row * reached(group.count, copies) * (near - 1) / near);
+    if (nodes <= 1)
+        return device->inside.latency + inside;
+    double outside = over(&device->between, row * reached(nodes, copies) * (nodes - 1) / nodes);
     return device->between.latency + (inside > outside ? inside : outside);
 }
 
@@ -78,9 +80,16 @@ static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi
     return link->latency + time;
 }
 
+double ppi_predicted_collective(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective,
+                                double bytes)
+{
+    return collective == PPI_ALL_TO_ALL ? all_to_all(model, group, bytes) : ring(model, group, collective, bytes);
+}
+
 double ppi_collective_time(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective, double bytes)
 {
     if (collective == PPI_NO_COLLECTIVE || group.count <= 1)
         return 0;
-    return collective == PPI_ALL_TO_ALL ? all_to_all(model, group, bytes) : ring(model, group, collective, bytes);
+    double time = ppi_predicted_collective(model, group, collective, bytes);
+    return model->collectives == NULL ? time : ppi_measured_collective(model, group, collective, bytes, time);
 }

@@ -23,21 +23,24 @@ static struct mamba_widths widths_of(const struct ppi_site *site, const ppsched_
 }
 
 /* For each token: inputs with outputs of the state in a chunk of C tokens for each group, these with the heads' channels,
- * and two products of channels and state. The backward computes twice as much. */
+ * and two products of channels and state. The backward makes the first and the states again: three of the products in a chunk
+ * for each forward, and five of channels and state, as the kernels have them. */
 static void put_chunks(struct ppi_ops *ops, const struct ppi_site *site, const struct mamba_widths *widths)
 {
     double tokens = site->tokens, size = site->size;
     double chunk = site->sequence < chunk_of_kernel ? site->sequence : chunk_of_kernel;
     double matrix = tokens * (2 * chunk * (widths->group_states + widths->inner) + 4 * widths->inner * widths->state);
+    double back = tokens * (6 * chunk * (widths->group_states + widths->inner) + 10 * widths->inner * widths->state);
     double once = tokens * (2 * widths->inner + 2 * widths->group_states + widths->heads) * size;
     double states = tokens / chunk * widths->inner * widths->state * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
+    op->is_scan = true;
     op->parameters = 3 * widths->heads; /* decay, bias of the step, what passes by */
     op->kept = tokens * widths->inner * size;
     op->pass[FORWARD] = (struct ppi_layer_pass){
         .matrix = matrix, .vector = 12 * tokens * widths->inner, .bytes = once + 2 * states};
     op->pass[INPUT] = (struct ppi_layer_pass){
-        .matrix = 2 * matrix, .vector = 24 * tokens * widths->inner, .bytes = 2 * (once + 2 * states)};
+        .matrix = back, .vector = 24 * tokens * widths->inner, .bytes = 2 * (once + 2 * states)};
 }
 
 /* The convolution's output is computed again in the backward. */

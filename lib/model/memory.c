@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of a layer, as sums over the ops of blocks.h. */
-#include "model/blocks.h"
+#include "model/table.h"
 
-/* Adds the states of `parameters` that sharding leaves on a device. */
-static void add_states(ppsched_layer_memory *out, const ppsched_training *training, double parameters, double devices)
+/* Adds the states of an op that sharding leaves on a device. */
+static void add_states(ppsched_layer_memory *out, const ppsched_training *training, const struct ppi_op_cost *op,
+                       double devices)
 {
+    double parameters = op->parameters;
     out->parameters += parameters;
+    out->expert_parameters += op->is_expert ? parameters : 0;
     out->weights += parameters * training->weight_bytes / (training->sharding >= 3 ? devices : 1);
+    if ((training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0 && !op->is_adapter)
+        return;
+    out->trained += parameters;
+    out->expert_trained += op->is_expert ? parameters : 0;
     out->gradients += parameters * training->gradient_bytes / (training->sharding >= 2 ? devices : 1);
     out->optimizer += parameters * training->optimizer_bytes / (training->sharding >= 1 ? devices : 1);
 }
@@ -28,10 +35,13 @@ static double kept_bytes(const ppsched_training *training)
 }
 
 /* Of what an op would keep in the bytes of activations. */
-static double kept_share(const ppsched_training *training, const struct ppi_op_cost *op)
+static double kept_share(const ppsched_model *model, const struct ppi_op_cost *op)
 {
+    const ppsched_training *training = &model->training;
     double bytes = kept_bytes(training);
-    return op->is_linear && bytes < training->activation_bytes ? bytes / training->activation_bytes : 1;
+    return op->is_linear && !model->has_activation_bytes && bytes < training->activation_bytes
+               ? bytes / training->activation_bytes
+               : 1;
 }
 
 /* A tower that is not trained keeps nothing, and has weights alone. */
@@ -61,9 +71,8 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++) {
             const struct ppi_op_cost *op = &ops.list[i];
-            double share = kept_share(training, op), kept = share * op->kept;
-            add_states(out, training, op->parameters, op->is_expert ? experts : common);
-            out->expert_parameters += op->is_expert ? op->parameters : 0;
+            double share = kept_share(model, op), kept = share * op->kept;
+            add_states(out, training, op, op->is_expert ? experts : common);
             out->activations += kept;
             out->activations_until_weight += share * op->weight_needs;
             out->selective += op->is_core ? 0 : kept;
@@ -72,8 +81,10 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     if (out->activations_until_weight > out->activations)
         out->activations_until_weight = out->activations;
     add_boundaries(out, model, own);
+    if (model->measures != NULL)
+        ppi_measured_memory(out, model, row);
     if (own->tower != NULL && own->tower->is_frozen)
         freeze(out);
-    if ((training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
-        out->gradients = out->optimizer = out->activations_until_weight = 0;
+    if ((training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0 && training->adapter_rank == 0)
+        out->activations_until_weight = 0;
 }

@@ -9,9 +9,11 @@ static void put_matrices(struct ppi_ops *ops, const struct ppi_site *site, const
                          double outer, double width, double input)
 {
     bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS), is_gated = ppi_block_has(block, PPSCHED_BLOCK_FLAG_GATED);
-    ppi_put_linear(ops, site, tokens, outer, is_gated ? 2 * width : width, has_bias, input);
+    ppi_put_linear(ops, site, tokens, outer, is_gated ? 2 * width : width, has_bias, input)->target =
+        PPSCHED_ADAPTER_TARGET_UP | (is_gated ? PPSCHED_ADAPTER_TARGET_GATE : 0);
     ppi_put_activation(ops, site, tokens * width, is_gated);
-    ppi_put_linear(ops, site, tokens, width, outer, has_bias, tokens * width * site->size);
+    ppi_put_linear(ops, site, tokens, width, outer, has_bias, tokens * width * site->size)->target =
+        PPSCHED_ADAPTER_TARGET_DOWN;
 }
 
 void ppi_put_mlp(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
@@ -28,6 +30,7 @@ static void put_router(struct ppi_ops *ops, const struct ppi_site *site, const p
     struct ppi_op_cost *op = ppi_put_linear(ops, site, rows, site->hidden, experts,
                                             ppi_block_has(block, PPSCHED_BLOCK_FLAG_ROUTER_BIAS), ppi_input_bytes(site));
     op->kept += rows * experts * 4;
+    op->target = PPSCHED_ADAPTER_TARGET_ROUTER;
     op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
 }
 
@@ -61,6 +64,16 @@ static void put_exchange(struct ppi_ops *ops, const struct ppi_site *site, const
     op->pass[INPUT] = op->pass[FORWARD];
 }
 
+/* Biases are added to the rows of one expert after the other, in 4 bytes, and these put together again. */
+static void put_biases(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double elements)
+{
+    double traffic = site->model->device.bias_traffic;
+    if (traffic == 0 || !ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS))
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    op->pass[FORWARD].bytes = op->pass[INPUT].bytes = traffic * elements * site->size;
+}
+
 /* The experts of a device: each is a small matrix product of its own. */
 static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double outer,
                             double tokens)
@@ -74,11 +87,13 @@ static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, co
         struct ppi_op_cost *op = &ops->list[i];
         double one = op->parameters;
         op->is_expert = true;
+        op->target = op->target != 0 ? PPSCHED_ADAPTER_TARGET_EXPERTS : 0;
         op->parameters *= own;
         op->pieces = own;
         for (int pass = 0; pass < PPI_PASSES; pass++)
             op->pass[pass].bytes += op->pass[pass].matrix > 0 ? (own - 1) * one * size : 0;
     }
+    put_biases(ops, site, block, tokens * (outer + (ppi_block_has(block, PPSCHED_BLOCK_FLAG_GATED) ? 2 : 1) * width));
 }
 
 /* Into or out of the latent that routed experts work in; each device has the whole matrix. */
@@ -112,7 +127,9 @@ static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const p
 /* Rows are sorted by expert and back; half of it before the experts, but one op. */
 static void put_permutation(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
 {
-    double traffic = site->model->device.permute_traffic;
+    const ppsched_model *model = site->model;
+    bool is_fused = (model->training.flags & PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) != 0;
+    double traffic = is_fused ? model->device.fused_permute_traffic : model->device.permute_traffic;
     if (traffic == 0)
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/model.h"
+#include "model/table.h"
 
 static const ppsched_efficiency *copy_list(const struct ppi_host *host, const ppsched_efficiency *list, uint32_t count,
                                            bool *is_short)
@@ -42,6 +42,8 @@ void ppi_model_destroy(ppsched_model *model)
         return;
     struct ppi_host host = model->host;
     ppi_release(&host, model->rows);
+    ppi_release(&host, model->measures);
+    ppi_release(&host, model->collectives);
     free_list(model, model->device.matrix_efficiency);
     free_list(model, model->device.vector_efficiency);
     free_list(model, model->device.memory_efficiency);
@@ -60,7 +62,8 @@ static ppsched_status check_total(const ppsched_model *model, ppsched_error *err
 }
 
 ppsched_status ppi_model_create(ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
-                                const ppsched_accelerator *device, const struct ppi_host *host, ppsched_error *error)
+                                const ppsched_accelerator *device, const ppsched_layer_table *table,
+                                const struct ppi_host *host, ppsched_error *error)
 {
     ppsched_model whole = {.host = *host,
                            .description = description,
@@ -82,6 +85,8 @@ ppsched_status ppi_model_create(ppsched_model **out, const ppsched_description *
         ppi_model_list_rows(model);
         status = check_total(model, error);
     }
+    if (status == PPSCHED_OK && table != NULL)
+        status = ppi_model_measure(model, table, error);
     if (status != PPSCHED_OK) {
         ppi_model_destroy(model);
         return status;

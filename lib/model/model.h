@@ -5,12 +5,15 @@
 
 #include <stdbool.h>
 
+#include <ppsched/layer_table.h>
 #include <ppsched/model.h>
 
 #include "base/host.h"
 #include "description/description.h"
 
 enum { PPI_MODEL_PASSES = 6 };
+
+struct ppi_row_measures;
 
 /* Layers of one cost. */
 struct ppi_model_row {
@@ -30,12 +33,18 @@ struct ppsched_model {
     struct ppi_model_row *rows;             /* towers, embedding, decoders by kind, MTP, head */
     uint32_t row_count;
     ppsched_training training;
-    ppsched_accelerator device; /* all 0 if none was given */
+    ppsched_accelerator device;               /* all 0 if none was given */
+    struct ppi_row_measures *measures;        /* by row: what a table says; NULL: there is none */
+    ppsched_measured_collective *collectives; /* sorted; NULL: none were measured */
+    uint32_t collective_count;
     bool has_device;
+    bool has_activation_bytes; /* they were told, and go over what the precision implies */
 };
 
+/* `table` may be NULL. */
 ppsched_status ppi_model_create(ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
-                                const ppsched_accelerator *device, const struct ppi_host *host, ppsched_error *error);
+                                const ppsched_accelerator *device, const ppsched_layer_table *table,
+                                const struct ppi_host *host, ppsched_error *error);
 void ppi_model_destroy(ppsched_model *model);
 
 /* Fills in the defaults of the training and the device, and checks them. */

@@ -53,6 +53,8 @@ struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *s
         op->pass[pass] = (struct ppi_layer_pass){.matrix = 2 * tokens * in * out,
                                                  .bytes = (tokens * in + tokens * out + in * out) * site->size};
     op->is_linear = true;
+    op->target = PPSCHED_ADAPTER_TARGET_OTHER;
+    op->tokens = tokens, op->in = in, op->out = out, op->input = input;
     op->pass[FORWARD].quantized = tokens * in;
     op->pass[INPUT].quantized = tokens * out;
     return op;

@@ -3,6 +3,10 @@
  * hidden; the time of each op on the device and on the host. */
 #include "model/links.h"
 #include "model/rates.h"
+#include "model/table.h"
+
+/* Pieces that the host launches in the time of an op. */
+static const double pieces_at_once = 3;
 
 enum group { TENSOR, CONTEXT, EXPERT, GROUPS };
 
@@ -12,6 +16,7 @@ struct pricing {
     ppsched_pass_cost *out;
     double sent[GROUPS], hidden[GROUPS]; /* seconds of collectives, and of these beside matrices */
     uint32_t count;                      /* ops with any work */
+    double launches;                     /* of these, a separate one for each piece */
 };
 
 static enum group group_of(enum ppi_group group)
@@ -34,9 +39,14 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
     const ppsched_model *model = pricing->model;
     ppsched_pass_cost *out = pricing->out;
     double vector = ppi_vector_time(model, pass->vector),
-           memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass));
+           memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass)),
+           matrix = ppi_matrix_time(model, op, pass);
+    if (model->device.memory_hidden > 0 && matrix > 0) {
+        double own = ppi_memory_time(model, pass->bytes);
+        memory -= model->device.memory_hidden * (own < matrix ? own : matrix);
+    }
     bool is_sum = pass->collective == PPI_ALL_REDUCE || pass->collective == PPI_GATHER;
-    out->matrix_time += ppi_matrix_time(model, op, pass);
+    out->matrix_time += matrix;
     out->vector_time += is_sum ? 0 : vector;
     out->memory_time += is_sum ? 0 : memory;
     struct ppi_spread group = ppi_spread_of(model, op->group);
@@ -47,7 +57,9 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
     out->communication_time += sent - hidden;
     pricing->sent[group_of(op->group)] += sent - hidden;
     pricing->hidden[group_of(op->group)] += hidden;
-    pricing->count += pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
+    bool is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
+    pricing->count += is_any;
+    pricing->launches += is_any + (pass->matrix > 0 && op->pieces > 1 ? (op->pieces - 1) / pieces_at_once : 0);
 }
 
 static void add_pass(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
@@ -67,49 +79,83 @@ static bool is_frozen(const ppsched_model *model, uint32_t row)
     return model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
 }
 
-/* Matrices are slower beside collectives, and collectives cannot hide behind less than they last. Each op takes its time on
- * the device; the host may need longer to launch all. */
-static void close(struct pricing *pricing)
+/* Exchanges of experts hide behind another microbatch's work of any kind, other collectives behind this layer's matrices;
+ * nothing hides behind less than it lasts, and matrices are slower beside collectives. */
+static void hide(struct pricing *pricing)
 {
     const ppsched_accelerator *device = &pricing->model->device;
     ppsched_pass_cost *out = pricing->out;
-    double hidden = pricing->hidden[TENSOR] + pricing->hidden[CONTEXT] + pricing->hidden[EXPERT];
-    double beside = hidden < out->matrix_time ? hidden : out->matrix_time, left = hidden > 0 ? 1 - beside / hidden : 0;
-    out->communication_time += hidden - beside;
+    double near = pricing->hidden[TENSOR] + pricing->hidden[CONTEXT], far = pricing->hidden[EXPERT];
+    double beside = near < out->matrix_time ? near : out->matrix_time, left = near > 0 ? 1 - beside / near : 0;
+    double work = out->matrix_time - beside + out->vector_time + out->memory_time, across = far < work ? far : work;
+    double matrices = out->matrix_time - beside < across ? out->matrix_time : beside + across;
+    out->communication_time += near - beside + far - across;
     out->tensor_time = pricing->sent[TENSOR] + left * pricing->hidden[TENSOR];
     out->context_time = pricing->sent[CONTEXT] + left * pricing->hidden[CONTEXT];
-    out->expert_time = pricing->sent[EXPERT] + left * pricing->hidden[EXPERT];
+    out->expert_time = pricing->sent[EXPERT] + far - across;
     if (device->slowdown > 1)
-        out->matrix_time += beside * (1 - 1 / device->slowdown);
-    out->launch_time = pricing->count * device->op_time;
+        out->matrix_time += matrices * (1 - 1 / device->slowdown);
+}
+
+/* Each op takes its time on the device. */
+static void close(struct pricing *pricing)
+{
+    ppsched_pass_cost *out = pricing->out;
+    hide(pricing);
+    out->launch_time = pricing->count * pricing->model->device.op_time;
     out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time + out->launch_time;
-    double host = (pricing->model->training.flags & PPSCHED_TRAINING_FLAG_GRAPHS) != 0 ? 0 : pricing->count * device->host_time;
-    if (host > out->time) {
-        out->launch_time += host - out->time;
-        out->time = host;
-    }
 }
 
 static bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
 {
+    if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
+        return op->is_adapter;
     if (pass == PPSCHED_MODEL_PASS_MODULES)
         return (op->modules & model->training.recompute_modules) != 0;
     return pass != PPSCHED_MODEL_PASS_SELECTIVE || op->is_core;
 }
 
-void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
+/* Prices a pass on the device; the result is the number of launches. */
+static double price_pass(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
 {
     struct ppi_ops ops;
     struct pricing pricing = {.model = model, .out = out};
     bool again = pass >= PPSCHED_MODEL_PASS_SELECTIVE;
     *out = (ppsched_pass_cost){.size = sizeof *out};
     if (pass != PPSCHED_MODEL_PASS_FORWARD && is_frozen(model, row))
-        return;
-    if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
-        return;
+        return 0;
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)
             if (is_computed(model, &ops.list[i], pass))
                 add_pass(&pricing, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
     close(&pricing);
+    return pricing.launches;
+}
+
+/* The host may need longer to launch a pass than the device to run it. It launches both parts of a backward in one go: what
+ * is missing counts for the gradients of the input. */
+static void wait_for_host(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass, double launches)
+{
+    double ready = out->time;
+    bool is_launched = model->device.host_time > 0 && (model->training.flags & PPSCHED_TRAINING_FLAG_GRAPHS) == 0;
+    if (!is_launched || pass == PPSCHED_MODEL_PASS_WEIGHT)
+        return;
+    if (pass == PPSCHED_MODEL_PASS_INPUT) {
+        ppsched_pass_cost weight;
+        launches += price_pass(&weight, model, row, PPSCHED_MODEL_PASS_WEIGHT);
+        ready += weight.time;
+    }
+    double late = launches * model->device.host_time - ready;
+    if (late > 0) {
+        out->launch_time += late;
+        out->time += late;
+    }
+}
+
+void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
+{
+    double launches = price_pass(out, model, row, pass);
+    wait_for_host(out, model, row, pass, launches);
+    if (model->measures != NULL)
+        ppi_measured_pass(out, model, row, pass);
 }

@@ -51,11 +51,19 @@ static double score_rate(const ppsched_model *model)
     return (is_8bit ? device->rate_8bit : device->matrix_rate) * share;
 }
 
+static double rate_of(const ppsched_model *model, const struct ppi_op_cost *op)
+{
+    if (op->is_linear)
+        return linear_rate(model);
+    if (op->is_scan && model->device.scan_share > 0)
+        return model->device.matrix_rate * model->device.scan_share;
+    return op->parameters > 0 ? plain_rate(model) : score_rate(model);
+}
+
 double ppi_matrix_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
     const ppsched_accelerator *device = &model->device;
-    double rate = op->is_linear ? linear_rate(model) : op->parameters > 0 ? plain_rate(model) : score_rate(model);
-    return time_of(pass->matrix, op->pieces, rate, device->matrix_efficiency, device->matrix_efficiency_count);
+    return time_of(pass->matrix, op->pieces, rate_of(model, op), device->matrix_efficiency, device->matrix_efficiency_count);
 }
 
 /* 2 bytes of an element are read, and it is written as it is and transposed, for W. */

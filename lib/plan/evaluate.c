@@ -9,18 +9,19 @@
 static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
 {
     const struct ppi_placement *placement = &schedule->placement;
-    uint32_t stages = schedule->shape.stages, m = schedule->shape.microbatches;
+    const struct ppi_shape *shape = &config->shape;
+    uint32_t stages = shape->stages, m = shape->microbatches;
     double sent[2] = {0, 0}; /* micro-slices through each copy of the model, each counted by its size */
     candidate->transfers = 0;
     candidate->bytes = 0;
     for (uint32_t i = 0; i < m; i++)
-        sent[ppi_copy_of(placement, &schedule->shape, i)] += ppi_config_factor(config, i, 0).memory * schedule->shape.slices;
+        sent[ppi_copy_of(placement, shape, i)] += ppi_config_factor(config, i, 0).memory * shape->slices;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t passes = placement->copies == 1 ? m : copy == 0 ? m - m / 2 : m / 2;
         const uint32_t *device = placement->device_of + (size_t)copy * stages;
         for (uint32_t s = 0; s + 1 < stages; s++)
             if (device[s] != device[s + 1]) {
-                candidate->transfers += 2 * (uint64_t)passes * schedule->shape.slices;
+                candidate->transfers += 2 * (uint64_t)passes * shape->slices;
                 candidate->bytes += sent[copy] * (ppi_bytes_of(config, s, false) + ppi_bytes_of(config, s + 1, true));
             }
     }
@@ -91,12 +92,24 @@ static void drop_finds(const ppsched_plan *plan, struct ppi_candidate *candidate
     ppi_candidate_drop_order(plan, candidate);
 }
 
+/* Makes and times the order of a candidate, and what else needs it. */
+static ppsched_status time_order(ppsched_timeline **timeline, const ppsched_schedule **order, const ppsched_plan *plan,
+                                 struct ppi_candidate *candidate, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = ppi_candidate_timeline(timeline, order, plan, candidate, config,
+                                                   PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_ask_runtimes(plan, candidate, *order, error);
+    return status == PPSCHED_OK ? ppi_candidate_take_scenarios(plan, candidate, *order, config, error) : status;
+}
+
 ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
                                       ppsched_progress_function progress, void *user, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
     const ppsched_schedule *order = NULL;
+    struct ppsched_steady steady = {.timeline = NULL};
     struct rest rest = {progress, user, plan->layers != NULL ? PPI_SPLIT_SHARE : plan->order_effort > 0 ? PPI_ORDER_SHARE : 0};
     ppsched_error reason;
     ppsched_status status = ppi_candidate_arrange(plan, candidate, progress, user, &reason);
@@ -108,20 +121,18 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
         ppi_candidate_take_one(plan, candidate, config);
         config->progress = progress != NULL ? tell_rest : NULL;
         config->progress_user = &rest;
-        status = ppi_candidate_timeline(&timeline, &order, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY,
-                                        &reason);
+        status = ppi_candidate_steady(&steady, plan, candidate, config, &reason);
     }
+    if (status == PPSCHED_OK && steady.timeline == NULL)
+        status = time_order(&timeline, &order, plan, candidate, config, &reason);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_ask_runtimes(plan, candidate, order, &reason);
-    if (status == PPSCHED_OK)
-        status = ppi_candidate_take_scenarios(plan, candidate, order, config, &reason);
-    if (status == PPSCHED_OK)
-        status = take_figures(candidate, plan, known, timeline, config, &reason);
+        status = take_figures(candidate, plan, known, steady.timeline != NULL ? steady.timeline : timeline, config, &reason);
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;
     if (!ppi_candidate_runs(candidate))
         drop_finds(plan, candidate);
+    ppi_steady_clear(&steady);
     ppi_timeline_destroy(timeline);
     ppi_schedule_release(order);
     ppi_config_destroy(config);

@@ -11,7 +11,7 @@ static bool has_flag(const struct ppi_pricing *pricing, uint32_t flag)
 static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t stage)
 {
     ppsched_update_cost cost;
-    ppi_model_update(&cost, pricing->model, pricing->stages[stage].parameters, pricing->stages[stage].expert_parameters);
+    ppi_pricing_update(&cost, pricing, &pricing->stages[stage]);
     return cost;
 }
 

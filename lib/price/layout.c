@@ -86,17 +86,15 @@ static ppsched_status set_recomputes(struct ppi_pricing *pricing, uint8_t *kinds
 
 /* --- states --- */
 
-static void add_passes(struct ppi_priced_stage *stage, const ppsched_model *model, uint32_t row, int32_t recomputed)
+static void add_passes(struct ppi_priced_stage *stage, const struct ppi_row_price *own, int32_t recomputed)
 {
     const int32_t passes[] = {PPSCHED_MODEL_PASS_FORWARD, PPSCHED_MODEL_PASS_INPUT, PPSCHED_MODEL_PASS_WEIGHT, recomputed};
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
-        ppsched_pass_cost cost;
         if (passes[i] < 0)
             continue;
-        ppi_model_price(&cost, model, row, passes[i]);
-        stage->tensor += cost.tensor_time;
-        stage->context += cost.context_time;
-        stage->expert += cost.expert_time;
+        stage->tensor += own->tensor[passes[i]];
+        stage->context += own->context[passes[i]];
+        stage->expert += own->expert[passes[i]];
     }
 }
 
@@ -104,32 +102,24 @@ static void add_layer(struct ppi_priced_stage *stage, const struct ppi_pricing *
 {
     const ppsched_model *model = pricing->model;
     const ppsched_training *training = &model->training;
-    ppsched_layer_memory memory;
-    ppi_model_hold(&memory, model, row);
-    double whole = memory.parameters * training->weight_bytes;
+    const ppsched_layer_memory *memory = &pricing->made->rows[row].memory;
+    double whole = memory->parameters * training->weight_bytes;
     bool is_frozen = model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
-    stage->parameters += is_frozen ? 0 : memory.parameters; /* those that a step updates */
-    stage->expert_parameters += memory.expert_parameters;
-    stage->weights += memory.weights;
-    stage->gradients += memory.gradients;
-    stage->optimizer += memory.optimizer;
+    stage->parameters += is_frozen ? 0 : memory->parameters; /* those that a step updates */
+    stage->expert_parameters += memory->expert_parameters;
+    stage->trained += memory->trained;
+    stage->expert_trained += memory->expert_trained;
+    stage->weights += memory->weights;
+    stage->gradients += memory->gradients;
+    stage->optimizer += memory->optimizer;
     stage->largest = whole > stage->largest ? whole : stage->largest;
     stage->layers++;
-    add_passes(stage, model, row, recomputed);
+    add_passes(stage, &pricing->made->rows[row], recomputed);
     if (model->rows[row].role == PPSCHED_MODEL_ROLE_HEAD) {
         double tokens = (double)training->sequence_length * training->micro_batch_size / training->context_parallel;
         stage->logits = 4 * tokens * model->shape->vocabulary_size / training->tensor_parallel;
         stage->logit_gradients = stage->logits * training->activation_bytes / 4;
     }
-}
-
-/* The row of a layer: the next of its name. */
-static uint32_t row_of(const ppsched_model *model, const char *name)
-{
-    uint32_t row = 0;
-    while (row + 1 < model->row_count && strcmp(model->rows[row].name, name) != 0)
-        row++;
-    return row;
 }
 
 static int32_t pass_of(const ppsched_pipeline *pipeline, uint8_t kind)
@@ -146,20 +136,20 @@ static void add_states(struct ppi_pricing *pricing)
 {
     const ppsched_model *model = pricing->model;
     bool is_tied = ppi_model_has_flag(model, PPSCHED_DESCRIPTION_FLAG_TIED);
-    uint32_t layer = 0, embedding = row_of(model, "embedding");
-    ppsched_layer_memory copy;
-    ppi_model_hold(&copy, model, embedding);
+    uint32_t layer = 0;
+    const ppsched_layer_memory copy = pricing->made->rows[ppi_row_named(model, "embedding")].memory;
     for (uint32_t s = 0; s < pricing->stage_count; s++) {
         struct ppi_priced_stage *stage = &pricing->stages[s];
         bool has_mtp = false;
         for (uint32_t end = layer + pricing->split.layers[s]; layer < end; layer++) {
             const ppsched_layer *own = &ppi_layer_at(pricing->layers, layer)->given;
             uint8_t kind = pricing->split.recomputes != NULL ? pricing->split.recomputes[layer] : 0;
-            add_layer(stage, pricing, row_of(model, own->name), pass_of(&pricing->pipeline, kind));
+            add_layer(stage, pricing, pricing->made->row_of[layer], pass_of(&pricing->pipeline, kind));
             has_mtp |= ppi_is_mtp(own);
         }
         double copies = s == 0 ? 0 : has_mtp + (is_tied && s + 1 == pricing->stage_count);
         stage->parameters += copies * copy.parameters;
+        stage->trained += copies * copy.trained;
         stage->weights += copies * copy.weights;
         stage->gradients += copies * copy.gradients;
         stage->optimizer += copies * copy.optimizer;

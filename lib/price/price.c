@@ -2,37 +2,48 @@
 /* Prices a layout: lays it out, runs its schedule, and adds what a step does once. */
 #include "price/price.h"
 
+#include <string.h>
+
 #include "base/error.h"
+#include "strategy/strategy.h"
 
 /* --- the step --- */
+
+/* Frozen weights are only gathered, where they are sharded; adapters are updated. */
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes)
+{
+    const ppsched_model *model = pricing->model;
+    if (model->training.adapter_rank == 0) {
+        ppi_model_update(out, model, sizes->parameters, sizes->expert_parameters);
+        return;
+    }
+    ppsched_model learning = *model;
+    ppsched_update_cost frozen;
+    learning.training.flags &= ~(uint32_t)PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
+    ppi_model_update(out, &learning, sizes->trained, sizes->expert_trained);
+    ppi_model_update(&frozen, model, sizes->parameters - sizes->trained, sizes->expert_parameters - sizes->expert_trained);
+    out->reduce_time += frozen.reduce_time;
+    out->parameter_time += frozen.parameter_time;
+}
 
 static double optimizer_time(const struct ppi_pricing *pricing)
 {
     double longest = 0;
     for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
-        double parameters = 0, experts = 0;
+        struct ppi_priced_stage sizes = {0};
         uint32_t count;
         const uint32_t *own = ppi_priced_stages(pricing, d, &count);
         for (uint32_t i = 0; i < count; i++) {
-            parameters += pricing->stages[own[i]].parameters;
-            experts += pricing->stages[own[i]].expert_parameters;
+            sizes.parameters += pricing->stages[own[i]].parameters;
+            sizes.expert_parameters += pricing->stages[own[i]].expert_parameters;
+            sizes.trained += pricing->stages[own[i]].trained;
+            sizes.expert_trained += pricing->stages[own[i]].expert_trained;
         }
         ppsched_update_cost cost;
-        ppi_model_update(&cost, pricing->model, parameters, experts);
+        ppi_pricing_update(&cost, pricing, &sizes);
         longest = cost.optimizer_time > longest ? cost.optimizer_time : longest;
     }
     return longest;
-}
-
-static double matrix_operations(const ppsched_model *model)
-{
-    double sum = 0;
-    for (uint32_t row = 0; row < model->row_count; row++) {
-        ppsched_pass_cost cost;
-        ppi_model_price(&cost, model, row, PPSCHED_MODEL_PASS_FORWARD);
-        sum += cost.matrix_operations * model->rows[row].layers;
-    }
-    return 3 * sum; /* the backward has twice those of the forward */
 }
 
 static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pricing)
@@ -65,7 +76,7 @@ static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing
     set_exposed(step, pricing);
     double tokens = microbatches * training->micro_batch_size * training->sequence_length / shared / pricing->pipeline.devices;
     step->tokens_per_second_per_device = tokens / step->step_time;
-    step->operations_per_second_per_device = matrix_operations(pricing->model) * microbatches / pricing->pipeline.devices /
+    step->operations_per_second_per_device = pricing->made->matrix_operations * microbatches / pricing->pipeline.devices /
                                              step->step_time;
     step->mfu = step->operations_per_second_per_device / pricing->model->device.matrix_rate;
 }
@@ -97,14 +108,36 @@ static void set_device(ppsched_device_price *out, const struct ppi_pricing *pric
 
 /* --- all --- */
 
-static ppsched_status price_it(ppsched_price *price, struct ppi_pricing *pricing, ppsched_error *error)
+static const char *kind_name(const char *kind)
 {
-    const ppsched_calibration none = {.size = sizeof none};
-    ppsched_status status = ppi_model_layers(&pricing->layers, pricing->model, &none, true, error);
-    if (status == PPSCHED_OK)
-        status = ppi_pricing_lay_out(pricing, error);
+    static const char *const names[] = {"selective", "modules", "full"};
+    for (size_t i = 0; kind != NULL && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(kind, names[i]) == 0)
+            return names[i];
+    return NULL;
+}
+
+/* The price keeps the pipeline, with a split of its own. */
+static ppsched_status keep(ppsched_price *price, const struct ppi_pricing *pricing, ppsched_error *error)
+{
+    uint32_t *split = ppi_allocate(&price->host, pricing->stage_count, sizeof *split);
+    if (split == NULL)
+        return ppi_fail_memory(error, "the price");
+    memcpy(split, pricing->split.layers, pricing->stage_count * sizeof *split);
+    price->pipeline = pricing->pipeline;
+    price->pipeline.split = split;
+    price->pipeline.recompute = kind_name(pricing->pipeline.recompute);
+    return PPSCHED_OK;
+}
+
+static ppsched_status price_it(ppsched_price *price, struct ppi_pricing *pricing, const struct ppi_price_question *question,
+                               ppsched_error *error)
+{
+    ppsched_status status = ppi_pricing_lay_out(pricing, error);
     if (status == PPSCHED_OK)
         status = ppi_pricing_run(pricing, error);
+    if (status == PPSCHED_OK)
+        status = keep(price, pricing, error);
     if (status != PPSCHED_OK)
         return status;
     set_step(&price->step, pricing);
@@ -113,11 +146,12 @@ static ppsched_status price_it(ppsched_price *price, struct ppi_pricing *pricing
         return ppi_fail_memory(error, "the price");
     for (uint32_t d = 0; d < price->device_count; d++)
         set_device(&price->devices[d], pricing, d);
-    return PPSCHED_OK;
+    return question != NULL ? question->ask(question->user, pricing, error) : PPSCHED_OK;
 }
 
-static ppsched_status complete(ppsched_pipeline *pipeline, ppsched_error *error)
+ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *error)
 {
+    uint32_t strategy;
     pipeline->devices = pipeline->devices > 0 ? pipeline->devices : 1;
     pipeline->chunks = pipeline->chunks > 0 ? pipeline->chunks : 1;
     pipeline->microbatches = pipeline->microbatches > 0 ? pipeline->microbatches : 1;
@@ -128,25 +162,25 @@ static ppsched_status complete(ppsched_pipeline *pipeline, ppsched_error *error)
     if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u devices of %u chunks are too many stages; at most %d",
                         pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);
-    return PPSCHED_OK;
+    ppsched_status status = ppi_strategy_find(pipeline->strategy, &strategy, error);
+    if (status == PPSCHED_OK)
+        pipeline->strategy = ppi_strategy_at(strategy)->name;
+    return status;
 }
 
-ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model, const ppsched_pipeline *pipeline,
-                                const struct ppi_host *host, ppsched_error *error)
+ppsched_status ppi_price_pipeline(ppsched_price **out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
+                                  const struct ppi_host *host, const struct ppi_price_question *question, ppsched_error *error)
 {
-    struct ppi_pricing pricing = {.arena = {.host = host}, .model = model, .pipeline = *pipeline};
-    ppsched_status status = complete(&pricing.pipeline, error);
-    if (status != PPSCHED_OK)
-        return status;
+    struct ppi_pricing pricing = {
+        .arena = {.host = host}, .made = made, .model = made->model, .layers = made->layers, .pipeline = *pipeline};
     ppsched_price *price = ppi_allocate(host, 1, sizeof *price);
     if (price == NULL)
         return ppi_fail_memory(error, "the price");
-    *price = (ppsched_price){.host = *host, .device_count = pricing.pipeline.devices};
-    pricing.stage_count = pricing.pipeline.devices * pricing.pipeline.chunks;
-    status = price_it(price, &pricing, error);
+    *price = (ppsched_price){.host = *host, .device_count = pipeline->devices};
+    pricing.stage_count = pipeline->devices * pipeline->chunks;
+    ppsched_status status = price_it(price, &pricing, question, error);
     ppi_timeline_destroy(pricing.timeline);
     ppi_schedule_release(pricing.schedule);
-    ppi_layers_release(pricing.layers);
     ppi_arena_clear(&pricing.arena);
     if (status == PPSCHED_OK)
         *out = price;
@@ -155,11 +189,27 @@ ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model,
     return status;
 }
 
+ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model, const ppsched_pipeline *pipeline,
+                                const struct ppi_host *host, ppsched_error *error)
+{
+    struct ppi_priced_model made = {.model = NULL};
+    ppsched_pipeline complete = *pipeline;
+    ppsched_status status = ppi_pipeline_complete(&complete, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_priced_model_make(&made, model, error);
+    if (status == PPSCHED_OK)
+        status = ppi_price_pipeline(out, &made, &complete, host, NULL, error);
+    ppi_priced_model_clear(&made);
+    return status;
+}
+
 void ppi_price_destroy(ppsched_price *price)
 {
     if (price == NULL)
         return;
     struct ppi_host host = price->host;
+    ppi_release(&host, (void *)(uintptr_t)price->pipeline.split);
     ppi_release(&host, price->devices);
     ppi_release(&host, price);
 }

@@ -14,13 +14,32 @@
 struct ppsched_price {
     struct ppi_host host;
     ppsched_step_price step;
+    ppsched_pipeline pipeline;     /* complete; its texts are static, its split is owned */
     ppsched_device_price *devices; /* of one replica */
     uint32_t device_count;
+};
+
+/* What one layer of a row costs. */
+struct ppi_row_price {
+    ppsched_layer_memory memory;
+    double tensor[PPI_MODEL_PASSES], context[PPI_MODEL_PASSES], expert[PPI_MODEL_PASSES]; /* seconds of exposed collectives */
+};
+
+/* A model with the costs of its layers, made once for all its pipelines. */
+struct ppi_priced_model {
+    struct ppi_arena arena;
+    const ppsched_model *model;
+    const ppsched_layers *layers;
+    struct ppi_row_price *rows;
+    uint32_t *row_of;           /* of each layer */
+    double learning_operations; /* of the gradients of weights alone */
+    double matrix_operations;   /* forward and backward of one microbatch, of all layers */
 };
 
 /* A stage of the layout. */
 struct ppi_priced_stage {
     double parameters, expert_parameters; /* without those of frozen towers */
+    double trained, expert_trained;       /* the part of these that learns */
     double weights, gradients, optimizer;
     double largest;                 /* bytes of the weights of its largest layer, not sharded */
     double logits, logit_gradients; /* bytes; 0 without a head */
@@ -33,6 +52,7 @@ struct ppi_priced_stage {
 /* A layout while it is priced. */
 struct ppi_pricing {
     struct ppi_arena arena;
+    const struct ppi_priced_model *made;
     const ppsched_model *model;
     ppsched_pipeline pipeline; /* complete */
     const ppsched_layers *layers;
@@ -58,8 +78,31 @@ static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricin
     return pricing->stages_by_device + pricing->first_stages[device];
 }
 
+/* What a step does once for the parameters of a stage, or of several. */
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes);
+
 /* Seconds of data parallelism that are exposed. */
 double ppi_pricing_exposed(const struct ppi_pricing *pricing);
+
+/* The row of a name; the last where there is none. */
+uint32_t ppi_row_named(const ppsched_model *model, const char *name);
+
+/* Costs of a model's layers, on the model's host. The model outlives them. They are cleared also after an error. */
+ppsched_status ppi_priced_model_make(struct ppi_priced_model *out, const ppsched_model *model, ppsched_error *error);
+void ppi_priced_model_clear(struct ppi_priced_model *made);
+
+/* Fills in the defaults of a pipeline, and checks its sizes. Its strategy becomes the static name. */
+ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *error);
+
+/* Asked of each priced schedule, with its split; NULL: nothing. */
+struct ppi_price_question {
+    ppsched_status (*ask)(void *user, const struct ppi_pricing *pricing, ppsched_error *error);
+    void *user;
+};
+
+/* Prices a complete pipeline. */
+ppsched_status ppi_price_pipeline(ppsched_price **out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
+                                  const struct ppi_host *host, const struct ppi_price_question *question, ppsched_error *error);
 
 ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model, const ppsched_pipeline *pipeline,
                                 const struct ppi_host *host, ppsched_error *error);

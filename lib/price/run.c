@@ -2,19 +2,19 @@
 /* The pipeline of a priced step: the schedule of the strategy, evaluated with the times of the layers. */
 #include "base/error.h"
 #include "ir/config.h"
+#include "model/table.h"
 #include "price/price.h"
 #include "strategy/strategy.h"
 
 /* Neighbours of a pipeline are in one node where the whole job is. */
 static ppsched_status set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
 {
-    const ppsched_accelerator *device = &pricing->model->device;
     const ppsched_training *training = &pricing->model->training;
     double all = (double)pricing->pipeline.devices * training->tensor_parallel * training->context_parallel *
                  training->data_parallel;
-    const ppsched_link_rate *link = all <= device->node_devices ? &device->inside : &device->between;
-    double rate = link->bandwidth * (link->efficiency > 0 ? link->efficiency : 1);
-    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &link->latency, 1, error);
+    double latency, rate;
+    ppi_model_link(&latency, &rate, pricing->model, all);
+    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &latency, 1, error);
     return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &rate, 1, error) : status;
 }
 
@@ -28,8 +28,11 @@ static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing
         status = ppi_config_create(&plain, &shape, &pricing->model->host, error);
     if (status == PPSCHED_OK)
         status = set_links(plain, pricing, error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK) {
+        plain->progress = pipeline->progress;
+        plain->progress_user = pipeline->progress_user;
         status = ppi_layers_config(out, plain, pricing->layers, &pricing->split, error);
+    }
     ppi_config_destroy(plain);
     return status;
 }

@@ -133,7 +133,7 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
             status = expect(expected, &e, error);
         ppi_costs_clear(&costs);
     }
-    ppi_release(&config->host, place.device_of);
+    ppi_placement_clear(&place, &config->host);
     if (status == PPSCHED_OK)
         *out = expected;
     else

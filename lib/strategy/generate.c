@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "scenario/scenario.h"
+#include "ir/stage_graph.h"
 #include "strategy/strategy.h"
 
 ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_task *task, const char *format, ...)
@@ -199,6 +200,20 @@ static ppsched_status refuse_forwards(const struct ppi_task *task, ppsched_error
     return ppi_refuse(error, task, "needs backwards, and the problem is forward-only; these support it: %s", names);
 }
 
+static bool serves_graphs(const struct ppi_strategy *strategy)
+{
+    return strategy->serves_graphs;
+}
+
+static ppsched_status refuse_graph(const struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
+{
+    char names[200];
+    ppsched_error reason;
+    list_strategies(names, sizeof names, serves_graphs);
+    ppi_refuse_graph(config->graph, task->strategy->name, &reason);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; these support it: %s", reason.message, names);
+}
+
 ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
@@ -231,6 +246,8 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
     }
     if (status == PPSCHED_OK && config->is_forward_only && !strategy->serves_forwards)
         return refuse_forwards(out, error);
+    if (status == PPSCHED_OK && config->graph != NULL && !strategy->serves_graphs)
+        return refuse_graph(out, config, error);
     if (status == PPSCHED_OK && !ppi_may_split(strategy, config))
         return ppi_refuse(error, out, "splits backwards, and the problem needs whole ones (split_backward is off)");
     if (status != PPSCHED_OK)

@@ -49,6 +49,7 @@ struct ppi_strategy {
     uint32_t weight_versions;
     bool splits_backward, flushes;
     bool serves_forwards; /* supports forward-only runs: its forwards alone are a valid order */
+    bool serves_graphs;   /* supports stage graphs and stages on several devices; others support only chains */
     bool cuts;            /* supports slices; others support only whole microbatches */
     bool may_join;        /* splits backwards, but leaves them whole where the problem requires it */
     bool is_for_slices;   /* with whole microbatches identical to another strategy: plans of these leave it out */
@@ -56,6 +57,9 @@ struct ppi_strategy {
     bool searches_long;   /* takes milliseconds to seconds: plans leave it out unless an effort is set */
     bool bounds_groups;   /* a group size above D is the same as D */
     bool comes_last;      /* searched after the others, with its own work: what these find stays the same */
+    bool repeats_groups;  /* as `repeats`, with the microbatches of a group where there are more chunks than one */
+    uint32_t repeats;     /* microbatches of a block: with so many more, each device's queue has a block more at one place, and
+                           * else the same ops, from some number of microbatches on; one for each copy of the model. 0: no */
     uint64_t most_memory; /* bytes of its search, in addition to memory linear in the ops */
     const struct ppi_option_row *options;
     uint32_t option_count;

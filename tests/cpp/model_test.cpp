@@ -61,6 +61,36 @@ CASE(test_model_layers)
     CHECK(moved.parameters().output == 131072000u && model.get() == nullptr);
 }
 
+CASE(test_jobs)
+{
+    ppsched::Training training;
+    training.sequence_length = 4096;
+    ppsched::JobOptions options;
+    options.gpus = 16;
+    options.values[PPSCHED_JOB_DIMENSION_GLOBAL_BATCH] = {64};
+    options.top = 3;
+    const ppsched::Description description(llama());
+    ppsched::Job job(description, training, *ppsched::accelerator_at(0), options);
+    CHECK(job.size() > 10 && job.best_count() == 0 && !job.layout_at_rank(0));
+    CHECK(status_of([&] { job.layout(job.size()); }) == PPSCHED_ERROR_RANGE);
+    uint32_t told = 0;
+    job.run([&](const ppsched_progress &progress) { return told++, progress.share <= 1; });
+    CHECK(told > 3 && job.best_count() == 3 && job.layout_at_rank(0) && !job.layout_at_rank(3));
+    const uint32_t best = *job.layout_at_rank(0);
+    const ppsched::PricedLayout priced = job.evaluate(best);
+    CHECK(job.layout(best).rank == 0 && job.layout(best).state == PPSCHED_JOB_STATE_PRICED);
+    CHECK(priced.found.state == PPSCHED_JOB_STATE_PRICED && priced.price && priced.found.runs_on != 0);
+    CHECK(priced.price->pipeline().devices == job.layout(best).pipeline && priced.price->pipeline().split != nullptr);
+    CHECK(priced.price->step().step_time >= job.layout(best).bound);
+    CHECK(!job.evaluate(best, job.layout(best).bound / 2).price);
+    CHECK(status_of([&] { job.run(); }) == PPSCHED_ERROR_ARGUMENT);
+    ppsched::Job stopped(description, training, *ppsched::accelerator_at(0), options);
+    const auto status = thrown<ppsched::Cancelled>([&] { stopped.run([](const ppsched_progress &) { return false; }); });
+    CHECK(status && status->status() == PPSCHED_ERROR_CANCELLED);
+    options.values[PPSCHED_JOB_DIMENSION_GLOBAL_BATCH] = {0};
+    CHECK(status_of([&] { ppsched::Job(description, training, *ppsched::accelerator_at(0), options); }) == PPSCHED_ERROR_RANGE);
+}
+
 CASE(test_model_errors)
 {
     ppsched::Transformer shape = llama();

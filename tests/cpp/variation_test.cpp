@@ -56,6 +56,19 @@ CASE(test_scenarios)
     CHECK(ppsched::Scenarios(schedule, config, 1).metrics().mean == schedule.evaluate(config).metrics().makespan);
 }
 
+CASE(test_steady_state)
+{
+    const Config config(4, 4, 400);
+    const ppsched::Steady steady(config, "1f1b");
+    const auto period = steady.period();
+    CHECK(period.reason == PPSCHED_STEADY_REASON_FOUND && period.block == 1 && period.time == 3 * period.blocks);
+    CHECK(period.cycle_time == 3 && period.timed < 40 && period.rounding == 0);
+    const ppsched::Timeline timeline = ppsched::Schedule::generate(config, "1f1b").evaluate(config);
+    CHECK(steady.metrics().makespan == timeline.metrics().makespan && steady.metrics().makespan == 3 * 403);
+    CHECK(steady.device_metrics(0).busy == 1200 && steady.idle(3).fill == timeline.idle(3).fill);
+    CHECK(steady.peak_causes(0) == timeline.peak_causes(0));
+}
+
 CASE(test_overlapped_pairs)
 {
     const ppsched_window windows[] = {{3, 0, 0}, {2, 1, 0}};

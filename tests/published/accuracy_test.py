@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published, measured runs beside what `ppsched price` says of them: the errors that answers name, and the table of docs/accuracy.md.
 With --update both are written anew."""
+import math
 import pathlib
 import re
 import sys
 import unittest
 
-from ppsched.command.price_runs import Priced, by_group, distinct, group_of, price_run
+from ppsched.command.price_runs import Priced, by_group, distinct, errors_of, group_of, price_run
 from ppsched.command.step_errors import ERRORS
 from ppsched.readers.device_files import read_device
 from ppsched.readers.runs import read_runs
@@ -52,7 +53,7 @@ def page_table(groups):
 def far_off(rows):
     """Each layout more than 15 % off, the farthest first."""
     lines = ["| device | run | precision | measured | priced | error |", "|---|---|---|---|---|---|"]
-    for row in sorted(distinct(rows), key=lambda row: -abs(row.error)):
+    for row in sorted(distinct(rows), key=lambda row: (-abs(row.error), row.run.name)):
         if abs(row.error) > 0.15 and "/" not in row.run.device:
             lines.append(f"| {row.run.device} | {row.run.name} | {group_of(row.run)[2]} | {row.run.step_time:.3g} s | "
                          f"{row.step.step_time:.3g} s | {row.error:+.0%} |".replace("%", " %"))
@@ -69,8 +70,58 @@ def too_large(rows):
     return "\n".join(lines)
 
 
+# --- whether layouts are in the order in which they were measured ---
+
+def ranks(values):
+    """From 0; equal ones share the mean."""
+    return [sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2 for value in values]
+
+
+def spearman(left, right):
+    """The correlation of ranks."""
+    one, other = ranks(left), ranks(right)
+    middle = (len(one) - 1) / 2
+    dot = sum((a - middle) * (b - middle) for a, b in zip(one, other))
+    return dot / math.sqrt(sum((a - middle)**2 for a in one) * sum((b - middle)**2 for b in other))
+
+
+def families(rows):
+    """vTrain's models, each with one number of devices and one batch: runs, Spearman's correlation of priced and measured, and how much longer
+    than the fastest the one takes that is priced lowest."""
+    found = {}
+    for row in rows:
+        if row.run.name.startswith("vtrain-multi"):
+            found.setdefault(next(word for word in row.run.key if word.startswith("vtrain")), []).append(row)
+    return {name: (len(group), spearman([row.step.step_time for row in group], [row.run.step_time for row in group]),
+                   min(group, key=lambda row: row.step.step_time).run.step_time / min(row.run.step_time for row in group) - 1)
+            for name, group in sorted(found.items())}
+
+
+def families_table(rows):
+    lines = ["| model | runs | Spearman's correlation | the one priced lowest takes longer than the fastest by |", "|---|---|---|---|"]
+    return "\n".join(lines + [f"| {name} | {count} | {order:.2f} | {cost:.1%} |".replace("%", " %")
+                              for name, (count, order, cost) in families(rows).items()])
+
+
+def one_node():
+    """By hidden size: the signed errors of vTrain's runs on one node, in order."""
+    found = {}
+    for run in read_runs(str(HERE / "one_node.csv")):
+        found.setdefault(run.key[1].split("L")[0], []).append(price_run(run, read_device(run.device)).step_time / run.step_time - 1)
+    return {name: sorted(errors) for name, errors in sorted(found.items())}
+
+
+def one_node_table():
+    lines = ["| hidden size | runs | median, signed | median | 90th percentile |", "|---|---|---|---|---|"]
+    for name, errors in one_node().items():
+        of = errors_of(errors)
+        lines.append(f"| {name[1:]} | {of.layouts} | {errors[len(errors) // 2]:+.1%} | {of.median:.1%} | {of.p90:.1%} |".replace("%", " %"))
+    return "\n".join(lines)
+
+
 def page_parts(rows):
-    return {"too large": too_large(rows), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
+    return {"families": families_table(rows), "one node": one_node_table(),
+            "far off, open": far_off([row for row in rows if not row.run.is_told]), "too large": too_large(rows), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
             "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
 
 
@@ -106,6 +157,24 @@ class AccuracyTest(unittest.TestCase):
         errors = by_group(self.rows)["h100", "dense", "bf16"]
         self.assertLess(errors.median, 0.04)
         self.assertLess(errors.p90, 0.08)
+
+
+    def test_layouts_are_in_order(self):
+        found = families(self.rows)
+        self.assertEqual(len(found), 4)
+        for name in ("vtrain-175b", "vtrain-3.6b"):
+            self.assertGreater(found[name][1], 0.9)
+            self.assertLess(found[name][2], 0.03)
+
+    def test_small_models_are_near(self):
+        for errors in one_node().values():
+            self.assertLess(abs(errors[len(errors) // 2]), 0.15)
+
+    def test_correlations(self):
+        self.assertEqual(ranks([3, 1, 1]), [2, 0.5, 0.5])
+        self.assertAlmostEqual(spearman([1, 2, 3, 4], [2, 4, 6, 8]), 1)
+        self.assertAlmostEqual(spearman([1, 2, 3], [3, 2, 1]), -1)
+        self.assertAlmostEqual(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 0.8)
 
 
 def update():

@@ -68,7 +68,7 @@ class WhyTest(FolderTest):
 
     def test_of_a_model(self):
         """What each runtime runs of it has the same units as the rest, and so has what one lacks."""
-        text = self.succeed("pick", "--model", MODELS / "llama-3.1-8b.json", "--gpus", 4, "--pp", 4, "--global-batch", 8, "--strategies", "1f1b",
+        text = self.succeed("pick", "--model", MODELS / "llama-3.1-8b.json", "--dp", 1, "--pp", 4, "--global-batch", 8, "--strategies", "1f1b",
                             "dualpipe_v", "zb_h1", "--mem-limit", "60GiB")
         self.assertRegex(text, r"\nbest for each runtime +strategy +V +step time \(s\)\n")
         for name, strategy in (("megatron", "1f1b"), ("sail", "1f1b"), ("torchtitan", "dualpipe_v")):

@@ -376,10 +376,11 @@ class StrategyTest(unittest.TestCase):
             self.assertFalse((strategy.searches_long or strategy.most_memory) and not strategy.searches, name)
 
     def test_choices(self):
-        placement, objective, effort, offload = ppsched.find_strategy("auto").options
+        placement, objective, effort, offload, quantile = ppsched.find_strategy("auto").options
         self.assertEqual(offload.choices, ["none", "limit"])
-        self.assertEqual(placement.choices, ["default", "linear", "loop", "v", "map"])
-        self.assertEqual(objective.choices, ["span", "makespan"])
+        self.assertEqual(placement.choices, ["default", "linear", "loop", "v", "map", "bidirectional"])
+        self.assertEqual(objective.choices, ["span", "makespan", "mean_end", "quantile_end"])
+        self.assertEqual((quantile.minimum, quantile.maximum, quantile.default), (1, 100, "90"))
         self.assertEqual((effort.choices, effort.minimum, effort.maximum, effort.default), ([], 0, 12, "4"))
         self.assertEqual(ppsched.find_strategy("vpp").options[0].choices, [])
 

@@ -194,7 +194,7 @@ class OneDeviceTest(FolderTest):
                                   "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072,
                                   "tie_word_embeddings": False})
         before = time.process_time()
-        text = self.succeed("pick", "--model", "model.json", "--device", "h100", "--gpus", 64, "--global-batch", 256, "--tp", 1, "--pp", 1, "--seq", 8192)
+        text = self.succeed("pick", "--model", "model.json", "--device", "h100", "--dp", 64, "--global-batch", 256, "--tp", 1, "--pp", 1, "--seq", 8192)
         self.assertLess(time.process_time() - before, 4)  # a tenth of that as a rule
         self.assertIn("\n    1  1f1b      1", text)
 

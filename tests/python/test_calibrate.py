@@ -48,13 +48,13 @@ class CalibrateTest(unittest.TestCase):
         return done.stderr
 
     def test_constants_come_back(self):
-        real = read_device("h100")._replace(matrix_share=0.52, attention_share=0.7)
+        real = read_device("h100")._replace(matrix_share=0.5, attention_share=0.4)
         found = fit(read_device("h100"), read_runs(self.runs(self.measured(real))))
-        self.assertEqual(found.names, ["matrix_share", "attention_share", "op_time"])
+        self.assertEqual(found.names, ["matrix_share", "attention_share", "op_time", "host_time"])
         self.assertGreater(min(map(abs, found.before)), 0.05)
         self.assertLess(max(map(abs, found.after)), 0.02)
-        self.assertLess(max(map(abs, found.left_out)), 0.03)
-        self.assertAlmostEqual(found.device.matrix_share, 0.52, delta=0.02)
+        self.assertLess(max(map(abs, found.left_out)), 0.04)
+        self.assertAlmostEqual(found.device.matrix_share, 0.5, delta=0.02)
 
     def test_precisions(self):
         real = read_device("h100")._replace(fp8_share=0.7)
@@ -99,9 +99,9 @@ class CalibrateTest(unittest.TestCase):
         self.assertAlmostEqual(last.matrix_share, first.matrix_share, delta=0.02)
 
     def test_a_device_without_measured_constants(self):
-        real = read_device("a100")._replace(matrix_share=0.9)
-        rows = [{**row, "gpu": "a100"} for row in ROWS]
-        found = fit(read_device("a100"), read_runs(self.runs(self.measured(real, rows))))
+        real = read_device("h20")._replace(matrix_share=0.9)
+        rows = [{**row, "gpu": "h20"} for row in ROWS]
+        found = fit(read_device("h20"), read_runs(self.runs(self.measured(real, rows))))
         self.assertEqual(found.names, ["matrix_share", "attention_share"])
         self.assertAlmostEqual(found.device.matrix_share, 0.9, delta=0.02)
 

@@ -753,6 +753,63 @@ class PageTest(unittest.TestCase):
                 self.assertNotIn("undefined", text)
                 self.assertGreater(len(text), 80)
 
+    # --- lessons ---
+
+    def choose_lesson(self, number):
+        self.value("document.getElementById('place-lessons').open = true")
+        self.value(f"(() => {{ const select = document.getElementById('place-lesson'); select.value = {number}; "
+                   "select.dispatchEvent(new Event('change')); })()")
+
+    def offered(self):
+        return self.value("[...document.querySelectorAll('#place-rows .moves-next')].map((row) => [...row.querySelectorAll('button')]"
+                          ".map((button) => button.textContent))")
+
+    def place(self, device, name):
+        self.value(f"[...document.querySelectorAll('#place-rows .moves-next')[{device}].querySelectorAll('button')]"
+                   f".find((button) => button.textContent === {json.dumps(name)}).click()")
+        return self.text("place-told")
+
+    def test_hints_lead_to_par_in_each_lesson(self):
+        self.open("")
+        for number in range(7):
+            self.choose_lesson(number)
+            told = self.value("""(() => { let told = ''; const button = document.getElementById('place-hint');
+                for (let i = 0; i < 200 && !told.startsWith('Done'); i++) { button.click(); told = document.getElementById('place-told').textContent; }
+                return told; })()""")
+            self.assertIn("as short as", told, number)
+            mine, held, par, most = re.search(r"Done: ([\d.]+), with at most (\d+) .* takes ([\d.]+) with ([\d.]+)", told).groups()
+            self.assertEqual((float(mine), float(held)), (float(par), float(most)), told)
+            self.assertEqual(self.makespan(), float(par))
+            self.assertEqual(self.offered(), [[] for _ in self.offered()])
+
+    def test_only_what_can_run_is_offered_and_each_move_tells_its_price(self):
+        self.open("")
+        self.choose_lesson(1)
+        self.assertEqual(self.offered(), [["0F0"], [], []])
+        self.assertIn("Device 0 runs 0F0 from 0, without idle time. It holds 1 activation of 3.", self.place(0, "0F0"))
+        self.assertEqual(self.offered(), [["0F1"], ["1F0"], []])
+        self.assertIn("Device 1 runs 1F0 from 1, after 1 of idle time", self.place(1, "1F0"))
+        self.place(0, "0F1")
+        self.place(0, "0F2")
+        self.assertEqual(self.offered()[0], [])  # the limit
+        self.value("document.getElementById('place-undo').click()")
+        self.assertEqual(self.offered()[0], ["0F2"])
+        self.place(2, "2F0")
+        self.assertEqual(self.offered()[2], ["2B0"])
+
+    def test_a_worse_order_is_compared(self):
+        self.open("")
+        self.choose_lesson(0)
+        for device, kind, stage in [(d, "F", d) for d in range(3)] + [(d, "B", d) for d in (2, 1, 0)]:
+            self.place(device, f"{stage}{kind}0")
+        for microbatch in (1, 2):
+            for device in range(3):
+                self.place(device, f"{device}F{microbatch}")
+            for device in (2, 1, 0):
+                told = self.place(device, f"{device}B{microbatch}")
+        self.assertIn("12 longer than gpipe", told)
+        self.assertIn("at most 1 activation", told)
+
     def test_recomputed_passes_are_explained(self):
         self.open("devices=4&stages=4&microbatches=8&recompute=chunks%3D1")
         texts = self.value("""(() => { const found = []; const button = document.getElementById('step-on');

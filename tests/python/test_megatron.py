@@ -24,7 +24,7 @@ LAUNCHER = json.loads((DATA / "megatron_arguments.json").read_text(encoding="utf
 SMALL = {"num_layers": 4, "hidden_size": 192, "num_attention_heads": 6, "padded_vocab_size": 512}
 WIDE = {"num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "vocab_size": 32000, "swiglu": True,
         "untie-embeddings-and-output-weights": True}
-OTHER_LAYERS = {"heterogeneous_layers_config_path": "layers.json", "moe_expert_capacity_factor": 1.25, "enable_mhc_connections": True,
+OTHER_LAYERS = {"heterogeneous_layers_config_path": "layers.json", "moe_expert_rank_capacity_factor": 1.25, "enable_mhc_connections": True,
                 "hybrid_attention_ratio": 0.08, "qk_l2_norm": True, "mtp_use_repeated_layer": True, "decoder_num_layers": 4, "freeze_all_layers": True}
 # What is read beside something else, which is not there.
 ALONE = {"mtp_hybrid_override_pattern": "M", "is_hybrid_model": True, "mamba_state_dim": 64, "mamba_head_dim": 128, "mamba_num_groups": 1,
@@ -149,6 +149,23 @@ class LauncherTest(Refusing):
         self.assertEqual(rows, [64, 64, 0, 0, 0, 0, 0])
         self.refused("encoder_num_layers is 5, but num_layers is 4", {**SMALL, "encoder_num_layers": 5})
         self.refused("num_layers is 100000000; it must be", {**SMALL, "num_layers": 10**8, "num_experts": 4})
+
+
+class CapacityTest(Refusing):
+    FIELDS = {**SMALL, "num_experts": 4, "moe_router_topk": 2}
+
+    def test_rows_up_to_the_capacity(self):
+        for more, load in (({}, None), ({"moe_expert_capacity_factor": 1.5}, None), ({"moe_expert_capacity_factor": -1}, None),
+                           ({"moe_expert_capacity_factor": 1.5, "moe_pad_expert_input_to_capacity": True}, 1.5),
+                           ({"moe-expert-capacity-factor": 2, "moe-pad-expert-input-to-capacity": True}, 2.0),
+                           ({"moe_expert_capacity_factor": 1.5, "moe_pad_expert_input_to_capacity": False}, None)):
+            self.assertEqual(model_of("f", {**self.FIELDS, **more}).options.get("expert_load"), load, more)
+
+    def test_refused(self):
+        for more, part in (({"moe_expert_capacity_factor": 0.9}, "moe_expert_capacity_factor is 0.9, so that rows of an even share are dropped"),
+                           ({"moe_pad_expert_input_to_capacity": True}, "there is no moe_expert_capacity_factor; give one"),
+                           ({"moe_expert_capacity_factor": "much"}, "moe_expert_capacity_factor is 'much'; it must be a number")):
+            self.refused(part, {**self.FIELDS, **more})
 
 
 class SpellingTest(Refusing):

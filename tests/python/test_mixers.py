@@ -88,6 +88,15 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(kinds(MINIMAX)[:2], ["attention+mlp", "attention+experts"])
         self.assertEqual({blocks[0].get("index_tokens", 0) for blocks in values["kinds"].values()}, {0, 8 * 128})
 
+    def test_other_spellings_of_published_files(self):
+        self.assertEqual(read(DENSE, output_gate_type="swish").values(), read(DENSE).values())
+        without = {name: value for name, value in MINIMAX.items() if name != "moe_layer_freq"}
+        self.assertEqual(kinds(without, first_k_dense_replace=1), kinds(MINIMAX))
+        self.assertEqual(kinds(MINIMAX, first_k_dense_replace=1), kinds(MINIMAX))
+        self.assertEqual(kinds(V4, model_type="deepseek_ref"), kinds(V4))
+        step = {**SIZES, "model_type": "step3p7", "num_experts": 4, "num_experts_per_tok": 2}
+        self.assertEqual(kinds(step, first_k_dense_replace=2, n_shared_experts=1), ["attention+mlp"] * 2 + ["attention+experts"] * 4)
+
     def test_deepseek_v4_compresses_by_layer(self):
         values = read(V4)
         attention = {name: blocks[0] for name, blocks in values.values()["kinds"].items()}
@@ -112,6 +121,7 @@ class MtpTest(unittest.TestCase):
         self.assertEqual(self.mtp_kind(V4), "compressed_attention+experts")
         self.assertEqual(read(MINIMAX, num_mtp_modules=7, num_nextn_predict_layers=1).mtp_layers, 1)
         self.assertEqual((read(GLM).mtp_layers, read(V4).mtp_layers, read(V4, num_nextn_predict_layers=0, compress_ratios=[0] * 6).mtp_layers), (0, 1, 0))
+        self.assertEqual(read(V4, num_nextn_predict_layers=0).mtp_layers, 0)
 
     def test_mtp_of_deepseek_v4_makes_one_of_its_streams(self):
         values = read(V4, compress_ratios=[0] * 7).values()
@@ -172,8 +182,10 @@ REFUSED = [
     (GLM, {"q_lora_rank": None}, "q_lora_rank"),
     (GLM, {"qk_head_dim": 99}, "qk_head_dim"),
     (MINIMAX, {"attention_output_gate": True}, "attention_output_gate"),
+    (MINIMAX, {"first_k_dense_replace": 2}, "first_k_dense_replace"),
     (MINIMAX, {"sparse_attention_config": {"sparse_attention_freq": [1] * 6, "sparse_disable_index_value": [0] * 6}}, "sparse_disable_index_value"),
     (V4, {"compress_ratios": [0] * 5}, "compress_ratios"),
+    (V4, {"compress_ratios": [0] * 8}, "6 entries, one for each layer, or 7"),
     (V4, {"compress_ratios": [0] * 5 + [8]}, "compress_ratios"),
     (V4, {"n_shared_experts": 2}, "n_shared_experts"),
     (WRAPPED, {"vision_config": {**TOWER, "depth": 0}}, "depth"),

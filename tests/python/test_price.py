@@ -34,10 +34,13 @@ class PriceTest(unittest.TestCase):
         (self.folder / name).write_text(text, encoding="utf-8")
         return str(self.folder / name)
 
-    def price(self, *words):
-        done = run_command(("price", *words, "--json"))
+    def answer(self, *words):
+        done = run_command((*words, "--json"))
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
+
+    def price(self, *words):
+        return self.answer("price", *words)
 
     def refused(self, *words):
         done = run_command(("price", *words))
@@ -81,6 +84,39 @@ class LayoutTest(PriceTest):
         attention = self.price("--model", self.llama, *LAYOUT, "--precision", "fp8", "--attention-fp8")
         self.assertLess(attention["step_time"], self.price("--model", self.llama, *LAYOUT, "--precision", "fp8")["step_time"])
 
+    def test_told_bytes_go_over_a_precision(self):
+        held = [self.price("--model", self.llama, *LAYOUT, *words)["memory"][0]["activations"]
+                for words in ((), ("--precision", "fp8"), ("--precision", "fp8", "--bytes", "activation=2"))]
+        self.assertLess(held[1], 0.9 * held[0])
+        self.assertEqual(held[2], held[0])
+
+    def test_a_search_can_be_watched_and_stopped(self):
+        model = ppsched.Model(ppsched.Transformer(16, 512, 8, 8000, ffn_size=2048), ppsched.Training(1024), ppsched.find_accelerator("h100"))
+        shares = []
+        step = ppsched.price(model, 4, 12, strategy="zb_auto", progress=lambda share, best: shares.append(share))
+        self.assertEqual(step, ppsched.price(model, 4, 12, strategy="zb_auto"))
+        self.assertTrue(shares and 0 <= min(shares) <= max(shares) <= 1)
+        with self.assertRaises(ppsched.Cancelled):
+            ppsched.price(model, 4, 12, strategy="zb_auto", progress=lambda share, best: False)
+        with self.assertRaises(ZeroDivisionError):
+            ppsched.price(model, 4, 12, strategy="zb_auto", progress=lambda share, best: 1 // 0)
+        with self.assertRaises(ppsched.Error):
+            ppsched.price(model, 4, 12, progress="no")
+
+    def test_memory_that_stays_free(self):
+        words = ("price", "--model", self.llama, *LAYOUT)
+        done = run_command(words)
+        self.assertIn("limit: 79.6 GiB, of which 0.0 GiB stay free (--memory-margin)", done.stdout)
+        needed = max(row["total"] for row in self.price(*words[1:])["memory"])
+        limit = ppsched.find_accelerator("h100").memory
+        for margin, warned in ((limit - needed - 2**20, False), (limit - needed + 2**20, True)):
+            done = run_command((*words, "--memory-margin", f"{margin / 2**30:.6f}GiB"))
+            self.assertEqual("are to stay free" in done.stderr, warned)
+        for margin, message in (("90GiB", "h100 has 79.6 GiB in all"), ("2", "memory-margin"), ("-1GiB", "memory-margin")):
+            done = run_command((*words, "--memory-margin", margin))
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn(message, done.stderr)
+
     def test_frozen_weights_are_not_updated(self):
         """With replicas too: no gradients to sum, no optimizer, and the pipeline has no W."""
         plain = self.price("--model", self.llama, *LAYOUT, "--strategy", "zb_h1")
@@ -88,7 +124,7 @@ class LayoutTest(PriceTest):
         self.assertGreater(min(plain["exposed"]["data_parallel"], plain["optimizer_time"]), 0)
         self.assertEqual((frozen["exposed"]["data_parallel"], frozen["optimizer_time"]), (0, 0))
         self.assertEqual(frozen["step_time"], frozen["pipeline_time"])
-        self.assertLess(frozen["pipeline_time"], 0.8 * plain["pipeline_time"])
+        self.assertLess(frozen["pipeline_time"], 0.85 * plain["pipeline_time"])
 
     def test_frozen_towers_are_not_updated(self):
         tower = {"name": "vision", "hidden_size": 1024, "layers": 8, "tokens": 256, "blocks": [{"kind": "mlp", "width": 4096}]}
@@ -220,6 +256,25 @@ class RunsTest(PriceTest):
         self.assertEqual(full["memory"][0]["weights"], even["memory"][0]["weights"])
         self.assertIn("has no experts", self.refused("--model", self.llama, *LAYOUT, "--expert-load", 2))
         self.assertIn("must be 1 to", self.refused(*words, "--expert-load", 0.5))
+
+    def test_adapters(self):
+        """The states of adapters alone, by both commands; frozen weights that are sharded are gathered as before."""
+        words = ("--model", self.llama, "--pp", 2, "--dp", 2, "--seq", 4096, "--global-batch", 16)
+        for sharding in (1, 3):
+            whole, own = (self.price(*words, "--zero", sharding, *more) for more in ((), ("--lora-rank", 16, "--lora-targets", "query", "value")))
+            states = [sum(device[cause] for device in own["memory"]) for cause in ("gradients", "optimizer")]
+            shared = 2 if sharding == 3 else 1
+            counts = self.answer("model", *words[:2], "--lora-rank", 16, "--lora-targets", "query", "value")["parameters"]
+            self.assertEqual(states, [4 * counts["adapters"] / shared, 12 * counts["adapters"] / 2])
+            self.assertLess(own["step_time"], 0.9 * whole["step_time"])
+            self.assertLess(own["optimizer_time"], 0.1 * whole["optimizer_time"])
+        weights = [self.price(*words, "--zero", sharding, "--lora-rank", 1)["exposed"]["data_parallel"] for sharding in (1, 3)]
+        self.assertGreater(weights[1], 100 * weights[0])
+        rows = self.answer("pick", *words, "--zero", 3, "--lora-rank", 1)
+        self.assertGreater(rows[0]["step"]["data_parallel_time"], 100 * rows[0]["step"]["optimizer_time"])
+        self.assertIn("--lora-targets querry: did you mean query?", self.refused(*words, "--lora-rank", 4, "--lora-targets", "querry"))
+        alone = run_command(("price", *words, "--lora-targets", "query"))
+        self.assertEqual((alone.returncode, "--lora-targets needs --lora-rank" in alone.stderr), (2, True))
 
     def test_each_layout_counts_once(self):
         rows = [{**self.ROW, "id": str(number), "gbs": 32 * number, "dp": 2 * number, "measured_step_s": 10 + number} for number in (1, 2, 3)]

@@ -51,8 +51,36 @@ class AutomodelTest(HubFolder):
         self.assertEqual(self.read(self.RECIPE.replace("strategy: fsdp2", "activation_checkpointing: true")).options["recompute"], "full")
         self.assertEqual(self.read(self.RECIPE.replace("  torch_dtype: bf16", "  strange: 4")).not_taken, ["model.strange"])
 
+    def adapted(self, peft, model="llama"):
+        found = self.read(self.RECIPE.replace("models/llama", f"models/{model}") + f"peft: {peft}\n")
+        return found.options["lora_rank"], " ".join(found.options["lora_targets"]), found
+
+    def test_adapters(self):
+        layers = "query key value output gate up down"
+        for peft, model, rank, targets in (
+                ("{dim: 16}", "llama", 16, layers), ("{target_modules: ['*_proj']}", "llama", 8, layers),
+                ("{target_modules: ['*q_proj', 'v_proj'], dim: 4}", "llama", 4, "query value"), ("{target_modules: '*.mlp.*'}", "llama", 8, "gate up down"),
+                ("{match_all_linear: true}", "llama", 8, layers + " head"), ("{exclude_modules: ['*lm_head*', '*vision*']}", "llama", 8, layers),
+                ("{target_modules: ['*.experts']}", "next", 8, "experts"), ("{target_modules: ['*']}", "next", 8, layers + " experts scan_input scan_output other head"),
+                ("{exclude_modules: ['*.out_proj', '*lm_head*']}", "next", 8, layers + " scan_input other")):
+            self.assertEqual(self.adapted(peft, model)[:2], (rank, targets), peft)
+        found = self.adapted("{target_modules: ['*'], dim: 40, moe_rank_scaling: true}", "next")[2]
+        self.assertEqual((found.options["lora_expert_rank"], found.options["lora_fused"], found.options["lora_dropout"]), (4, False, False))
+        self.assertTrue(self.adapted("{dim: 8, dropout: 0.1, dropout_position: pre}")[2].options["lora_dropout"])
+        self.assertEqual(self.adapted("{dim: 8, dropout: 0.1, use_dora: true}")[2].not_taken, ["peft.use_dora", "peft.dropout (behind the adapters)"])
+        towers = self.adapted("{exclude_modules: ['*visual*']}", "vl")[2]
+        self.assertEqual(([tower["frozen"] for tower in towers.description.values()["towers"]], towers.assumed), ([True], ["towers without adapters"]))
+
+    def test_adapters_refused(self):
+        for peft, part in (("{_target_: a.b.PrefixTuning}", "its peft is 'a.b.PrefixTuning'"), ("{target_modules: ['*.to_q']}", "none of its adapters is beside a matrix"),
+                           ("{target_modules: ['*.layers.0.*.q_proj']}", "beside some layers alone"), ("{target_modules: [3]}", "it must be a list of names of modules"),
+                           ("{target_modules: ['*'], exclude_modules: ['*']}", "give one of them"), ("{dim: 0}", "peft.dim is 0; it must be 1 or more"),
+                           ("{dim: many}", "peft.dim must be an integer")):
+            self.refused(part, "r.yaml", self.RECIPE + f"peft: {peft}\n")
+        self.refused("moe_rank_scaling divides dim 8 by 10 experts of a token; give dim 10 or more", "r.yaml",
+                     self.RECIPE.replace("models/llama", "models/next") + "peft: {moe_rank_scaling: true}\n")
+
     def test_refused(self):
-        self.refused("peft is in use; weights that do not learn", "r.yaml", self.RECIPE + "peft: {dim: 8}\n")
         self.refused("its model makes images", "r.yaml", self.RECIPE.replace("NeMoAutoModelForCausalLM", "NeMoAutoDiffusionPipeline"))
         self.refused("its model has a drafter beside it", "r.yaml", self.RECIPE.replace("torch_dtype: bf16", "drafter_path: x"))
         self.refused("no model of Hugging Face is named", "r.yaml", self.RECIPE.replace("  pretrained_model_name_or_path: models/llama\n", ""))
@@ -84,7 +112,24 @@ class SwiftTest(HubFolder):
     def test_files(self):
         found = self.read("model: models/llama\ntuner_type: full\nmicro_batch_size: 1\ntensor_model_parallel_size: 2\nmax_length: 2048\ndataset: [a, b]\n")
         self.assertEqual(found.options, {"tp": 2, "seq": 2048, "micro_batch": 1, "global_batch": 16, "recompute": "selective", "distributed_optimizer": True})
-        self.refused("it trains a lora", "r.yaml", "model: models/llama\nper_device_train_batch_size: 1\nmax_length: 2048\n")
+        lora = self.read("model: models/llama\nper_device_train_batch_size: 1\nmax_length: 2048\n")
+        self.assertEqual((lora.options["lora_rank"], lora.options["lora_targets"]), (8, "query key value output gate up down".split()))
+
+    def test_adapters(self):
+        """Its own are of rank 8 with dropout beside all linear layers, of which its Megatron has experts and other sums."""
+        alone = self.ALONE.replace("--tuner_type full", "")
+        layers = "query key value output gate up down".split()
+        for text, rank, targets, dropout, fused in (
+                (alone, 8, layers, True, False), (alone.replace("--max", "--lora_rank 32 --lora_dropout 0 --max"), 32, layers, False, False),
+                (alone.replace("--max", "--target_modules q_proj v_proj --max"), 8, ["query", "value"], True, False),
+                (alone.replace("--max", "--target_modules all-linear lm_head --max"), 8, [*layers, "head"], True, False),
+                (alone.replace("models/llama", "models/next"), 8, [*layers, "scan_input", "scan_output", "other"], True, False),
+                (self.SCRIPT.replace("--max", "--tuner_type lora --max"), 8, layers, True, True),
+                (self.SCRIPT.replace("--max", "--tuner_type lora --target_modules linear_qkv linear_proj --max"), 8, layers[:4], True, True),
+                (self.SCRIPT.replace("models/llama", "models/next --tuner_type lora"), 8, [*layers, "experts", "scan_input", "scan_output", "other"], True, True)):
+            options = self.read(text, "run.sh").options
+            self.assertEqual((options["lora_rank"], options["lora_targets"], options["lora_dropout"], options["lora_fused"]), (rank, targets, dropout, fused), text)
+        self.assertEqual(self.read(alone.replace("--max", "--quant_bits 4 --max"), "run.sh").not_taken, ["quant_bits"])
 
     def test_towers_do_not_learn(self):
         for more, are_frozen in (("", True), (" --freeze_vit true", True), (" --freeze_vit false", False)):
@@ -93,7 +138,9 @@ class SwiftTest(HubFolder):
             self.assertEqual(any("freeze_vit" in line for line in found.assumed), are_frozen)
 
     def test_refused(self):
-        for text, part in ((self.ALONE.replace("--tuner_type full", ""), "it trains a lora; weights that do not learn"),
+        for text, part in ((self.ALONE.replace("full", "adalora"), "it trains a adalora, whose weights are not counted; plan with tuner_type full or lora"),
+                           (self.ALONE.replace("full", "lora --modules_to_save embed_tokens"), "modules_to_save is"),
+                           (self.ALONE.replace("full", "lora --target_modules strange"), "none of its adapters is beside a matrix"),
                            (self.SCRIPT.replace("--max", "--tuner_type lora_llm --max"), "it trains a lora_llm"),
                            (self.SCRIPT.replace("--max", "--freeze_llm true --max"), "freeze_llm is on"),
                            (self.ALONE.replace("sft", "infer"), "it runs swift infer, which trains nothing; give a script of pt, rlhf, sft"),

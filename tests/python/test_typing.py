@@ -139,7 +139,7 @@ class NamesTest(unittest.TestCase):
 
     def test_attributes(self):
         sizes = {"overlapped_times": 16, "p2p_time": 16, "p2p_bandwidth": 16, "backward_input_share": 1, "microbatch_scale": 8,
-                 "microbatch_memory_scale": 8, "slice_scale": 1, "op_overhead": 4, "device_scale": 16, "stage_scale": 128}
+                 "microbatch_memory_scale": 8, "slice_scale": 1, "microbatch_request": 8, "op_overhead": 4, "device_scale": 16, "stage_scale": 64}
         for name in QUANTITIES:
             positive = "bandwidth" in name or "slowdown" in name or name.endswith(("_scale", "_speeds"))
             least = 1.0 if positive else 0.0
@@ -180,7 +180,7 @@ class ReprTest(unittest.TestCase):
                 (plan.best, f"<ppsched.Candidate 0: {plan.best.strategy}"), (plan.best, ": fits, step time "),
                 (plan[-1], f", 4 stages, 8 microbatches: over limit, step time {plan[-1].step_time:g}, peak memory "),
                 (ppsched.plan(ppsched.Config(4, 5), strategies=["dualpipe"])[0], ": refused: dualpipe: "), (builder, "<ppsched.Builder: 2 ops for 4 devices>"),
-                (auto, "<ppsched.Strategy auto: default placement, any number of stages per device, options placement, objective, effort, offload>"),
+                (auto, "<ppsched.Strategy auto: default placement, any number of stages per device, options placement, objective, effort, offload, quantile>"),
                 (schedule.queues[0], "[0F0, 0F1, 0F2, 0F3, 0B0, 0F4, 0B1, 0F5, 0B2, 0F6, 0B3, 0F7, 0B4, 0B5, 0B6, 0B7]"),
                 (ppsched.generate("1f1b", ppsched.Config(1, 20)).queues[0], "0B7, ... 24 more]")):
             self.assertIn(wanted, repr(thing))

@@ -52,6 +52,15 @@ static void make_timelines(struct handles *handles)
               &error);
 }
 
+static void make_steady(struct handles *handles)
+{
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_config_with_microbatches(&config, handles->plain, 64, &error), &error);
+    expect_ok(ppsched_steady_create(&handles->steady, config, "1f1b", &error), &error);
+    ppsched_config_destroy(config);
+}
+
 static void make_builder(struct handles *handles)
 {
     ppsched_error error;
@@ -183,6 +192,7 @@ static void fill_handles(struct handles *handles, int with_plan)
     make_configs(handles);
     make_schedules(handles);
     make_timelines(handles);
+    make_steady(handles);
     make_builder(handles);
     make_layout(handles);
     make_layer_list(handles);
@@ -214,6 +224,7 @@ void destroy_handles(struct handles *handles)
     ppsched_layers_release(handles->layers);
     ppsched_layout_destroy(handles->layout);
     ppsched_builder_destroy(handles->builder);
+    ppsched_steady_destroy(handles->steady);
     ppsched_timeline_destroy(handles->crossing);
     ppsched_timeline_destroy(handles->piped);
     ppsched_timeline_destroy(handles->timeline);

@@ -88,6 +88,27 @@ class TorchTest(unittest.TestCase):
 
 
 @unittest.skipIf(MISSING, MISSING)
+class LayersTest(unittest.TestCase):
+    def test_measured_layers(self):
+        """What measure_layers tells of an MLP and an embedding whose tensors are known."""
+        width, tokens = 64, 32
+        found = place.run("layers.py", width, tokens, 3)
+        embedding, plain, full = found["rows"]
+        self.assertEqual([row["kind"] for row in found["rows"]], ["embedding", "decoder", "decoder"])
+        self.assertEqual([row["recompute"] for row in found["rows"]], ["none", "none", "full"])
+        self.assertEqual({(row["tensor_parallel"], row["micro_batch_size"], row["sequence_length"]) for row in found["rows"]}, {(2, 1, tokens)})
+        self.assertEqual(embedding["backward_input_time"], 0)  # numbers of tokens have no gradient
+        self.assertEqual(plain["mem_forward"], 4 * tokens * width * (1 + 4))  # the input and what is behind the ReLU
+        self.assertEqual(full["mem_forward"], 4 * tokens * width)
+        self.assertEqual(plain["mem_static"], 18 * found["parameters"])
+        self.assertGreaterEqual(full["backward_input_time"], plain["backward_input_time"])
+        self.assertGreater(plain["forward_time"], 0)
+        self.assertTrue(found["same"])
+        for error, part in zip(found["errors"], ("sizes has 'dp'", "steps is 0", "decoder: its result has no gradient"), strict=True):
+            self.assertIn(part, error)
+
+
+@unittest.skipIf(MISSING, MISSING)
 class PlannedScheduleTest(unittest.TestCase):
     """ppsched.torch, in the processes of a running job."""
 

@@ -81,6 +81,28 @@ static ppsched_status config_set_placement(struct attempt *attempt)
                                         &attempt->error);
 }
 
+static ppsched_status config_set_stage_inputs(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_inputs(attempt->own.config, (uint32_t[]){0, 1, 0, 2}, (uint32_t[]){0, 1, 2}, 4,
+                                           &attempt->error);
+}
+
+static ppsched_status config_set_stage_passes(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_passes(attempt->own.config, (int32_t[]){3, 2, 1, 1}, 4, &attempt->error);
+}
+
+static ppsched_status config_set_stage_microbatches(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_microbatches(attempt->own.config, 1, (uint32_t[]){1}, 1, &attempt->error);
+}
+
+static ppsched_status config_set_stage_devices(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_devices(attempt->own.config, (uint32_t[]){2, 1, 1, 2}, (uint32_t[]){1, 0, 0, 1, 0, 1}, 4,
+                                            &attempt->error);
+}
+
 /* The second variant is of links. */
 static void prepare_devices(struct attempt *attempt)
 {
@@ -249,6 +271,32 @@ static ppsched_status schedule_generate(struct attempt *attempt)
     ppsched_schedule *made = UNTOUCHED;
     ppsched_status status = ppsched_schedule_generate(&made, config, info.name, &attempt->error);
     return take_schedule(attempt, status, made);
+}
+
+/* A rule whose times are exact, one whose times are rounded, and one that is timed op by op. */
+static void prepare_steady(struct attempt *attempt)
+{
+    if (attempt->variant == 1) {
+        set_number(attempt->own.plain, PPSCHED_QUANTITY_FORWARD_TIMES, 1.1);
+        set_number(attempt->own.plain, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 2.7);
+    }
+    ppsched_config *more = NULL;
+    expect_ok(ppsched_config_with_microbatches(&more, attempt->own.plain, 64, NULL), NULL);
+    ppsched_config_destroy(attempt->own.plain);
+    attempt->own.plain = more;
+}
+
+static ppsched_status steady_create(struct attempt *attempt)
+{
+    static const char *const strategies[] = {"1f1b", "1f1b_overlap", "gpipe"};
+    ppsched_steady *made = UNTOUCHED;
+    const ppsched_status status = ppsched_steady_create(&made, attempt->own.plain, strategies[attempt->variant],
+                                                        &attempt->error);
+    if (status == PPSCHED_OK)
+        ppsched_steady_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
 }
 
 /* One microbatch after the other. */
@@ -442,6 +490,31 @@ static ppsched_status layers_from_model(struct attempt *attempt)
     return take_layers(attempt, status, made);
 }
 
+static ppsched_status model_create_measured(struct attempt *attempt)
+{
+    const ppsched_measured_layer layer = {"decoder", NULL, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 1e6, 1e6};
+    const ppsched_measured_collective collective = {PPSCHED_COLLECTIVE_ALL_REDUCE, 2, 0, 0, 1e6, 1e-3};
+    const ppsched_layer_table table = {
+        .size = sizeof table, .layers = &layer, .layer_count = 1, .collectives = &collective, .collective_count = 1};
+    const ppsched_description *description = NULL;
+    ppsched_model *made = UNTOUCHED;
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
+                                                                 &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create_measured(&made, description, NULL, ppsched_accelerator_at(0), &table,
+                                               &attempt->own.environment, &attempt->error);
+    ppsched_description_release(description);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    status = ppsched_model_get_pass_cost(&cost, made, 1, PPSCHED_MODEL_PASS_FORWARD, &attempt->error);
+    fprintf(attempt->result, "%a\n", cost.time);
+    ppsched_model_destroy(made);
+    return status;
+}
+
 static ppsched_status price_create(struct attempt *attempt)
 {
     const ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 3, .recompute = "full"};
@@ -478,6 +551,10 @@ int main(void)
         SHORTAGE(config_from_layers, .variants = 1),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
+        SHORTAGE(config_set_stage_inputs, .variants = 1),
+        SHORTAGE(config_set_stage_passes, .variants = 1),
+        SHORTAGE(config_set_stage_microbatches, .variants = 1),
+        SHORTAGE(config_set_stage_devices, .variants = 1),
         SHORTAGE(config_order_devices, .variants = 2, .prepare = prepare_devices),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_windows, .variants = 2),
@@ -491,6 +568,7 @@ int main(void)
         SHORTAGE(builder_set_name, .variants = 1),
         SHORTAGE(builder_finish, .variants = 1),
         SHORTAGE(schedule_generate, .variants = 2 * (int)ppsched_strategy_count(), .prepare = prepare_strategy),
+        SHORTAGE(steady_create, .variants = 3, .prepare = prepare_steady),
         SHORTAGE(schedule_generate_with, .variants = 1, .or_status = PPSCHED_ERROR_CALLBACK),
         SHORTAGE(schedule_import, .variants = 6),
         SHORTAGE(layout_create, .variants = 1),
@@ -503,6 +581,7 @@ int main(void)
         SHORTAGE(description_from_transformer, .variants = 1),
         SHORTAGE(model_create, .variants = 1),
         SHORTAGE(layers_from_model, .variants = 1),
+        SHORTAGE(model_create_measured, .variants = 1),
         SHORTAGE(price_create, .variants = 1),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);

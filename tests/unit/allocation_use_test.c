@@ -474,6 +474,7 @@ static void test_configs_and_builders(void **state)
 
 static void test_schedules_and_timelines(void **state)
 {
+    ppsched_steady_period period = {.size = sizeof period};
     struct handles handles, *own = &handles;
     ppsched_metrics metrics = {.size = sizeof metrics};
     ppsched_device_metrics device = {.size = sizeof device};
@@ -494,6 +495,11 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_slices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_placement(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_device_of(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_stage_device(own->schedule, 1, 0));
+    NO_MEMORY_FOR(ppsched_schedule_stage_input(own->schedule, 1, 0));
+    NO_MEMORY_FOR(ppsched_schedule_stage_passes(own->schedule, 1));
+    NO_MEMORY_FOR(ppsched_schedule_runs_stage(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_has_graph(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_peer_of(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));
@@ -507,6 +513,11 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_get_device_metrics(&device, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_idle(&idle, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_peak_causes(causes, 16, NULL, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_metrics(&metrics, own->steady, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_period(&period, own->steady, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_device_metrics(&device, own->steady, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_idle(&idle, own->steady, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_peak_causes(causes, 16, NULL, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_device_slack(slack, 2, NULL, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_stage_slack(slack, 4, NULL, own->timeline, NULL));
     ppsched_timeline *reusable = NULL;
@@ -583,6 +594,7 @@ static void test_models(void **state)
     ppsched_megatron_memory megatron = {.size = sizeof megatron};
     ppsched_model_row row = {.size = sizeof row};
     ppsched_description_info info = {.size = sizeof info};
+    ppsched_row_measure measure = {.size = sizeof measure};
     ppsched_step_price step = {.size = sizeof step};
     ppsched_device_price device = {.size = sizeof device};
     ppsched_price *price = NULL;
@@ -597,9 +609,13 @@ static void test_models(void **state)
     int asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_price_get_step(&step, price, NULL));
     NO_MEMORY_FOR(ppsched_price_get_device(&device, price, 0, NULL));
+    ppsched_pipeline priced = {.size = sizeof priced};
+    NO_MEMORY_FOR(ppsched_price_get_pipeline(&priced, price, NULL));
     NO_MEMORY_FOR((ppsched_price_destroy(price), 0));
     NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
     NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_row_measure(&measure, model, 1, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_link(NULL, NULL, model, 8, NULL));
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));
@@ -613,6 +629,30 @@ static void test_models(void **state)
     NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_model_destroy(model), 0));
+    destroy_handles(own);
+}
+
+static void test_jobs(void **state)
+{
+    static const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 4, .hidden_size = 64, .ffn_size = 256, .heads = 4, .vocabulary_size = 512};
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 1};
+    struct handles handles, *own = &handles;
+    const ppsched_description *description = NULL;
+    ppsched_job_layout layout = {.size = sizeof layout};
+    ppsched_job *job = NULL;
+    (void)state;
+    make_handles(own, 0);
+    expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
+    expect_ok(ppsched_job_create(&job, description, NULL, ppsched_accelerator_at(0), &options, &own->environment, NULL), NULL);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_job_layout_count(job));
+    NO_MEMORY_FOR(ppsched_job_get_layout(&layout, job, 0, NULL));
+    NO_MEMORY_FOR(ppsched_job_set_progress(job, NULL, NULL, NULL));
+    NO_MEMORY_FOR(ppsched_job_best_count(job));
+    NO_MEMORY_FOR(ppsched_job_layout_at_rank(job, 0));
+    NO_MEMORY_FOR((ppsched_job_destroy(job), 0));
+    ppsched_description_release(description);
     destroy_handles(own);
 }
 
@@ -670,10 +710,12 @@ static void test_plans_and_frees(void **state)
     NO_MEMORY_FOR((ppsched_plan_destroy(own->plan), 0));
     NO_MEMORY_FOR((ppsched_builder_destroy(own->builder), 0));
     NO_MEMORY_FOR((ppsched_timeline_destroy(own->timeline), 0));
+    NO_MEMORY_FOR((ppsched_steady_destroy(own->steady), 0));
     NO_MEMORY_FOR((ppsched_config_destroy(own->config), 0));
     own->plan = NULL;
     own->builder = NULL;
     own->timeline = NULL;
+    own->steady = NULL;
     own->config = NULL;
     destroy_handles(own);
 }
@@ -715,6 +757,7 @@ int main(void)
         cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_jobs),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_varied_plans),
         cmocka_unit_test(test_ordered_plans),

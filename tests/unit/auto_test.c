@@ -47,10 +47,10 @@ static void expect_failure(const ppsched_config *config, ppsched_status wanted, 
 static void test_misspelt_options(void **state)
 {
     static const char *const cases[][3] = {
-        {"placement", "ring", "option placement is \"ring\"; it must be default, linear, loop, v or map"},
-        {"placement", "bidirectional", "it must be default, linear, loop, v or map"},
+        {"placement", "ring", "option placement is \"ring\"; it must be default, linear, loop, v, map or bidirectional"},
         {"placement", "", "it must be default"},
-        {"objective", "time", "option objective is \"time\"; it must be span or makespan"},
+        {"objective", "time", "option objective is \"time\"; it must be span, makespan, mean_end or quantile_end"},
+        {"quantile", "0", "option quantile is \"0\"; it must be an integer from 1 to 100"},
         {"effort", "13", "option effort is \"13\"; it must be an integer from 0 to 12"},
         {"effort", "-1", "it must be an integer from 0 to 12"},
         {"effort", "4.0", "it must be an integer from 0 to 12"},
@@ -76,7 +76,7 @@ static void test_choices(void **state)
     (void)state;
     assert_int_equal(ppsched_strategy_find(&strategy, "auto", NULL), PPSCHED_OK);
     assert_int_equal(ppsched_strategy_get_option(&option, strategy, 0, NULL), PPSCHED_OK);
-    assert_int_equal(option.choice_count, 5);
+    assert_int_equal(option.choice_count, 6);
     assert_string_equal(option.choices[3], "v");
     assert_int_equal(ppsched_strategy_get_option(&option, strategy, 2, NULL), PPSCHED_OK);
     assert_int_equal(option.choice_count, 0);
@@ -114,7 +114,10 @@ static void test_refusals(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_BIDIRECTIONAL, NULL, 0, &error), &error);
-    expect_failure(config, PPSCHED_ERROR_REFUSED, "not bidirectional");
+    set_option(config, "offload", "limit");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "bidirectional placement takes no offload");
+    set_option(config, "objective", "mean_end");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "objective mean_end is for forwards alone");
     ppsched_config_destroy(config);
     config = make_config(4, 6, 8);
     expect_failure(config, PPSCHED_ERROR_REFUSED,

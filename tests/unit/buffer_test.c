@@ -152,6 +152,11 @@ static ppsched_status get_peak_causes(const struct filling *f)
     return ppsched_timeline_get_peak_causes(OUT(f), OWN(f, timeline), 1, f->error);
 }
 
+static ppsched_status get_steady_peak_causes(const struct filling *f)
+{
+    return ppsched_steady_get_peak_causes(OUT(f), OWN(f, steady), 1, f->error);
+}
+
 static ppsched_status get_peak_items(const struct filling *f)
 {
     return ppsched_timeline_get_peak_items(OUT(f), OWN(f, timeline), 1, f->error);
@@ -215,6 +220,7 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_memory, ppsched_memory_point, get_memory),
     ROW(ppsched_timeline_get_memory_of_cause, ppsched_memory_point, get_memory_of_cause),
     ROW(ppsched_timeline_get_peak_causes, double, get_peak_causes),
+    ROW(ppsched_steady_get_peak_causes, double, get_steady_peak_causes),
     ROW(ppsched_timeline_get_peak_items, ppsched_memory_item, get_peak_items),
     ROW(ppsched_timeline_get_idle_windows, ppsched_idle_window, get_idle_windows),
     ROW(ppsched_timeline_get_critical_path, ppsched_critical_op, get_critical_path),

@@ -346,8 +346,8 @@ static void test_quantity_names(void **state)
 /* What a quantity has values for, and what they may be, as config.h says. */
 static const struct {
     int32_t quantity;
-    char
-        per; /* Stage, Pair of stages, Device, E: device and kind, T: also stage, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
+    char per; /* Stage, Pair of stages, Device, E: device and kind, T: also stage, Link between devices, Microbatch, sliCe, Kind
+                     of op; 1: one for all */
     char allowed; /* 0: finite, 0 or more; -: finite, up to 0; a: finite; +: above 0; f: and finite; 1: 1 or more; s: share;
                      n: number of a type */
 } quantities[] = {
@@ -367,6 +367,7 @@ static const struct {
     {PPSCHED_QUANTITY_MICROBATCH_SCALE, 'M', 'f'},
     {PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, 'M', 'f'},
     {PPSCHED_QUANTITY_SLICE_SCALE, 'C', 'f'},
+    {PPSCHED_QUANTITY_MICROBATCH_REQUEST, 'M', '0'},
     {PPSCHED_QUANTITY_OP_OVERHEAD, 'K', '0'},
     {PPSCHED_QUANTITY_COPY_SLOWDOWN, 'D', '1'},
     {PPSCHED_QUANTITY_SEND_OVERHEAD, 'D', '0'},

@@ -155,8 +155,8 @@ static void test_refusals(void **state)
     ppsched_config *config = forwards_of(make_config(4, 4, 6));
     expect_refused(
         ppsched_schedule_generate(&schedule, config, "1f1b", &error), &error,
-        "1f1b: needs backwards, and the problem is forward-only; these support it: gpipe, looped_bfs, interleaved_1f1b");
-    expect_refused(ppsched_schedule_generate(&schedule, config, "auto", &error), &error, "needs backwards");
+        "1f1b: needs backwards, and the problem is forward-only; these support it: gpipe, looped_bfs, interleaved_1f1b, auto");
+    expect_refused(ppsched_schedule_generate(&schedule, config, "zb_auto", &error), &error, "needs backwards");
     assert_null(schedule);
     schedule = make_schedule(config, "gpipe");
     expect_refused(ppsched_schedule_recompute(&other, schedule, &recompute, &error), &error, "no backward");

@@ -163,6 +163,32 @@ static void test_overlap(void **state)
     expect_near(hidden.tensor_time, hidden.communication_time);
 }
 
+/* Exchanges of experts hide behind all of another microbatch's work, no more. */
+static void test_overlap_of_experts(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_transformer experts = shape;
+    ppsched_training training = plain;
+    (void)state;
+    experts.experts = 64, experts.experts_per_token = 8, experts.expert_ffn_size = 512;
+    training.data_parallel = training.expert_parallel = 32;
+    device.hidden_share = 1, device.between.bandwidth = 1e9;
+    const ppsched_pass_cost slow = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    training.flags = PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS;
+    ppsched_pass_cost cost = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    const double work = slow.matrix_time + slow.vector_time + slow.memory_time;
+    assert_true(slow.communication_time > work);
+    expect_near(cost.communication_time, slow.communication_time - work);
+    expect_near(cost.expert_time, cost.communication_time);
+    expect_near(cost.matrix_time, slow.matrix_time);
+    device.between.bandwidth = 1e12, device.slowdown = 2;
+    cost = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    training.flags = 0;
+    const ppsched_pass_cost fast = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.communication_time + 1, 1);
+    expect_near(cost.matrix_time, slow.matrix_time + 0.5 * fast.communication_time);
+}
+
 static void test_ports(void **state)
 {
     ppsched_accelerator device = flat();
@@ -193,13 +219,29 @@ static void test_ops_and_host(void **state)
     const double ops = round((cost.time - none.time) / 1e-6);
     assert_true(ops >= 9 && ops <= 20); /* seven matrices, two norms, scores, an activation, residuals */
     expect_near(cost.launch_time, ops * 1e-6);
+    const ppsched_pass_cost input = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_INPUT),
+                            weight = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT);
+    const double backward = input.launch_time / 1e-6 + weight.launch_time / 1e-6;
     device.op_time = 0, device.host_time = none.time; /* the host is slower */
     cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(cost.time, ops * none.time);
     expect_near(cost.launch_time, (ops - 1) * none.time);
+    /* It launches a backward at once: both parts take what all launches do. */
+    const ppsched_pass_cost late = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_INPUT),
+                            own = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT);
+    expect_near(own.time + late.time, backward * none.time);
+    expect_near(own.time, weight.time - weight.launch_time);
     training.flags |= PPSCHED_TRAINING_FLAG_GRAPHS;
     cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(cost.time, none.time);
+    /* Three pieces of a matrix of experts take the host as long as an op. */
+    ppsched_transformer experts = shape;
+    experts.experts = 8, experts.experts_per_token = 2, experts.expert_ffn_size = 4096;
+    training.flags = 0, device.host_time = 0;
+    device.op_time = 1e-6;
+    const double few = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD).launch_time / 1e-6;
+    device.op_time = 0, device.host_time = 1;
+    expect_near(cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD).time, few + 2 * 7 / 3.0);
 }
 
 static void test_modules(void **state)
@@ -279,7 +321,7 @@ static void test_exchanges(void **state)
     experts.experts = 64, experts.experts_per_token = 8, experts.expert_ffn_size = 512;
     training.data_parallel = training.expert_parallel = 32; /* four nodes */
     device.inside.latency = device.between.latency = 0;
-    const double bytes = 2.0 * 8192 * 1024 * 8, nodes = 4 * (1 - pow(0.75, 8));
+    const double bytes = 2.0 * 8192 * 1024 * 8, nodes = 4 * (1 - pow(0.75, 8)), devices = 32 * (1 - pow(31.0 / 32, 8));
     ppsched_pass_cost each = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(each.expert_time, 2 * (bytes * 7 / 32 / 1e11 + bytes * 24 / 32 / 1e10));
     training.flags |= PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE;
@@ -287,10 +329,48 @@ static void test_exchanges(void **state)
     expect_near(once.expert_time, 2 * (bytes / 8 * nodes * 3 / 4 / 1e10));
     device.between.bandwidth = 1e12; /* then the links inside take longer */
     once = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
-    expect_near(once.expert_time, 2 * (bytes * 7 / 8 / 1e11));
-    device.permute_traffic = 3;
-    each = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
-    expect_near(each.memory_time - once.memory_time, 3 * bytes / 1e12);
+    expect_near(once.expert_time, 2 * (bytes / 8 * devices * 7 / 8 / 1e11)); /* a device gets a row once too */
+    device.fused_permute_traffic = 3, device.permute_traffic = 5;
+    ppsched_pass_cost more = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(more.memory_time - once.memory_time, 3 * bytes / 1e12);
+    training.flags = 0;
+    more = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(more.memory_time - each.memory_time, 5 * bytes / 1e12);
+    training.data_parallel = training.expert_parallel = 8; /* in one node */
+    training.flags = PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE;
+    once = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(once.expert_time, 2 * (bytes / 8 * 8 * (1 - pow(0.875, 8)) * 7 / 8 / 1e11));
+}
+
+/* What is not as fast as the rates say: biases of experts and scans; and what costs nothing, memory beside matrices. */
+static void test_slow_parts(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_transformer experts = shape;
+    (void)state;
+    experts.experts = 8, experts.experts_per_token = 2, experts.expert_ffn_size = 512;
+    ppsched_pass_cost before = cost_of(&experts, &plain, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    device.bias_traffic = 10;
+    ppsched_pass_cost cost = cost_of(&experts, &plain, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.time, before.time); /* they have none */
+    experts.flags |= PPSCHED_TRANSFORMER_FLAG_MLP_BIAS;
+    device.bias_traffic = 0;
+    before = cost_of(&experts, &plain, &device, DECODER, PPSCHED_MODEL_PASS_INPUT);
+    device.bias_traffic = 10;
+    cost = cost_of(&experts, &plain, &device, DECODER, PPSCHED_MODEL_PASS_INPUT);
+    expect_near(cost.memory_time - before.memory_time, 10 * 2.0 * 8192 * 2 * (2 * 512 + 1024) / 1e12);
+    device = flat();
+    before = cost_of(&shape, &plain, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT);
+    device.memory_hidden = 0.5;
+    cost = cost_of(&shape, &plain, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT);
+    assert_true(cost.memory_time > 0.5 * before.memory_time &&
+                cost.memory_time < 0.6 * before.memory_time); /* norms have no matrix */
+    expect_near(cost.matrix_time, before.matrix_time);
+    device.memory_bandwidth = 1e9; /* no more than the matrices last */
+    before = cost_of(&shape, &plain, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT);
+    device.memory_hidden = 0;
+    cost = cost_of(&shape, &plain, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT);
+    expect_near(cost.memory_time - before.memory_time, 0.5 * cost.matrix_time);
 }
 
 /* The fullest device has the rows of its experts as often; what is dense, and all parameters, stay. */
@@ -328,11 +408,13 @@ int main(void)
         cmocka_unit_test(test_memory_by_precision),
         cmocka_unit_test(test_devices_without_a_rate),
         cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_overlap_of_experts),
         cmocka_unit_test(test_ports),
         cmocka_unit_test(test_ops_and_host),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_frozen_weights),
         cmocka_unit_test(test_update_of_frozen_weights),
+        cmocka_unit_test(test_slow_parts),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_expert_load),
     };

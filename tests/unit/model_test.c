@@ -137,7 +137,7 @@ static void test_trainings(void **state)
     BAD_TRAINING(expert_parallel, 24, "expert_parallel 24 does not divide 16 experts; 16 does");
     BAD_TRAINING(expert_tensor_parallel, 33, "expert_tensor_parallel 33 does not divide 32 of expert_ffn_size; 32 does");
     BAD_TRAINING(sharding, 4, "sharding is 4; it must be 0 to 3");
-    BAD_TRAINING(flags, 2048, "flags of the training");
+    BAD_TRAINING(flags, 8192, "flags of the training");
     BAD_TRAINING(expert_load, 0.5, "expert_load is 0.5; it must be 1 to");
     BAD_TRAINING(expert_load, NAN, "expert_load is");
     BAD_TRAINING(recompute_modules, 64, "recompute_modules is 64; it must be 0 to 63");
@@ -231,8 +231,8 @@ static void test_calls(void **state)
 static void test_accelerators(void **state)
 {
     (void)state;
-    assert_int_equal(ppsched_accelerator_count(), 12);
-    assert_null(ppsched_accelerator_at(12));
+    assert_true(ppsched_accelerator_count() > 0);
+    assert_null(ppsched_accelerator_at(ppsched_accelerator_count()));
     for (uint32_t i = 0; i < ppsched_accelerator_count(); i++) {
         const ppsched_accelerator *device = ppsched_accelerator_at(i);
         ppsched_model *model = NULL;
@@ -307,7 +307,8 @@ static void expect_sums(const ppsched_model *model)
         for (int32_t pass = 0; pass < 5; pass++) {
             const ppsched_pass_cost cost = cost_at(model, row, pass);
             assert_true(cost.time >= 0 && isfinite(cost.time));
-            assert_true(cost.time == cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time);
+            assert_true(cost.time ==
+                        cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time + cost.launch_time);
         }
         assert_true(cost_at(model, row, PPSCHED_MODEL_PASS_FULL).time == cost_at(model, row, PPSCHED_MODEL_PASS_FORWARD).time);
     }

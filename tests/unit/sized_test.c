@@ -680,6 +680,57 @@ static ppsched_status model_of_environment(struct handles *own, void *given)
     return model_with(NULL, NULL, given);
 }
 
+/* --- measured models --- */
+
+static ppsched_status measured_with(const ppsched_training *training, const ppsched_accelerator *accelerator,
+                                    const ppsched_layer_table *table, const ppsched_environment *environment)
+{
+    const ppsched_layer_table empty = {.size = sizeof empty};
+    const ppsched_description *description = small_description();
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_model_create_measured(&made, description, training,
+                                                          accelerator != NULL ? accelerator : ppsched_accelerator_at(0),
+                                                          table != NULL ? table : &empty, environment, NULL);
+    ppsched_description_release(description);
+    if (status == PPSCHED_OK)
+        ppsched_model_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status measured_of_training(struct handles *own, void *given)
+{
+    (void)own;
+    return measured_with(given, NULL, NULL, NULL);
+}
+
+static ppsched_status measured_of_accelerator(struct handles *own, void *given)
+{
+    union {
+        max_align_t alignment;
+        unsigned char bytes[2 * LARGEST];
+    } copy;
+    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    (void)own;
+    memcpy(copy.bytes, given, sizeof copy.bytes);
+    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
+           sizeof *known - sizeof known->size);
+    return measured_with(NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
+}
+
+static ppsched_status measured_of_table(struct handles *own, void *given)
+{
+    (void)own;
+    return measured_with(NULL, NULL, given, NULL);
+}
+
+static ppsched_status measured_of_environment(struct handles *own, void *given)
+{
+    (void)own;
+    return measured_with(NULL, NULL, NULL, given);
+}
+
 static ppsched_model *small_model(void)
 {
     const ppsched_description *description = small_description();
@@ -747,6 +798,15 @@ static ppsched_status price_of_pipeline(struct handles *own, void *given)
     return price_with(given, NULL);
 }
 
+static ppsched_status row_measure(struct handles *own, void *given)
+{
+    ppsched_model *model = small_model();
+    (void)own;
+    ppsched_status status = ppsched_model_get_row_measure(given, model, 0, NULL);
+    ppsched_model_destroy(model);
+    return status;
+}
+
 static ppsched_price *small_price(void)
 {
     ppsched_model *model = small_model();
@@ -771,6 +831,98 @@ static ppsched_status device_price(struct handles *own, void *given)
     (void)own;
     ppsched_status status = ppsched_price_get_device(given, price, 0, NULL);
     ppsched_price_destroy(price);
+    return status;
+}
+
+/* Of one price, whose split stays where it is. */
+static ppsched_status price_pipeline(struct handles *own, void *given)
+{
+    static ppsched_price *price;
+    (void)own;
+    price = price != NULL ? price : small_price();
+    return ppsched_price_get_pipeline(given, price, NULL);
+}
+
+/* --- jobs --- */
+
+static ppsched_job *job_with(ppsched_status *status, const ppsched_training *training, const ppsched_accelerator *accelerator,
+                             const ppsched_job_options *options, const ppsched_environment *environment)
+{
+    static const ppsched_job_options one = {.size = sizeof one, .gpus = 1};
+    const ppsched_description *description = small_description();
+    ppsched_job *made = UNTOUCHED;
+    *status = ppsched_job_create(&made, description, training, accelerator != NULL ? accelerator : ppsched_accelerator_at(0),
+                                 options != NULL ? options : &one, environment, NULL);
+    ppsched_description_release(description);
+    if (*status == PPSCHED_OK)
+        return made;
+    assert_ptr_equal(made, UNTOUCHED);
+    return NULL;
+}
+
+static ppsched_status job_of(const ppsched_training *training, const ppsched_accelerator *accelerator,
+                             const ppsched_job_options *options, const ppsched_environment *environment)
+{
+    ppsched_status status;
+    ppsched_job_destroy(job_with(&status, training, accelerator, options, environment));
+    return status;
+}
+
+static ppsched_status job_of_training(struct handles *own, void *given)
+{
+    (void)own;
+    return job_of(given, NULL, NULL, NULL);
+}
+
+static ppsched_status job_of_environment(struct handles *own, void *given)
+{
+    (void)own;
+    return job_of(NULL, NULL, NULL, given);
+}
+
+/* One that is too small is told by its size, before its rates are looked at. */
+static ppsched_status job_of_accelerator(struct handles *own, void *given)
+{
+    union {
+        max_align_t alignment;
+        unsigned char bytes[2 * LARGEST];
+    } copy;
+    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    (void)own;
+    memcpy(copy.bytes, given, sizeof copy.bytes);
+    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
+           sizeof *known - sizeof known->size);
+    return job_of(NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
+}
+
+static ppsched_status job_of_options(struct handles *own, void *given)
+{
+    static const uint32_t gpus = 1;
+    unsigned char *copy = with_pointer(given, offsetof(ppsched_job_options, lists), NULL);
+    (void)own;
+    memcpy(copy + offsetof(ppsched_job_options, gpus), &gpus, sizeof gpus);
+    return job_of(NULL, NULL, (const ppsched_job_options *)copy, NULL);
+}
+
+static ppsched_status job_layout(struct handles *own, void *given)
+{
+    ppsched_status status;
+    ppsched_job *job = job_with(&status, NULL, NULL, NULL, NULL);
+    (void)own;
+    status = ppsched_job_get_layout(given, job, 0, NULL);
+    ppsched_job_destroy(job);
+    return status;
+}
+
+static ppsched_status job_found(struct handles *own, void *given)
+{
+    ppsched_status status;
+    ppsched_price *price = NULL;
+    ppsched_job *job = job_with(&status, NULL, NULL, NULL, NULL);
+    (void)own;
+    status = ppsched_job_evaluate_layout(&price, given, job, 0, 1e9, NULL);
+    ppsched_price_destroy(price);
+    ppsched_job_destroy(job);
     return status;
 }
 
@@ -818,6 +970,26 @@ static ppsched_status device_metrics(struct handles *own, void *given)
 static ppsched_status idle(struct handles *own, void *given)
 {
     return ppsched_timeline_get_idle(given, own->timeline, 1, NULL);
+}
+
+static ppsched_status steady_metrics(struct handles *own, void *given)
+{
+    return ppsched_steady_get_metrics(given, own->steady, NULL);
+}
+
+static ppsched_status steady_device_metrics(struct handles *own, void *given)
+{
+    return ppsched_steady_get_device_metrics(given, own->steady, 1, NULL);
+}
+
+static ppsched_status steady_idle(struct handles *own, void *given)
+{
+    return ppsched_steady_get_idle(given, own->steady, 1, NULL);
+}
+
+static ppsched_status period(struct handles *own, void *given)
+{
+    return ppsched_steady_get_period(given, own->steady, NULL);
 }
 
 static ppsched_status candidate(struct handles *own, void *given)
@@ -912,10 +1084,18 @@ static const struct row read[] = {
     ROW(ppsched_description_read, ppsched_environment, description_of_environment),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
+    ROW(ppsched_model_create_measured, ppsched_environment, measured_of_environment),
+    ROW(ppsched_model_create_measured, ppsched_training, measured_of_training),
+    ROW(ppsched_model_create_measured, ppsched_accelerator, measured_of_accelerator),
+    ROW(ppsched_model_create_measured, ppsched_layer_table, measured_of_table),
     ROW(ppsched_layers_from_model, ppsched_calibration, layers_by_calibration),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_pipeline, megatron_pipeline),
     ROW(ppsched_price_create, ppsched_environment, price_in),
     ROW(ppsched_price_create, ppsched_pipeline, price_of_pipeline),
+    ROW(ppsched_job_create, ppsched_training, job_of_training),
+    ROW(ppsched_job_create, ppsched_accelerator, job_of_accelerator),
+    ROW(ppsched_job_create, ppsched_job_options, job_of_options),
+    ROW(ppsched_job_create, ppsched_environment, job_of_environment),
 };
 
 static const struct row filled[] = {
@@ -927,16 +1107,24 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, device_metrics),
     ROW(ppsched_timeline_get_idle, ppsched_idle, idle),
+    ROW(ppsched_steady_get_metrics, ppsched_metrics, steady_metrics),
+    ROW(ppsched_steady_get_device_metrics, ppsched_device_metrics, steady_device_metrics),
+    ROW(ppsched_steady_get_idle, ppsched_idle, steady_idle),
+    ROW(ppsched_steady_get_period, ppsched_steady_period, period),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
     ROW(ppsched_layers_get_entry, ppsched_layer, layer_entry),
     ROW(ppsched_description_get_info, ppsched_description_info, description_info),
     ROW(ppsched_model_get_row, ppsched_model_row, model_row),
+    ROW(ppsched_model_get_row_measure, ppsched_row_measure, row_measure),
     ROW(ppsched_model_get_parameters, ppsched_parameters, parameters),
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
     ROW(ppsched_model_get_memory, ppsched_layer_memory, layer_memory),
     ROW(ppsched_model_get_update_cost, ppsched_update_cost, update_cost),
     ROW(ppsched_price_get_step, ppsched_step_price, step_price),
     ROW(ppsched_price_get_device, ppsched_device_price, device_price),
+    ROW(ppsched_price_get_pipeline, ppsched_pipeline, price_pipeline),
+    ROW(ppsched_job_get_layout, ppsched_job_layout, job_layout),
+    ROW(ppsched_job_evaluate_layout, ppsched_job_found, job_found),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_memory, megatron_memory),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, describe),
     ROW(ppsched_strategy_get_option, ppsched_option_info, option),

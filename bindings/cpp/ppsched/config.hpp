@@ -12,6 +12,7 @@
 #include <ppsched/config.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/environment.h>
+#include <ppsched/stage_graph.h>
 
 #include <ppsched/detail.hpp>
 #include <ppsched/sized.hpp>
@@ -95,6 +96,33 @@ public:
     void set_placement(View<uint32_t> map) { place(PPSCHED_PLACEMENT_MAP, map); }
     void set_placement(std::initializer_list<uint32_t> map) { place(PPSCHED_PLACEMENT_MAP, map); }
 
+    /* One or more devices for each stage; see ppsched_config_set_stage_devices. */
+    void set_stage_devices(const std::vector<std::vector<uint32_t>> &devices)
+    {
+        const Lists lists(devices);
+        detail::call(ppsched_config_set_stage_devices, get(), lists.counts.data(), lists.values.data(), devices.size());
+    }
+
+    /* The stages that feed each stage; see ppsched_config_set_stage_inputs. */
+    void set_stage_inputs(const std::vector<std::vector<uint32_t>> &inputs)
+    {
+        const Lists lists(inputs);
+        detail::call(ppsched_config_set_stage_inputs, get(), lists.counts.data(), lists.values.data(), inputs.size());
+    }
+
+    /* The passes of each stage. An empty list restores the default. */
+    void set_stage_passes(const std::vector<ppsched_stage_passes> &passes)
+    {
+        const std::vector<int32_t> numbers(passes.begin(), passes.end());
+        detail::call(ppsched_config_set_stage_passes, get(), numbers.data(), numbers.size());
+    }
+
+    /* The microbatches that a stage runs. An empty list: all. */
+    void set_stage_microbatches(uint32_t stage, const std::vector<uint32_t> &microbatches)
+    {
+        detail::call(ppsched_config_set_stage_microbatches, get(), stage, microbatches.data(), microbatches.size());
+    }
+
     /* Sets a list of numbers, or one number for all. An empty list restores the default. */
     void set_values(ppsched_quantity quantity, View<double> values)
     {
@@ -149,6 +177,19 @@ public:
     void validate() const { detail::call(ppsched_config_validate, get()); }
 
 private:
+    /* Lists in one, with their counts. */
+    struct Lists {
+        explicit Lists(const std::vector<std::vector<uint32_t>> &lists)
+        {
+            for (const std::vector<uint32_t> &list : lists) {
+                counts.push_back(static_cast<uint32_t>(list.size()));
+                values.insert(values.end(), list.begin(), list.end());
+            }
+            values.reserve(1); /* so that there is an address */
+        }
+        std::vector<uint32_t> counts, values;
+    };
+
     Config(ppsched_config *taken, const Progress &progress) : handle_(taken), progress_(progress) {}
 
     void place(ppsched_placement placement, View<uint32_t> map)

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
+#include <ppsched/layer_table.h>
 #include <ppsched/model.h>
 
 #include <ppsched/description.hpp>
@@ -25,6 +27,8 @@ using UpdateCost = Sized<ppsched_update_cost>;
 using Calibration = Sized<ppsched_calibration>;
 using MegatronMemory = Sized<ppsched_megatron_memory>;
 using MegatronPipeline = Sized<ppsched_megatron_pipeline>;
+using LayerTable = Sized<ppsched_layer_table>;
+using RowMeasure = Sized<ppsched_row_measure>;
 
 /* The devices that the library knows. What they point to is valid as long as the library. */
 inline uint32_t accelerator_count() noexcept
@@ -48,12 +52,31 @@ public:
     {
     }
 
+    /* With measured costs (layer_table.h). */
+    Model(const Description &description, const Training &training, const ppsched_accelerator *accelerator,
+          const LayerTable &table, const ppsched_environment *environment = nullptr)
+        : Model(detail::make<ppsched_model>(ppsched_model_create_measured, description.get(), &training, accelerator, &table,
+                                            environment))
+    {
+    }
+
     /* Takes ownership of a model of the C API. */
     explicit Model(ppsched_model *handle) noexcept : handle_(handle) {}
 
     const ppsched_model *get() const noexcept { return handle_.get(); }
 
     Parameters parameters() const { return detail::record_of<Parameters>(ppsched_model_get_parameters, get()); }
+
+    /* Where the figures of a row come from. */
+    RowMeasure measure(uint32_t row) const { return detail::record_of<RowMeasure>(ppsched_model_get_row_measure, get(), row); }
+
+    /* Latency and bandwidth between neighbours of a pipeline in a job of so many devices. */
+    std::pair<double, double> link(int64_t devices) const
+    {
+        std::pair<double, double> out;
+        detail::call(ppsched_model_get_link, &out.first, &out.second, get(), devices);
+        return out;
+    }
 
     uint32_t row_count() const noexcept { return ppsched_model_row_count(get()); }
 

@@ -24,6 +24,7 @@
 #include <ppsched/description.hpp>
 #include <ppsched/error.hpp>
 #include <ppsched/export.hpp>
+#include <ppsched/job.hpp>
 #include <ppsched/launch.hpp>
 #include <ppsched/layers.hpp>
 #include <ppsched/layout.hpp>
@@ -37,6 +38,7 @@
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>
 #include <ppsched/sized.hpp>
+#include <ppsched/steady.hpp>
 #include <ppsched/strategy.hpp>
 #include <ppsched/timeline.hpp>
 #include <ppsched/view.hpp>

@@ -40,6 +40,10 @@ public:
         return detail::record_of<DevicePrice>(ppsched_price_get_device, get(), device);
     }
 
+    /* What was priced, with defaults filled in. What it points to is borrowed from the price. */
+    Pipeline pipeline() const & { return detail::record_of<Pipeline>(ppsched_price_get_pipeline, get()); }
+    Pipeline pipeline() const && = delete;
+
 private:
     std::unique_ptr<ppsched_price, detail::Destroy<ppsched_price_destroy>> handle_;
 };

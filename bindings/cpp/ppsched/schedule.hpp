@@ -89,6 +89,32 @@ public:
         return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
     }
 
+    /* Whether the stages are not a chain with one device and all passes each. */
+    bool has_graph() const noexcept { return ppsched_schedule_has_graph(handle_) != 0; }
+
+    /* The i-th input, and the i-th device, of a stage; empty past the last. */
+    std::optional<uint32_t> stage_input(uint32_t stage, uint32_t i) const noexcept
+    {
+        const uint32_t input = ppsched_schedule_stage_input(handle_, stage, i);
+        return input == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(input);
+    }
+
+    std::optional<uint32_t> stage_device(uint32_t stage, uint32_t i) const noexcept
+    {
+        const uint32_t device = ppsched_schedule_stage_device(handle_, stage, i);
+        return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
+    }
+
+    ppsched_stage_passes stage_passes(uint32_t stage) const noexcept
+    {
+        return static_cast<ppsched_stage_passes>(ppsched_schedule_stage_passes(handle_, stage));
+    }
+
+    bool runs_stage(uint32_t stage, uint32_t microbatch) const noexcept
+    {
+        return ppsched_schedule_runs_stage(handle_, stage, microbatch) != 0;
+    }
+
     /* The ops of a device in the order in which they run. A view of the library's memory, valid as long as a copy of the
      * schedule exists. */
     View<Op> queue(uint32_t device) const &

@@ -12,6 +12,7 @@ from ._core.candidate import Candidate, LeastLimit
 from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
 from ._core.config import Config, Quantities
 from ._core.explain import CriticalOp, Relief, Sensitivity
+from ._core.layer_table import FigureMeasure, LayerTable, MeasuredCollective, MeasuredLayer, RowMeasure
 from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
 from ._core.layout import Layout, LayoutStage
 from ._core.lowering import Buffer, Link, Proof, Wait
@@ -23,6 +24,7 @@ from ._core.model_end import ModelEnd
 from ._core.number_lists import Numbers
 from ._core.op import Op
 from ._core.plan import Plan, plan
+from ._core.plan_layouts import LayoutRows, plan_layouts
 from ._core.price import DevicePrice, StepPrice, price
 from ._core.robust_objective import with_robust_objective
 from ._core.scenarios import ScenarioMetrics, Scenarios
@@ -36,6 +38,7 @@ from ._core.views import View
 from ._core.windows import PairTime, PairWindow, StageWindows, pair_time
 from .readers.config_file import config_of_file as _config_of_file
 from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
+from .readers.layer_table import layer_table_of, layer_table_text, read_layer_table
 from .readers.model_files import ModelFile, read_model
 from .readers.profile import Measured, Profile, Spread
 from .page.report import report
@@ -44,14 +47,14 @@ __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
     "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
-    "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
-    "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
+    "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "FigureMeasure", "Finding", "FindingKind", "Format", "Idle",
+    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutRows", "LayoutStage", "LayerMemory", "LayerTable", "LeastLimit", "Lifetime", "Link", "LinkRate",
+    "Lowering", "Measured", "MeasuredCollective", "MeasuredLayer", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
-    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "RowMeasure", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "StageWindows", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "pair_time", "plan", "price",
-    "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "layer_table_of", "layer_table_text", "lower_bound", "model_families", "pair_time", "plan", "plan_layouts", "price",
+    "read", "read_chakra", "read_layer_table", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 
 

@@ -96,15 +96,16 @@ static const ppsched_block *attention_of_type(const struct compressed_parts *par
     return is_window ? &parts->window : is_sparse ? &parts->sparse : &parts->heavy;
 }
 
-/* The list may be longer than the layers by those of multi-token prediction. */
+/* The list may be longer than the layers by those of multi-token prediction, which a file may have turned off later. */
 static const struct ppi_json_value *read_ratios(struct ppi_fields *fields, uint32_t layers, uint32_t mtp)
 {
     const struct ppi_json_value *ratios = ppi_field(fields, "compress_ratios");
-    if (ratios == NULL || (ratios->type == PPI_JSON_LIST && (ratios->count == layers || ratios->count == layers + mtp)))
+    uint32_t most = layers + (mtp > 0 ? mtp : 1);
+    if (ratios == NULL || (ratios->type == PPI_JSON_LIST && (ratios->count == layers || ratios->count == most)))
         return ratios;
     ppi_fields_fail(fields,
                     "compress_ratios must be a list of %u entries, one for each layer, or %u with multi-token prediction",
-                    layers, layers + mtp);
+                    layers, most);
     return NULL;
 }
 

@@ -90,6 +90,7 @@ void ppi_family_qwen3_5(struct ppi_fields *fields, struct ppi_draft *draft)
                                 .delta = read_delta(fields),
                                 .attention = read_gated_attention(fields, &frame, 4),
                                 .mlp = ppi_read_mlp(fields, &frame)};
+    ppi_ignore(fields, "output_gate_type"); /* an activation */
     add_layers(fields, draft, &parts, false);
     read_mtp(fields, draft, &parts);
 }
@@ -104,6 +105,7 @@ void ppi_family_qwen3_5_moe(struct ppi_fields *fields, struct ppi_draft *draft)
                                 .experts = read_experts(fields, 256, 8)};
     if (parts.experts.experts == 0)
         ppi_needed(fields, "num_experts|num_local_experts");
+    ppi_ignore(fields, "output_gate_type"); /* an activation */
     add_layers(fields, draft, &parts, false);
     read_mtp(fields, draft, &parts);
 }

@@ -190,10 +190,13 @@ static void add_minimax_layers(struct ppi_fields *fields, struct ppi_fields *par
     const struct ppi_json_value *widths = ppi_types_of(fields, "mlp_layer_types", layers, widths_allowed);
     const struct ppi_json_value *indexes = ppi_list_of(part, "sparse_attention_freq", layers);
     const struct ppi_json_value *sparse = ppi_list_of(fields, "moe_layer_freq", layers);
+    uint32_t dense = ppi_count_or(fields, "first_k_dense_replace", 0, 0);
     const struct ppi_json_value *no_values = ppi_list_of(part, "sparse_disable_index_value", layers);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK && part->status == PPSCHED_OK; i++) {
         bool is_indexed = ppi_type_is(types, i, allowed[0], !is_off(indexes, i, true));
-        bool is_sparse = ppi_type_is(widths, i, "sparse", !is_off(sparse, i, false));
+        bool is_sparse = ppi_type_is(widths, i, "sparse", !is_off(sparse, i, i < dense));
+        if (is_sparse && i < dense)
+            ppi_fields_fail(fields, "first_k_dense_replace is %u, and layer %u has experts", dense, i + 1);
         if (is_indexed && is_off(no_values, i, false))
             ppi_fields_fail(fields, "sparse_disable_index_value is 0 for layer %u; an index with values is not supported",
                             i + 1);

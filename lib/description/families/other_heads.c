@@ -103,10 +103,10 @@ static const struct ppi_json_value *read_long_list(struct ppi_fields *fields, co
 }
 
 /* Whether the text "3,4,5" or the list has the number; without both, from 3 on. */
-static bool is_enumerated(const struct ppi_json_value *numbers, uint32_t layer)
+static bool is_enumerated(const struct ppi_json_value *numbers, uint32_t layer, uint32_t dense)
 {
     if (numbers == NULL)
-        return layer >= 3;
+        return layer >= dense;
     if (numbers->type != PPI_JSON_TEXT)
         return ppi_list_has(numbers, layer);
     for (const char *at = numbers->text; *at != '\0'; at += strcspn(at, "0123456789")) {
@@ -146,6 +146,7 @@ static void read_step_experts(struct ppi_fields *fields, struct ppi_stack *stack
     if (ppi_switch_or(fields, "use_moe_router_bias", true))
         stack->experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     ppi_require_switch(fields, "use_moe", true);
+    ppi_require_count(fields, "n_shared_experts", 1); /* as wide as share_expert_dim */
     ppi_ignore(fields, "swiglu_limits|swiglu_limits_shared|mtp_layer_types|mtp_mlp_layer_types");
 }
 
@@ -173,10 +174,11 @@ void ppi_family_step3p5(struct ppi_fields *fields, struct ppi_draft *draft)
     const struct ppi_json_value *types = read_long_list(fields, "layer_types", stack.layers, mtp);
     const struct ppi_json_value *widths = read_long_list(fields, "mlp_layer_types", stack.layers, mtp);
     const struct ppi_json_value *sparse = ppi_field(fields, "moe_layers_enum");
+    uint32_t dense = ppi_count_or(fields, "first_k_dense_replace", 0, 3);
     ppsched_block blocks[2];
     for (uint32_t i = 0; i < stack.layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++) {
         blocks[0] = step_attention(fields, &stack, i, ppi_type_is(types, i, "sliding_attention", false));
-        blocks[1] = ppi_type_is(widths, i, "sparse", is_enumerated(sparse, i)) ? stack.experts : stack.mlp;
+        blocks[1] = ppi_type_is(widths, i, "sparse", is_enumerated(sparse, i, dense)) ? stack.experts : stack.mlp;
         ppi_draft_add_layer(draft, blocks, 2);
     }
     const ppsched_block *last = types != NULL && types->count > stack.layers &&

@@ -146,6 +146,7 @@ const struct ppi_strategy ppi_dualpipe = {
     .flushes = true,
     .fits = fits_bidirectional,
     .order = order_bidirectional,
+    .repeats = 2,
 };
 
 const struct ppi_strategy ppi_dualpipe_v = {
@@ -161,4 +162,5 @@ const struct ppi_strategy ppi_dualpipe_v = {
     .flushes = true,
     .fits = fits_v,
     .order = order_v,
+    .repeats = 1,
 };

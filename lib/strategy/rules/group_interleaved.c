@@ -229,6 +229,8 @@ const struct ppi_strategy ppi_group_interleaved_1f1b = {
     .order = order,
     .bounds_groups = true,
     .take_costs = take_costs,
+    .repeats = 1,
+    .repeats_groups = true,
 };
 
 /* --- with offload --- */

@@ -164,6 +164,8 @@ const struct ppi_strategy ppi_interleaved_1f1b = {
     .fits = fits_1f1b,
     .cuts = true,
     .order = order_1f1b,
+    .repeats = 1,
+    .repeats_groups = true,
 };
 
 const struct ppi_strategy ppi_slimpipe = {
@@ -177,6 +179,7 @@ const struct ppi_strategy ppi_slimpipe = {
     .is_for_slices = true,
     .fits = fits_slimpipe,
     .order = order_slimpipe,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
@@ -190,6 +193,8 @@ const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
     .option_count = 1,
     .fits = fits_overlap,
     .order = order_overlap,
+    .repeats = 1,
+    .repeats_groups = true,
 };
 
 const struct ppi_strategy ppi_interleaved_1f1b_less_memory = {
@@ -204,6 +209,8 @@ const struct ppi_strategy ppi_interleaved_1f1b_less_memory = {
     .fits = fits_half_slope,
     .cuts = true,
     .order = order_less_memory,
+    .repeats = 1,
+    .repeats_groups = true,
 };
 
 const struct ppi_strategy ppi_interleaved_zb = {
@@ -221,4 +228,6 @@ const struct ppi_strategy ppi_interleaved_zb = {
     .fits = fits_half_slope,
     .cuts = true,
     .order = order_zb,
+    .repeats = 1,
+    .repeats_groups = true,
 };

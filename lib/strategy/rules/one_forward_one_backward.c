@@ -69,6 +69,7 @@ const struct ppi_strategy ppi_1f1b = {
     .flushes = true,
     .cuts = true,
     .order = order,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_seq_1f1b = {
@@ -82,6 +83,7 @@ const struct ppi_strategy ppi_seq_1f1b = {
     .cuts = true,
     .is_for_slices = true,
     .order = order,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_eager_1f1b = {
@@ -93,6 +95,7 @@ const struct ppi_strategy ppi_eager_1f1b = {
     .weight_versions = 1,
     .flushes = true,
     .order = order_eager,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_1f1b_no_flush = {
@@ -107,6 +110,7 @@ const struct ppi_strategy ppi_1f1b_no_flush = {
     .flushes = false,
     .fits = fits_no_flush,
     .order = order,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_eager_1f1b_no_flush = {
@@ -119,6 +123,7 @@ const struct ppi_strategy ppi_eager_1f1b_no_flush = {
     .flushes = false,
     .fits = fits_eager_no_flush,
     .order = order_eager,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_1f1b_overlap = {
@@ -131,4 +136,5 @@ const struct ppi_strategy ppi_1f1b_overlap = {
     .flushes = true,
     .fits = fits_overlap,
     .order = order_overlap,
+    .repeats = 1,
 };

@@ -95,4 +95,5 @@ const struct ppi_strategy ppi_zbv = {
     .splits_backward = true,
     .flushes = true,
     .order = order,
+    .repeats = 1,
 };

@@ -51,6 +51,7 @@ const struct ppi_strategy ppi_zb_h1 = {
     .flushes = true,
     .cuts = true,
     .order = order_h1,
+    .repeats = 1,
 };
 
 const struct ppi_strategy ppi_zb_h2 = {
@@ -64,4 +65,5 @@ const struct ppi_strategy ppi_zb_h2 = {
     .flushes = true,
     .cuts = true,
     .order = order_h2,
+    .repeats = 1,
 };

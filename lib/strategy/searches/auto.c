@@ -2,16 +2,28 @@
 /* The best schedule that can be found for a placement: first all other strategies of that placement that fit the memory
  * limits, then a search that starts from the best of them, until a lower bound is reached or the effort is spent. */
 #include "base/checked.h"
+#include "ir/stage_graph.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
+#include "strategy/searches/auto_graph.h"
+#include "strategy/searches/auto_jobs.h"
 #include "strategy/searches/auto_offload.h"
 
-enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD };
+enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD, QUANTILE };
 
 enum {
     OPS_PRICED = 4000000, /* limits the group sizes tried per strategy: ops at one effort below the default */
     HARDENED = 20000000   /* visits of ops for a robust objective, at the default effort */
 };
+
+/* --- the descriptor's names --- */
+
+/* Of the ends of requests, for forwards alone. */
+enum { BY_MEAN_END = PPI_BY_MAKESPAN + 1, BY_QUANTILE_END };
+
+static const char *const placements[] = {"default", "linear", "loop", "v", "map", "bidirectional"};
+static const char *const objectives[] = {
+    [PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan", [BY_MEAN_END] = "mean_end", [BY_QUANTILE_END] = "quantile_end"};
 
 /* --- the other strategies --- */
 
@@ -128,9 +140,41 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     return status;
 }
 
+/* Forwards alone, and both directions, have a search of their own. */
+static ppsched_status make_of_jobs(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                                   ppsched_error *error)
+{
+    const double runs = config->repeats > 0 ? config->repeats : task->shape.iterations;
+    const int64_t objective = task->option[OBJECTIVE];
+    const struct ppi_jobs_goal goal = {.by = objective == BY_MEAN_END       ? PPI_JOBS_BY_MEAN
+                                             : objective == BY_QUANTILE_END ? PPI_JOBS_BY_QUANTILE
+                                                                            : PPI_JOBS_BY_TIME,
+                                       .span_share = objective == PPI_BY_SPAN ? 1 / runs : 0,
+                                       .quantile = (double)task->option[QUANTILE] / 100};
+    if (config->goal != NULL)
+        return ppi_refuse(error, task, "%s takes no objective over scenarios; ask for the planned time",
+                          config->is_forward_only ? "a forward-only search" : "bidirectional placement");
+    if (task->option[OFFLOAD] != PPI_NO_OFFLOAD)
+        return ppi_refuse(error, task, "%s takes no offload; it must be none",
+                          config->is_forward_only ? "a forward-only search" : "bidirectional placement");
+    return ppi_auto_jobs(out, task, config, &goal, task->option[EFFORT], error);
+}
+
 static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
+    if (config->graph != NULL && task->option[OFFLOAD] != PPI_NO_OFFLOAD)
+        return ppi_refuse_graph(config->graph, "auto with offload", error);
+    if (config->graph != NULL && task->option[OBJECTIVE] != PPI_BY_MAKESPAN)
+        return ppi_refuse_graph(config->graph, "auto with an objective other than makespan", error);
+    if (config->graph != NULL)
+        return ppi_auto_graph(out, task, config, task->option[EFFORT], error);
+    if (task->option[OBJECTIVE] > PPI_BY_MAKESPAN && !config->is_forward_only)
+        return ppi_refuse(error, task,
+                          "objective %s is for forwards alone (forward_only); with backwards take makespan or span",
+                          objectives[task->option[OBJECTIVE]]);
+    if (config->is_forward_only || task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
+        return make_of_jobs(out, task, config, error);
     if (task->option[OFFLOAD] == PPI_NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)
         return PPSCHED_OK;
     double runs = config->repeats > 0 ? config->repeats : 1;
@@ -140,15 +184,12 @@ static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, 
 
 /* --- the descriptor --- */
 
-static const char *const placements[] = {"default", "linear", "loop", "v", "map"};
-static const char *const objectives[] = {[PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan"};
-
 static const char *const offloads[] = {[PPI_NO_OFFLOAD] = "none", [PPI_OFFLOAD_TO_LIMIT] = "limit"};
 
 static int32_t place(const struct ppi_task *task, const ppsched_config *config)
 {
     static const int32_t kinds[] = {PPSCHED_PLACEMENT_DEFAULT, PPSCHED_PLACEMENT_LINEAR, PPSCHED_PLACEMENT_LOOP,
-                                    PPSCHED_PLACEMENT_V, PPSCHED_PLACEMENT_MAP};
+                                    PPSCHED_PLACEMENT_V,       PPSCHED_PLACEMENT_MAP,    PPSCHED_PLACEMENT_BIDIRECTIONAL};
     if (task->option[PLACEMENT] != 0)
         return kinds[task->option[PLACEMENT]];
     if (config->placement != PPSCHED_PLACEMENT_DEFAULT)
@@ -159,13 +200,12 @@ static int32_t place(const struct ppi_task *task, const ppsched_config *config)
 /* With the caller's map devices may have different numbers of stages. */
 static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
-    if (task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
-        return ppi_refuse(error, task, "needs linear, loop or v placement, or a map, not bidirectional");
     if (ppi_placement_fits(task->placement, &task->shape, NULL) == PPSCHED_OK)
         return PPSCHED_OK;
     return ppi_refuse(error, task, "%s placement needs %s, not %u stages on %u devices", ppi_placement_name(task->placement),
-                      task->placement == PPSCHED_PLACEMENT_LINEAR ? "one stage per device"
-                                                                  : "the same number of stages on each device",
+                      task->placement == PPSCHED_PLACEMENT_LINEAR || task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL
+                          ? "one stage per device"
+                          : "the same number of stages on each device",
                       task->shape.stages, task->shape.devices);
 }
 
@@ -174,13 +214,13 @@ static const struct ppi_option_row options[] = {
      .role = PPI_ROLE_PLACEMENT,
      .default_text = "the config's, else linear for one stage per device and loop for more",
      .summary = "which device runs which stage; map: the config's map",
-     .maximum = 4,
+     .maximum = 5,
      .choices = placements},
     {.name = "objective",
      .role = PPI_ROLE_OBJECTIVE,
      .default_text = "makespan",
-     .summary = "what the search minimises",
-     .maximum = 1,
+     .summary = "what the search minimises; mean_end and quantile_end are of the ends of requests, for forwards alone",
+     .maximum = BY_QUANTILE_END,
      .usual = PPI_BY_MAKESPAN,
      .choices = objectives},
     {.name = "effort",
@@ -195,6 +235,12 @@ static const struct ppi_option_row options[] = {
      .summary = "what is offloaded: none, or as little as needed to fit the memory limit, with an order chosen for that",
      .maximum = 1,
      .choices = offloads},
+    {.name = "quantile",
+     .default_text = "90",
+     .summary = "for quantile_end: the share of requests in percent that end by the time that is minimised",
+     .minimum = 1,
+     .maximum = 100,
+     .usual = 90},
 };
 
 const struct ppi_strategy ppi_auto = {
@@ -206,11 +252,13 @@ const struct ppi_strategy ppi_auto = {
     .splits_backward = true,
     .may_join = true,
     .flushes = true,
+    .serves_forwards = true,
     .cuts = true,
+    .serves_graphs = true,
     .searches_long = true,
     .most_memory = PPI_BEAM_MEMORY + PPI_POOL_MEMORY,
     .options = options,
-    .option_count = 4,
+    .option_count = 5,
     .fits = fits,
     .make = make,
     .plan = plan,

@@ -34,6 +34,76 @@ typedef struct ppsched_environment {
 #define PPSCHED_API
 #endif
 #endif
+#ifndef PPSCHED_QUANTITY_H
+#define PPSCHED_QUANTITY_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_quantity {
+    PPSCHED_QUANTITY_FORWARD_TIMES = 16,
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
+    PPSCHED_QUANTITY_OP_OVERHEAD = 22,
+    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
+    PPSCHED_QUANTITY_DEVICE_SCALE = 24,
+    PPSCHED_QUANTITY_LAYER_TYPES = 25,
+    PPSCHED_QUANTITY_STAGE_SCALE = 26,
+    PPSCHED_QUANTITY_MEM_FORWARD = 32,
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
+    PPSCHED_QUANTITY_MEM_STATIC = 35,
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
+    PPSCHED_QUANTITY_MEM_LIMIT = 37,
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
+    PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
+    PPSCHED_QUANTITY_MEM_OTHER = 49,
+    PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
+    PPSCHED_QUANTITY_MEM_GATHERED = 51,
+    PPSCHED_QUANTITY_MEM_OUTPUT = 52,
+    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
+    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
+    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
+    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
+    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
+    PPSCHED_QUANTITY_P2P_TIME = 64,
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
+    PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
+    PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
+    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
+    PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
+    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
+    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
+    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
+    PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
+    PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
+    PPSCHED_QUANTITY_RELOAD_TIMES = 99,
+    PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
+    PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
+    PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
+    PPSCHED_QUANTITY_HOST_LATENCY = 103,
+    PPSCHED_QUANTITY_HOST_LINK = 104,
+    PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
+    PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
+    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
+    PPSCHED_QUANTITY_SLICE_SCALE = 114,
+    PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
+};
+PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_STATUS_H
 #define PPSCHED_STATUS_H
 #include <stdint.h>
@@ -95,64 +165,6 @@ enum ppsched_placement {
     PPSCHED_PLACEMENT_BIDIRECTIONAL = 4,
     PPSCHED_PLACEMENT_MAP = 5
 };
-enum ppsched_quantity {
-    PPSCHED_QUANTITY_FORWARD_TIMES = 16,
-    PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
-    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
-    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
-    PPSCHED_QUANTITY_OP_OVERHEAD = 22,
-    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
-    PPSCHED_QUANTITY_DEVICE_SCALE = 24,
-    PPSCHED_QUANTITY_LAYER_TYPES = 25,
-    PPSCHED_QUANTITY_STAGE_SCALE = 26,
-    PPSCHED_QUANTITY_MEM_FORWARD = 32,
-    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
-    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
-    PPSCHED_QUANTITY_MEM_STATIC = 35,
-    PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
-    PPSCHED_QUANTITY_MEM_LIMIT = 37,
-    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
-    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
-    PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
-    PPSCHED_QUANTITY_MEM_OTHER = 49,
-    PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
-    PPSCHED_QUANTITY_MEM_GATHERED = 51,
-    PPSCHED_QUANTITY_MEM_OUTPUT = 52,
-    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
-    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
-    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
-    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
-    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
-    PPSCHED_QUANTITY_P2P_TIME = 64,
-    PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
-    PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
-    PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
-    PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
-    PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
-    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
-    PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
-    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
-    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
-    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
-    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
-    PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
-    PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
-    PPSCHED_QUANTITY_RELOAD_TIMES = 99,
-    PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
-    PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
-    PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
-    PPSCHED_QUANTITY_HOST_LATENCY = 103,
-    PPSCHED_QUANTITY_HOST_LINK = 104,
-    PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
-    PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
-    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
-    PPSCHED_QUANTITY_SLICE_SCALE = 114
-};
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
                                                  const ppsched_environment *environment,
@@ -200,7 +212,6 @@ PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int
                                                      ppsched_error *error);
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
-PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
                                                    ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
@@ -343,6 +354,14 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
                                                 uint32_t microbatch);
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
+PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
+                                                  uint32_t i);
+PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
+                                                   uint32_t i);
+PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage);
+PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
+                                                 uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
@@ -997,6 +1016,427 @@ PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
 }
 #endif
 #endif
+#ifndef PPSCHED_MODEL_H
+#define PPSCHED_MODEL_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_training_flag {
+    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64,
+    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,
+    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096
+};
+enum ppsched_adapter_target {
+    PPSCHED_ADAPTER_TARGET_QUERY = 1,
+    PPSCHED_ADAPTER_TARGET_KEY = 2,
+    PPSCHED_ADAPTER_TARGET_VALUE = 4,
+    PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
+    PPSCHED_ADAPTER_TARGET_GATE = 16,
+    PPSCHED_ADAPTER_TARGET_UP = 32,
+    PPSCHED_ADAPTER_TARGET_DOWN = 64,
+    PPSCHED_ADAPTER_TARGET_EXPERTS = 128,
+    PPSCHED_ADAPTER_TARGET_ROUTER = 256,
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512,
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
+    PPSCHED_ADAPTER_TARGET_OTHER = 2048,
+    PPSCHED_ADAPTER_TARGET_HEAD = 4096
+};
+enum ppsched_recompute_module {
+    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
+    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
+    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
+    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
+    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
+    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
+};
+enum ppsched_precision {
+    PPSCHED_PRECISION_BF16 = 0,
+    PPSCHED_PRECISION_FP16 = 1,
+    PPSCHED_PRECISION_FP8 = 2,
+    PPSCHED_PRECISION_MXFP8 = 3,
+    PPSCHED_PRECISION_NVFP4 = 4
+};
+typedef struct ppsched_training {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t sequence_length;
+    uint32_t micro_batch_size;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t data_parallel;
+    uint32_t sharding;
+    double weight_bytes;
+    double gradient_bytes;
+    double optimizer_bytes;
+    double activation_bytes;
+    int32_t precision;
+    uint32_t recompute_modules;
+    double expert_load;
+    uint32_t adapter_rank;
+    uint32_t adapter_expert_rank;
+    uint32_t adapter_targets;
+    uint32_t reserved;
+} ppsched_training;
+typedef struct ppsched_efficiency {
+    double least;
+    double share;
+} ppsched_efficiency;
+typedef struct ppsched_link_rate {
+    double bandwidth;
+    double efficiency;
+    double latency;
+    double all_reduce;
+    double all_gather;
+} ppsched_link_rate;
+typedef struct ppsched_accelerator {
+    uint32_t size;
+    uint32_t node_devices;
+    const char *name;
+    double matrix_rate;
+    double vector_rate;
+    double memory_bandwidth;
+    double memory;
+    const ppsched_efficiency *matrix_efficiency;
+    const ppsched_efficiency *vector_efficiency;
+    const ppsched_efficiency *memory_efficiency;
+    uint32_t matrix_efficiency_count;
+    uint32_t vector_efficiency_count;
+    uint32_t memory_efficiency_count;
+    uint32_t shares_ports;
+    ppsched_link_rate inside;
+    ppsched_link_rate between;
+    double rate_8bit;
+    double rate_4bit;
+    double matrix_share;
+    double attention_share;
+    double fp8_share;
+    double mxfp8_share;
+    double nvfp4_share;
+    double op_time;
+    double host_time;
+    double hidden_share;
+    double permute_traffic;
+    double slowdown;
+    double fused_permute_traffic;
+    double bias_traffic;
+    double memory_hidden;
+    double scan_share;
+} ppsched_accelerator;
+PPSCHED_API uint32_t ppsched_accelerator_count(void);
+PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
+typedef struct ppsched_model ppsched_model;
+PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
+                                                const ppsched_description *description,
+                                                const ppsched_training *training,
+                                                const ppsched_accelerator *accelerator,
+                                                const ppsched_environment *environment,
+                                                ppsched_error *error);
+PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
+typedef struct ppsched_parameters {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t total;
+    uint64_t active;
+    uint64_t embedding;
+    uint64_t positions;
+    uint64_t other;
+    uint64_t output;
+    uint64_t final_norm;
+    uint64_t towers;
+    uint64_t mtp;
+} ppsched_parameters;
+PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
+                                                        const ppsched_model *model,
+                                                        ppsched_error *error);
+enum ppsched_model_role {
+    PPSCHED_MODEL_ROLE_EMBEDDING = 0,
+    PPSCHED_MODEL_ROLE_TOWER = 1,
+    PPSCHED_MODEL_ROLE_DECODER = 2,
+    PPSCHED_MODEL_ROLE_MTP = 3,
+    PPSCHED_MODEL_ROLE_HEAD = 4
+};
+typedef struct ppsched_model_row {
+    uint32_t size;
+    int32_t role;
+    const char *name;
+    uint32_t layers;
+    uint32_t index;
+    uint64_t parameters;
+    uint64_t active;
+    uint64_t mixers;
+    uint64_t feed_forwards;
+    uint64_t feed_forwards_active;
+    uint64_t norms;
+} ppsched_model_row;
+PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
+PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
+                                                 uint32_t row, ppsched_error *error);
+enum ppsched_model_pass {
+    PPSCHED_MODEL_PASS_FORWARD = 0,
+    PPSCHED_MODEL_PASS_INPUT = 1,
+    PPSCHED_MODEL_PASS_WEIGHT = 2,
+    PPSCHED_MODEL_PASS_SELECTIVE = 3,
+    PPSCHED_MODEL_PASS_FULL = 4,
+    PPSCHED_MODEL_PASS_MODULES = 5
+};
+typedef struct ppsched_pass_cost {
+    uint32_t size;
+    uint32_t reserved;
+    double time;
+    double matrix_time;
+    double vector_time;
+    double memory_time;
+    double communication_time;
+    double matrix_operations;
+    double vector_operations;
+    double memory_bytes;
+    double communication_bytes;
+    double tensor_time;
+    double context_time;
+    double expert_time;
+    double launch_time;
+} ppsched_pass_cost;
+PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
+                                                       const ppsched_model *model, uint32_t row,
+                                                       int32_t pass, ppsched_error *error);
+typedef struct ppsched_layer_memory {
+    uint32_t size;
+    uint32_t reserved;
+    double parameters;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double activations_until_weight;
+    double selective;
+    double full;
+    double output_bytes;
+    double expert_parameters;
+    double modules;
+    double trained;
+    double expert_trained;
+} ppsched_layer_memory;
+PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
+                                                    const ppsched_model *model, uint32_t row,
+                                                    ppsched_error *error);
+typedef struct ppsched_update_cost {
+    uint32_t size;
+    uint32_t reserved;
+    double optimizer_time;
+    double reduce_time;
+    double gradient_time;
+    double parameter_time;
+} ppsched_update_cost;
+PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
+                                                         const ppsched_model *model,
+                                                         double parameters,
+                                                         double expert_parameters,
+                                                         ppsched_error *error);
+typedef struct ppsched_calibration {
+    uint32_t size;
+    uint32_t rows;
+    const double *factors;
+} ppsched_calibration;
+PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
+                                                     const ppsched_model *model,
+                                                     const ppsched_calibration *calibration,
+                                                     ppsched_error *error);
+typedef struct ppsched_megatron_memory {
+    uint32_t size;
+    uint32_t reserved;
+    double weight_and_optimizer_bytes;
+    double activation_bytes;
+    double activation_bytes_with_sequence_parallel;
+    double activation_bytes_without;
+} ppsched_megatron_memory;
+typedef struct ppsched_megatron_pipeline {
+    uint32_t size;
+    uint32_t devices;
+    uint32_t chunks;
+    uint32_t microbatches;
+    uint32_t selective;
+    uint32_t reserved;
+} ppsched_megatron_pipeline;
+PPSCHED_API ppsched_status
+ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
+                                  const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_PRICE_H
+#define PPSCHED_PRICE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_pipeline {
+    uint32_t size;
+    uint32_t devices;
+    uint32_t chunks;
+    uint32_t microbatches;
+    const char *strategy;
+    const uint32_t *split;
+    const char *recompute;
+    uint32_t recompute_layers;
+    uint32_t reserved;
+    ppsched_progress_function progress;
+    void *progress_user;
+} ppsched_pipeline;
+typedef struct ppsched_price ppsched_price;
+PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
+                                                const ppsched_pipeline *pipeline,
+                                                const ppsched_environment *environment,
+                                                ppsched_error *error);
+PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
+typedef struct ppsched_step_price {
+    uint32_t size;
+    uint32_t devices;
+    double step_time;
+    double pipeline_time;
+    double optimizer_time;
+    double exposed_data_parallel;
+    double exposed_tensor_parallel;
+    double exposed_context_parallel;
+    double exposed_expert_parallel;
+    double exposed_pipeline;
+    double tokens_per_second_per_device;
+    double operations_per_second_per_device;
+    double mfu;
+} ppsched_step_price;
+PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
+                                                  const ppsched_price *price, ppsched_error *error);
+typedef struct ppsched_device_price {
+    uint32_t size;
+    uint32_t reserved;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double logits;
+    double gathered;
+    double other;
+    double total;
+} ppsched_device_price;
+PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
+                                                    const ppsched_price *price, uint32_t device,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
+                                                      const ppsched_price *price,
+                                                      ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_JOB_H
+#define PPSCHED_JOB_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_job_dimension {
+    PPSCHED_JOB_DIMENSION_TENSOR = 0,
+    PPSCHED_JOB_DIMENSION_CONTEXT = 1,
+    PPSCHED_JOB_DIMENSION_EXPERT = 2,
+    PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3,
+    PPSCHED_JOB_DIMENSION_PIPELINE = 4,
+    PPSCHED_JOB_DIMENSION_CHUNKS = 5,
+    PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6,
+    PPSCHED_JOB_DIMENSION_SHARDING = 7,
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8
+};
+typedef struct ppsched_job_list {
+    int32_t dimension;
+    uint32_t count;
+    const uint32_t *values;
+} ppsched_job_list;
+enum ppsched_job_goal {
+    PPSCHED_JOB_GOAL_STEP = 0,
+    PPSCHED_JOB_GOAL_TOKENS = 1
+};
+typedef struct ppsched_job_options {
+    uint32_t size;
+    uint32_t gpus;
+    const ppsched_job_list *lists;
+    uint32_t list_count;
+    int32_t goal;
+    int32_t runtime;
+    uint32_t top;
+    const char *const *strategies;
+    uint32_t strategy_count;
+    uint32_t reserved;
+    double memory_limit;
+} ppsched_job_options;
+typedef struct ppsched_job ppsched_job;
+PPSCHED_API ppsched_status ppsched_job_create(
+    ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
+    const ppsched_accelerator *accelerator, const ppsched_job_options *options,
+    const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API void ppsched_job_destroy(ppsched_job *job);
+enum ppsched_job_state {
+    PPSCHED_JOB_STATE_LISTED = 0,
+    PPSCHED_JOB_STATE_SLOWER = 1,
+    PPSCHED_JOB_STATE_OVER_LIMIT = 2,
+    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3,
+    PPSCHED_JOB_STATE_REFUSED = 4,
+    PPSCHED_JOB_STATE_PRICED = 5
+};
+typedef struct ppsched_job_layout {
+    uint32_t size;
+    int32_t state;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t pipeline;
+    uint32_t data_parallel;
+    uint32_t chunks;
+    uint32_t micro_batch_size;
+    uint32_t microbatches;
+    uint32_t global_batch;
+    uint32_t sharding;
+    uint32_t rank;
+    double bound;
+    double least_memory;
+} ppsched_job_layout;
+PPSCHED_API uint32_t ppsched_job_layout_count(const ppsched_job *job);
+PPSCHED_API ppsched_status ppsched_job_get_layout(ppsched_job_layout *out, const ppsched_job *job,
+                                                  uint32_t layout, ppsched_error *error);
+typedef struct ppsched_job_found {
+    uint32_t size;
+    int32_t state;
+    uint32_t runs_on;
+    uint32_t tried;
+    double memory;
+} ppsched_job_found;
+PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
+                                                       ppsched_job_found *found,
+                                                       const ppsched_job *job, uint32_t layout,
+                                                       double above, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
+                                                    ppsched_progress_function progress, void *user,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);
+PPSCHED_API uint32_t ppsched_job_best_count(const ppsched_job *job);
+PPSCHED_API uint32_t ppsched_job_layout_at_rank(const ppsched_job *job, uint32_t rank);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_LAUNCH_H
 #define PPSCHED_LAUNCH_H
 #include <stddef.h>
@@ -1030,6 +1470,88 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,
     const ppsched_launch_options *options, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LAYER_TABLE_H
+#define PPSCHED_LAYER_TABLE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_measured_layer {
+    const char *kind;
+    const char *recompute;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t micro_batch_size;
+    uint32_t sequence_length;
+    double forward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_static;
+} ppsched_measured_layer;
+enum ppsched_collective {
+    PPSCHED_COLLECTIVE_ALL_REDUCE = 0,
+    PPSCHED_COLLECTIVE_ALL_GATHER = 1,
+    PPSCHED_COLLECTIVE_REDUCE_SCATTER = 2,
+    PPSCHED_COLLECTIVE_ALL_TO_ALL = 3,
+    PPSCHED_COLLECTIVE_SEND = 4
+};
+typedef struct ppsched_measured_collective {
+    int32_t collective;
+    uint32_t group;
+    uint32_t span;
+    uint32_t reserved;
+    double bytes;
+    double time;
+} ppsched_measured_collective;
+typedef struct ppsched_layer_table {
+    uint32_t size;
+    uint32_t layer_count;
+    const ppsched_measured_layer *layers;
+    const ppsched_measured_collective *collectives;
+    uint32_t collective_count;
+    uint32_t reserved;
+} ppsched_layer_table;
+PPSCHED_API ppsched_status ppsched_model_create_measured(
+    ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
+    const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
+    const ppsched_environment *environment, ppsched_error *error);
+enum ppsched_measure {
+    PPSCHED_MEASURE_FORMULA = 0,
+    PPSCHED_MEASURE_TABLE = 1,
+    PPSCHED_MEASURE_NEAREST = 2,
+    PPSCHED_MEASURE_SAME = 3,
+    PPSCHED_MEASURE_OTHERS = 4
+};
+typedef struct ppsched_figure_measure {
+    int32_t source;
+    uint32_t reserved;
+    double factor;
+} ppsched_figure_measure;
+typedef struct ppsched_row_measure {
+    uint32_t size;
+    uint32_t reserved;
+    ppsched_figure_measure forward;
+    ppsched_figure_measure input;
+    ppsched_figure_measure weight;
+    ppsched_figure_measure mem_forward;
+    ppsched_figure_measure mem_static;
+    ppsched_figure_measure selective;
+    ppsched_figure_measure full;
+    ppsched_figure_measure modules;
+} ppsched_row_measure;
+PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *out,
+                                                         const ppsched_model *model, uint32_t row,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
+                                                  const ppsched_model *model, int64_t devices,
+                                                  ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -1207,300 +1729,6 @@ PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t ca
                                                         int64_t replicas, uint32_t even_counts,
                                                         const ppsched_environment *environment,
                                                         ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_MODEL_H
-#define PPSCHED_MODEL_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_training_flag {
-    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64,
-    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,
-    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024
-};
-enum ppsched_recompute_module {
-    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
-    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
-    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
-    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
-    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
-    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
-};
-enum ppsched_precision {
-    PPSCHED_PRECISION_BF16 = 0,
-    PPSCHED_PRECISION_FP16 = 1,
-    PPSCHED_PRECISION_FP8 = 2,
-    PPSCHED_PRECISION_MXFP8 = 3,
-    PPSCHED_PRECISION_NVFP4 = 4
-};
-typedef struct ppsched_training {
-    uint32_t size;
-    uint32_t flags;
-    uint32_t sequence_length;
-    uint32_t micro_batch_size;
-    uint32_t tensor_parallel;
-    uint32_t context_parallel;
-    uint32_t expert_parallel;
-    uint32_t expert_tensor_parallel;
-    uint32_t data_parallel;
-    uint32_t sharding;
-    double weight_bytes;
-    double gradient_bytes;
-    double optimizer_bytes;
-    double activation_bytes;
-    int32_t precision;
-    uint32_t recompute_modules;
-    double expert_load;
-} ppsched_training;
-typedef struct ppsched_efficiency {
-    double least;
-    double share;
-} ppsched_efficiency;
-typedef struct ppsched_link_rate {
-    double bandwidth;
-    double efficiency;
-    double latency;
-    double all_reduce;
-    double all_gather;
-} ppsched_link_rate;
-typedef struct ppsched_accelerator {
-    uint32_t size;
-    uint32_t node_devices;
-    const char *name;
-    double matrix_rate;
-    double vector_rate;
-    double memory_bandwidth;
-    double memory;
-    const ppsched_efficiency *matrix_efficiency;
-    const ppsched_efficiency *vector_efficiency;
-    const ppsched_efficiency *memory_efficiency;
-    uint32_t matrix_efficiency_count;
-    uint32_t vector_efficiency_count;
-    uint32_t memory_efficiency_count;
-    uint32_t shares_ports;
-    ppsched_link_rate inside;
-    ppsched_link_rate between;
-    double rate_8bit;
-    double rate_4bit;
-    double matrix_share;
-    double attention_share;
-    double fp8_share;
-    double mxfp8_share;
-    double nvfp4_share;
-    double op_time;
-    double host_time;
-    double hidden_share;
-    double permute_traffic;
-    double slowdown;
-} ppsched_accelerator;
-PPSCHED_API uint32_t ppsched_accelerator_count(void);
-PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
-typedef struct ppsched_model ppsched_model;
-PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
-                                                const ppsched_description *description,
-                                                const ppsched_training *training,
-                                                const ppsched_accelerator *accelerator,
-                                                const ppsched_environment *environment,
-                                                ppsched_error *error);
-PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
-typedef struct ppsched_parameters {
-    uint32_t size;
-    uint32_t reserved;
-    uint64_t total;
-    uint64_t active;
-    uint64_t embedding;
-    uint64_t positions;
-    uint64_t other;
-    uint64_t output;
-    uint64_t final_norm;
-    uint64_t towers;
-    uint64_t mtp;
-} ppsched_parameters;
-PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
-                                                        const ppsched_model *model,
-                                                        ppsched_error *error);
-enum ppsched_model_role {
-    PPSCHED_MODEL_ROLE_EMBEDDING = 0,
-    PPSCHED_MODEL_ROLE_TOWER = 1,
-    PPSCHED_MODEL_ROLE_DECODER = 2,
-    PPSCHED_MODEL_ROLE_MTP = 3,
-    PPSCHED_MODEL_ROLE_HEAD = 4
-};
-typedef struct ppsched_model_row {
-    uint32_t size;
-    int32_t role;
-    const char *name;
-    uint32_t layers;
-    uint32_t index;
-    uint64_t parameters;
-    uint64_t active;
-    uint64_t mixers;
-    uint64_t feed_forwards;
-    uint64_t feed_forwards_active;
-    uint64_t norms;
-} ppsched_model_row;
-PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
-PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
-                                                 uint32_t row, ppsched_error *error);
-enum ppsched_model_pass {
-    PPSCHED_MODEL_PASS_FORWARD = 0,
-    PPSCHED_MODEL_PASS_INPUT = 1,
-    PPSCHED_MODEL_PASS_WEIGHT = 2,
-    PPSCHED_MODEL_PASS_SELECTIVE = 3,
-    PPSCHED_MODEL_PASS_FULL = 4,
-    PPSCHED_MODEL_PASS_MODULES = 5
-};
-typedef struct ppsched_pass_cost {
-    uint32_t size;
-    uint32_t reserved;
-    double time;
-    double matrix_time;
-    double vector_time;
-    double memory_time;
-    double communication_time;
-    double matrix_operations;
-    double vector_operations;
-    double memory_bytes;
-    double communication_bytes;
-    double tensor_time;
-    double context_time;
-    double expert_time;
-    double launch_time;
-} ppsched_pass_cost;
-PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
-                                                       const ppsched_model *model, uint32_t row,
-                                                       int32_t pass, ppsched_error *error);
-typedef struct ppsched_layer_memory {
-    uint32_t size;
-    uint32_t reserved;
-    double parameters;
-    double weights;
-    double gradients;
-    double optimizer;
-    double activations;
-    double activations_until_weight;
-    double selective;
-    double full;
-    double output_bytes;
-    double expert_parameters;
-    double modules;
-} ppsched_layer_memory;
-PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
-                                                    const ppsched_model *model, uint32_t row,
-                                                    ppsched_error *error);
-typedef struct ppsched_update_cost {
-    uint32_t size;
-    uint32_t reserved;
-    double optimizer_time;
-    double reduce_time;
-    double gradient_time;
-    double parameter_time;
-} ppsched_update_cost;
-PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
-                                                         const ppsched_model *model,
-                                                         double parameters,
-                                                         double expert_parameters,
-                                                         ppsched_error *error);
-typedef struct ppsched_calibration {
-    uint32_t size;
-    uint32_t rows;
-    const double *factors;
-} ppsched_calibration;
-PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
-                                                     const ppsched_model *model,
-                                                     const ppsched_calibration *calibration,
-                                                     ppsched_error *error);
-typedef struct ppsched_megatron_memory {
-    uint32_t size;
-    uint32_t reserved;
-    double weight_and_optimizer_bytes;
-    double activation_bytes;
-    double activation_bytes_with_sequence_parallel;
-    double activation_bytes_without;
-} ppsched_megatron_memory;
-typedef struct ppsched_megatron_pipeline {
-    uint32_t size;
-    uint32_t devices;
-    uint32_t chunks;
-    uint32_t microbatches;
-    uint32_t selective;
-    uint32_t reserved;
-} ppsched_megatron_pipeline;
-PPSCHED_API ppsched_status
-ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
-                                  const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_PRICE_H
-#define PPSCHED_PRICE_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_pipeline {
-    uint32_t size;
-    uint32_t devices;
-    uint32_t chunks;
-    uint32_t microbatches;
-    const char *strategy;
-    const uint32_t *split;
-    const char *recompute;
-    uint32_t recompute_layers;
-    uint32_t reserved;
-} ppsched_pipeline;
-typedef struct ppsched_price ppsched_price;
-PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
-                                                const ppsched_pipeline *pipeline,
-                                                const ppsched_environment *environment,
-                                                ppsched_error *error);
-PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
-typedef struct ppsched_step_price {
-    uint32_t size;
-    uint32_t devices;
-    double step_time;
-    double pipeline_time;
-    double optimizer_time;
-    double exposed_data_parallel;
-    double exposed_tensor_parallel;
-    double exposed_context_parallel;
-    double exposed_expert_parallel;
-    double exposed_pipeline;
-    double tokens_per_second_per_device;
-    double operations_per_second_per_device;
-    double mfu;
-} ppsched_step_price;
-PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
-                                                  const ppsched_price *price, ppsched_error *error);
-typedef struct ppsched_device_price {
-    uint32_t size;
-    uint32_t reserved;
-    double weights;
-    double gradients;
-    double optimizer;
-    double activations;
-    double logits;
-    double gathered;
-    double other;
-    double total;
-} ppsched_device_price;
-PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
-                                                    const ppsched_price *price, uint32_t device,
-                                                    ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -1863,6 +2091,87 @@ PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_
                                                        const ppsched_schedule *schedule,
                                                        uint32_t device, int32_t use,
                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STAGE_GRAPH_H
+#define PPSCHED_STAGE_GRAPH_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_stage_passes {
+    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1,
+    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,
+    PPSCHED_STAGE_PASSES_FORWARD = 3
+};
+PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
+                                                           const uint32_t *counts,
+                                                           const uint32_t *inputs, size_t count,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_passes(ppsched_config *config,
+                                                           const int32_t *passes, size_t count,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config *config,
+                                                                 uint32_t stage,
+                                                                 const uint32_t *microbatches,
+                                                                 size_t count,
+                                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,
+                                                            const uint32_t *counts,
+                                                            const uint32_t *devices, size_t count,
+                                                            ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STEADY_H
+#define PPSCHED_STEADY_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_steady ppsched_steady;
+enum ppsched_steady_reason {
+    PPSCHED_STEADY_REASON_FOUND = 0,
+    PPSCHED_STEADY_REASON_ORDER = 1,
+    PPSCHED_STEADY_REASON_COSTS = 2,
+    PPSCHED_STEADY_REASON_SHORT = 3,
+    PPSCHED_STEADY_REASON_TRANSIENT = 4,
+    PPSCHED_STEADY_REASON_ROUNDING = 5
+};
+typedef struct ppsched_steady_period {
+    uint32_t size;
+    int32_t reason;
+    uint32_t block;
+    uint32_t blocks;
+    uint32_t transient;
+    uint32_t timed;
+    double time;
+    double cycle_time;
+    double rounding;
+} ppsched_steady_period;
+PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
+                                                 const char *strategy, ppsched_error *error);
+PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
+PPSCHED_API ppsched_status ppsched_steady_get_period(ppsched_steady_period *out,
+                                                     const ppsched_steady *steady,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_metrics(ppsched_metrics *out,
+                                                      const ppsched_steady *steady,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_device_metrics(ppsched_device_metrics *out,
+                                                             const ppsched_steady *steady,
+                                                             uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_idle(ppsched_idle *out, const ppsched_steady *steady,
+                                                   uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_peak_causes(double *out, size_t capacity,
+                                                          size_t *needed,
+                                                          const ppsched_steady *steady,
+                                                          uint32_t device, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -67,65 +67,6 @@ class Placement(enum.IntEnum):
     MAP = 5
 
 
-class Quantity(enum.IntEnum):
-    FORWARD_TIMES = 16
-    BACKWARD_TIMES = 17
-    BACKWARD_INPUT_TIMES = 18
-    BACKWARD_WEIGHT_TIMES = 19
-    BACKWARD_INPUT_SHARE = 20
-    OVERLAPPED_TIMES = 21
-    OP_OVERHEAD = 22
-    DEVICE_SPEEDS = 23
-    DEVICE_SCALE = 24
-    LAYER_TYPES = 25
-    STAGE_SCALE = 26
-    MEM_FORWARD = 32
-    MEM_BACKWARD_INPUT = 33
-    MEM_BACKWARD_WEIGHT = 34
-    MEM_STATIC = 35
-    MEM_WEIGHTS = 36
-    MEM_LIMIT = 37
-    MEM_RECOMPUTED_BACKWARD_INPUT = 38
-    MEM_RECOMPUTED_BACKWARD = 39
-    MEM_OPTIMIZER = 48
-    MEM_OTHER = 49
-    MEM_GRADIENTS = 50
-    MEM_GATHERED = 51
-    MEM_OUTPUT = 52
-    MEM_SEND_FORWARD = 53
-    MEM_SEND_BACKWARD = 54
-    MEM_RECEIVE_FORWARD = 55
-    MEM_RECEIVE_BACKWARD = 56
-    MEM_WORK_FORWARD = 57
-    MEM_WORK_BACKWARD = 58
-    MEM_WORK_BACKWARD_INPUT = 59
-    MEM_WORK_BACKWARD_WEIGHT = 60
-    P2P_TIME = 64
-    P2P_BANDWIDTH = 65
-    ACTIVATION_BYTES = 66
-    GRADIENT_BYTES = 67
-    SEND_OVERHEAD = 68
-    UNSHARD_TIMES = 80
-    REDUCE_GRAD_TIMES = 81
-    UNSHARD_BYTES = 82
-    REDUCE_GRAD_BYTES = 83
-    SHARDING_BANDWIDTH = 84
-    SHARDING_SLOWDOWN = 85
-    RECOMPUTE_TIMES = 96
-    MEM_RECOMPUTE = 97
-    OFFLOAD_TIMES = 98
-    RELOAD_TIMES = 99
-    OFFLOAD_BYTES = 100
-    MEM_OFFLOAD = 101
-    HOST_BANDWIDTH = 102
-    HOST_LATENCY = 103
-    HOST_LINK = 104
-    COPY_SLOWDOWN = 105
-    MICROBATCH_SCALE = 112
-    MICROBATCH_MEMORY_SCALE = 113
-    SLICE_SCALE = 114
-
-
 class SenderWaits(enum.IntEnum):
     NEVER = 0
     LIKE_KIND = 1
@@ -234,6 +175,32 @@ class Format(enum.IntEnum):
     SAIL = 7
 
 
+class JobDimension(enum.IntEnum):
+    TENSOR = 0
+    CONTEXT = 1
+    EXPERT = 2
+    EXPERT_TENSOR = 3
+    PIPELINE = 4
+    CHUNKS = 5
+    MICRO_BATCH = 6
+    SHARDING = 7
+    GLOBAL_BATCH = 8
+
+
+class JobGoal(enum.IntEnum):
+    STEP = 0
+    TOKENS = 1
+
+
+class JobState(enum.IntEnum):
+    LISTED = 0
+    SLOWER = 1
+    OVER_LIMIT = 2
+    DOES_NOT_FIT = 3
+    REFUSED = 4
+    PRICED = 5
+
+
 class Runtime(enum.IntEnum):
     MEGATRON = 1
     TORCHTITAN = 2
@@ -244,6 +211,22 @@ class Runtime(enum.IntEnum):
     COLOSSALAI = 7
     JAXPP = 8
     MINDSPEED = 9
+
+
+class Collective(enum.IntEnum):
+    ALL_REDUCE = 0
+    ALL_GATHER = 1
+    REDUCE_SCATTER = 2
+    ALL_TO_ALL = 3
+    SEND = 4
+
+
+class Measure(enum.IntEnum):
+    FORMULA = 0
+    TABLE = 1
+    NEAREST = 2
+    SAME = 3
+    OTHERS = 4
 
 
 class LayerPlace(enum.IntEnum):
@@ -285,6 +268,24 @@ class TrainingFlag(enum.IntEnum):
     GRAPHS = 256
     FROZEN_WEIGHTS = 512
     ONE_COPY_A_NODE = 1024
+    ADAPTER_DROPOUT = 2048
+    FUSED_ADAPTERS = 4096
+
+
+class AdapterTarget(enum.IntEnum):
+    QUERY = 1
+    KEY = 2
+    VALUE = 4
+    OUTPUT = 8
+    GATE = 16
+    UP = 32
+    DOWN = 64
+    EXPERTS = 128
+    ROUTER = 256
+    SCAN_INPUT = 512
+    SCAN_OUTPUT = 1024
+    OTHER = 2048
+    HEAD = 4096
 
 
 class RecomputeModule(enum.IntEnum):
@@ -345,6 +346,66 @@ class OpFlag(enum.IntEnum):
     SLICED = 2
 
 
+class Quantity(enum.IntEnum):
+    FORWARD_TIMES = 16
+    BACKWARD_TIMES = 17
+    BACKWARD_INPUT_TIMES = 18
+    BACKWARD_WEIGHT_TIMES = 19
+    BACKWARD_INPUT_SHARE = 20
+    OVERLAPPED_TIMES = 21
+    OP_OVERHEAD = 22
+    DEVICE_SPEEDS = 23
+    DEVICE_SCALE = 24
+    LAYER_TYPES = 25
+    STAGE_SCALE = 26
+    MEM_FORWARD = 32
+    MEM_BACKWARD_INPUT = 33
+    MEM_BACKWARD_WEIGHT = 34
+    MEM_STATIC = 35
+    MEM_WEIGHTS = 36
+    MEM_LIMIT = 37
+    MEM_RECOMPUTED_BACKWARD_INPUT = 38
+    MEM_RECOMPUTED_BACKWARD = 39
+    MEM_OPTIMIZER = 48
+    MEM_OTHER = 49
+    MEM_GRADIENTS = 50
+    MEM_GATHERED = 51
+    MEM_OUTPUT = 52
+    MEM_SEND_FORWARD = 53
+    MEM_SEND_BACKWARD = 54
+    MEM_RECEIVE_FORWARD = 55
+    MEM_RECEIVE_BACKWARD = 56
+    MEM_WORK_FORWARD = 57
+    MEM_WORK_BACKWARD = 58
+    MEM_WORK_BACKWARD_INPUT = 59
+    MEM_WORK_BACKWARD_WEIGHT = 60
+    P2P_TIME = 64
+    P2P_BANDWIDTH = 65
+    ACTIVATION_BYTES = 66
+    GRADIENT_BYTES = 67
+    SEND_OVERHEAD = 68
+    UNSHARD_TIMES = 80
+    REDUCE_GRAD_TIMES = 81
+    UNSHARD_BYTES = 82
+    REDUCE_GRAD_BYTES = 83
+    SHARDING_BANDWIDTH = 84
+    SHARDING_SLOWDOWN = 85
+    RECOMPUTE_TIMES = 96
+    MEM_RECOMPUTE = 97
+    OFFLOAD_TIMES = 98
+    RELOAD_TIMES = 99
+    OFFLOAD_BYTES = 100
+    MEM_OFFLOAD = 101
+    HOST_BANDWIDTH = 102
+    HOST_LATENCY = 103
+    HOST_LINK = 104
+    COPY_SLOWDOWN = 105
+    MICROBATCH_SCALE = 112
+    MICROBATCH_MEMORY_SCALE = 113
+    SLICE_SCALE = 114
+    MICROBATCH_REQUEST = 115
+
+
 class Connecting(enum.IntEnum):
     LINKS = 0
     STAGES = 1
@@ -368,6 +429,12 @@ class RankBy(enum.IntEnum):
     WORST = 3
 
 
+class StagePasses(enum.IntEnum):
+    FORWARD_BACKWARD = 1
+    FORWARD_INPUT = 2
+    FORWARD = 3
+
+
 class Status(enum.IntEnum):
     OK = 0
     ERROR_ARGUMENT = 1
@@ -386,6 +453,15 @@ class Status(enum.IntEnum):
     ERROR_INTERNAL = 14
     ERROR_CANCELLED = 15
     ERROR_SYNTAX = 16
+
+
+class SteadyReason(enum.IntEnum):
+    FOUND = 0
+    ORDER = 1
+    COSTS = 2
+    SHORT = 3
+    TRANSIENT = 4
+    ROUNDING = 5
 
 
 AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
@@ -472,6 +548,9 @@ class Progress(Structure):
         ("share", c_double),
         ("best", c_double),
     ]
+
+
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 class ModelEnd(Structure):
@@ -780,6 +859,128 @@ class ExportOptions(Structure):
     ]
 
 
+class JobList(Structure):
+    dimension: int
+    count: int
+    values: _Pointer[c_uint32]
+    _fields_ = [
+        ("dimension", c_int32),
+        ("count", c_uint32),
+        ("values", POINTER(c_uint32)),
+    ]
+
+
+class JobLayout(Structure):
+    size: int
+    state: int
+    tensor_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    expert_tensor_parallel: int
+    pipeline: int
+    data_parallel: int
+    chunks: int
+    micro_batch_size: int
+    microbatches: int
+    global_batch: int
+    sharding: int
+    rank: int
+    bound: float
+    least_memory: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("state", c_int32),
+        ("tensor_parallel", c_uint32),
+        ("context_parallel", c_uint32),
+        ("expert_parallel", c_uint32),
+        ("expert_tensor_parallel", c_uint32),
+        ("pipeline", c_uint32),
+        ("data_parallel", c_uint32),
+        ("chunks", c_uint32),
+        ("micro_batch_size", c_uint32),
+        ("microbatches", c_uint32),
+        ("global_batch", c_uint32),
+        ("sharding", c_uint32),
+        ("rank", c_uint32),
+        ("bound", c_double),
+        ("least_memory", c_double),
+    ]
+
+
+class JobFound(Structure):
+    size: int
+    state: int
+    runs_on: int
+    tried: int
+    memory: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("state", c_int32),
+        ("runs_on", c_uint32),
+        ("tried", c_uint32),
+        ("memory", c_double),
+    ]
+
+
+class MeasuredLayer(Structure):
+    kind: Optional[bytes]
+    recompute: Optional[bytes]
+    tensor_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    expert_tensor_parallel: int
+    micro_batch_size: int
+    sequence_length: int
+    forward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_static: float
+    _fields_ = [
+        ("kind", c_char_p),
+        ("recompute", c_char_p),
+        ("tensor_parallel", c_uint32),
+        ("context_parallel", c_uint32),
+        ("expert_parallel", c_uint32),
+        ("expert_tensor_parallel", c_uint32),
+        ("micro_batch_size", c_uint32),
+        ("sequence_length", c_uint32),
+        ("forward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_static", c_double),
+    ]
+
+
+class MeasuredCollective(Structure):
+    collective: int
+    group: int
+    span: int
+    reserved: int
+    bytes: float
+    time: float
+    _fields_ = [
+        ("collective", c_int32),
+        ("group", c_uint32),
+        ("span", c_uint32),
+        ("reserved", c_uint32),
+        ("bytes", c_double),
+        ("time", c_double),
+    ]
+
+
+class FigureMeasure(Structure):
+    source: int
+    reserved: int
+    factor: float
+    _fields_ = [
+        ("source", c_int32),
+        ("reserved", c_uint32),
+        ("factor", c_double),
+    ]
+
+
 class Recompute(Structure):
     name: Optional[bytes]
     time: float
@@ -956,6 +1157,10 @@ class Training(Structure):
     precision: int
     recompute_modules: int
     expert_load: float
+    adapter_rank: int
+    adapter_expert_rank: int
+    adapter_targets: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -974,6 +1179,10 @@ class Training(Structure):
         ("precision", c_int32),
         ("recompute_modules", c_uint32),
         ("expert_load", c_double),
+        ("adapter_rank", c_uint32),
+        ("adapter_expert_rank", c_uint32),
+        ("adapter_targets", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1104,6 +1313,8 @@ class LayerMemory(Structure):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1118,6 +1329,8 @@ class LayerMemory(Structure):
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
         ("modules", c_double),
+        ("trained", c_double),
+        ("expert_trained", c_double),
     ]
 
 
@@ -1367,6 +1580,8 @@ class Pipeline(Structure):
     recompute: Optional[bytes]
     recompute_layers: int
     reserved: int
+    progress: _FuncPointer
+    progress_user: Optional[int]
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1377,6 +1592,8 @@ class Pipeline(Structure):
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
         ("reserved", c_uint32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
     ]
 
 
@@ -1574,6 +1791,29 @@ class Error(Structure):
     ]
 
 
+class SteadyPeriod(Structure):
+    size: int
+    reason: int
+    block: int
+    blocks: int
+    transient: int
+    timed: int
+    time: float
+    cycle_time: float
+    rounding: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reason", c_int32),
+        ("block", c_uint32),
+        ("blocks", c_uint32),
+        ("transient", c_uint32),
+        ("timed", c_uint32),
+        ("time", c_double),
+        ("cycle_time", c_double),
+        ("rounding", c_double),
+    ]
+
+
 class StrategyInfo(Structure):
     size: int
     placement: int
@@ -1698,6 +1938,33 @@ class CriticalOp(Structure):
     ]
 
 
+class JobOptions(Structure):
+    size: int
+    gpus: int
+    lists: _Pointer[JobList]
+    list_count: int
+    goal: int
+    runtime: int
+    top: int
+    strategies: _Pointer[c_char_p]
+    strategy_count: int
+    reserved: int
+    memory_limit: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("gpus", c_uint32),
+        ("lists", POINTER(JobList)),
+        ("list_count", c_uint32),
+        ("goal", c_int32),
+        ("runtime", c_int32),
+        ("top", c_uint32),
+        ("strategies", POINTER(c_char_p)),
+        ("strategy_count", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_limit", c_double),
+    ]
+
+
 class LaunchOptions(Structure):
     size: int
     exact: int
@@ -1718,6 +1985,48 @@ class LaunchOptions(Structure):
         ("split", POINTER(Split)),
         ("data_parallel", c_uint32),
         ("reserved", c_uint32),
+    ]
+
+
+class LayerTable(Structure):
+    size: int
+    layer_count: int
+    layers: _Pointer[MeasuredLayer]
+    collectives: _Pointer[MeasuredCollective]
+    collective_count: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("layer_count", c_uint32),
+        ("layers", POINTER(MeasuredLayer)),
+        ("collectives", POINTER(MeasuredCollective)),
+        ("collective_count", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class RowMeasure(Structure):
+    size: int
+    reserved: int
+    forward: FigureMeasure
+    input: FigureMeasure
+    weight: FigureMeasure
+    mem_forward: FigureMeasure
+    mem_static: FigureMeasure
+    selective: FigureMeasure
+    full: FigureMeasure
+    modules: FigureMeasure
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("forward", FigureMeasure),
+        ("input", FigureMeasure),
+        ("weight", FigureMeasure),
+        ("mem_forward", FigureMeasure),
+        ("mem_static", FigureMeasure),
+        ("selective", FigureMeasure),
+        ("full", FigureMeasure),
+        ("modules", FigureMeasure),
     ]
 
 
@@ -1795,6 +2104,10 @@ class Accelerator(Structure):
     hidden_share: float
     permute_traffic: float
     slowdown: float
+    fused_permute_traffic: float
+    bias_traffic: float
+    memory_hidden: float
+    scan_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1824,6 +2137,10 @@ class Accelerator(Structure):
         ("hidden_share", c_double),
         ("permute_traffic", c_double),
         ("slowdown", c_double),
+        ("fused_permute_traffic", c_double),
+        ("bias_traffic", c_double),
+        ("memory_hidden", c_double),
+        ("scan_share", c_double),
     ]
 
 
@@ -1994,9 +2311,6 @@ class DescriptionInfo(Structure):
     ]
 
 
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
-
-
 # name: (result, arguments)
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
@@ -2030,7 +2344,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_sender_waits": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
     "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
     "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
@@ -2071,8 +2384,20 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_job_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(JobOptions), POINTER(Environment), POINTER(Error)]),
+    "ppsched_job_destroy": (None, [c_void_p]),
+    "ppsched_job_layout_count": (c_uint32, [c_void_p]),
+    "ppsched_job_get_layout": (c_int32, [POINTER(JobLayout), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_job_evaluate_layout": (c_int32, [POINTER(c_void_p), POINTER(JobFound), c_void_p, c_uint32, c_double, POINTER(Error)]),
+    "ppsched_job_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
+    "ppsched_job_run": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_job_best_count": (c_uint32, [c_void_p]),
+    "ppsched_job_layout_at_rank": (c_uint32, [c_void_p, c_uint32]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
+    "ppsched_model_create_measured": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(LayerTable), POINTER(Environment), POINTER(Error)]),
+    "ppsched_model_get_row_measure": (c_int32, [POINTER(RowMeasure), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_model_get_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, c_int64, POINTER(Error)]),
     "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_layers_retain": (c_void_p, [c_void_p]),
     "ppsched_layers_release": (None, [c_void_p]),
@@ -2151,6 +2476,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_destroy": (None, [c_void_p]),
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
+    "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2176,6 +2503,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_stage_input": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_stage_device": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_stage_passes": (c_int32, [c_void_p, c_uint32]),
+    "ppsched_schedule_runs_stage": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_has_graph": (c_uint32, [c_void_p]),
     "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
     "ppsched_schedule_weight_versions": (c_uint32, [c_void_p]),
     "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
@@ -2189,8 +2521,19 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_builder_finish": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
+    "ppsched_config_set_stage_inputs": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_passes": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_microbatches": (c_int32, [c_void_p, c_uint32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_devices": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_status_name": (c_char_p, [c_int32]),
     "ppsched_status_text": (c_char_p, [c_int32]),
+    "ppsched_steady_create": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_steady_destroy": (None, [c_void_p]),
+    "ppsched_steady_get_period": (c_int32, [POINTER(SteadyPeriod), c_void_p, POINTER(Error)]),
+    "ppsched_steady_get_metrics": (c_int32, [POINTER(Metrics), c_void_p, POINTER(Error)]),
+    "ppsched_steady_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_steady_get_idle": (c_int32, [POINTER(Idle), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_steady_get_peak_causes": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_strategy_count": (c_uint32, []),
     "ppsched_strategy_get_info": (c_int32, [POINTER(StrategyInfo), c_uint32, POINTER(Error)]),
     "ppsched_strategy_get_option": (c_int32, [POINTER(OptionInfo), c_uint32, c_uint32, POINTER(Error)]),
@@ -2236,7 +2579,6 @@ class Library(CDLL):
     ppsched_config_sender_waits: Callable[..., int]
     ppsched_config_set_values: Callable[..., int]
     ppsched_config_values: Callable[..., _Pointer[c_double]]
-    ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_config_validate: Callable[..., int]
     ppsched_config_set_option: Callable[..., int]
     ppsched_config_set_progress: Callable[..., int]
@@ -2277,8 +2619,20 @@ class Library(CDLL):
     ppsched_schedule_export: Callable[..., int]
     ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]
+    ppsched_job_create: Callable[..., int]
+    ppsched_job_destroy: Callable[..., None]
+    ppsched_job_layout_count: Callable[..., int]
+    ppsched_job_get_layout: Callable[..., int]
+    ppsched_job_evaluate_layout: Callable[..., int]
+    ppsched_job_set_progress: Callable[..., int]
+    ppsched_job_run: Callable[..., int]
+    ppsched_job_best_count: Callable[..., int]
+    ppsched_job_layout_at_rank: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
+    ppsched_model_create_measured: Callable[..., int]
+    ppsched_model_get_row_measure: Callable[..., int]
+    ppsched_model_get_link: Callable[..., int]
     ppsched_layers_create: Callable[..., int]
     ppsched_layers_retain: Callable[..., Optional[int]]
     ppsched_layers_release: Callable[..., None]
@@ -2357,6 +2711,8 @@ class Library(CDLL):
     ppsched_price_destroy: Callable[..., None]
     ppsched_price_get_step: Callable[..., int]
     ppsched_price_get_device: Callable[..., int]
+    ppsched_price_get_pipeline: Callable[..., int]
+    ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]
@@ -2382,6 +2738,11 @@ class Library(CDLL):
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
     ppsched_schedule_peer_of: Callable[..., int]
+    ppsched_schedule_stage_input: Callable[..., int]
+    ppsched_schedule_stage_device: Callable[..., int]
+    ppsched_schedule_stage_passes: Callable[..., int]
+    ppsched_schedule_runs_stage: Callable[..., int]
+    ppsched_schedule_has_graph: Callable[..., int]
     ppsched_schedule_flushes: Callable[..., int]
     ppsched_schedule_weight_versions: Callable[..., int]
     ppsched_schedule_op_count: Callable[..., int]
@@ -2395,8 +2756,19 @@ class Library(CDLL):
     ppsched_builder_set_weight_versions: Callable[..., int]
     ppsched_builder_finish: Callable[..., int]
     ppsched_schedule_generate_with: Callable[..., int]
+    ppsched_config_set_stage_inputs: Callable[..., int]
+    ppsched_config_set_stage_passes: Callable[..., int]
+    ppsched_config_set_stage_microbatches: Callable[..., int]
+    ppsched_config_set_stage_devices: Callable[..., int]
     ppsched_status_name: Callable[..., Optional[bytes]]
     ppsched_status_text: Callable[..., Optional[bytes]]
+    ppsched_steady_create: Callable[..., int]
+    ppsched_steady_destroy: Callable[..., None]
+    ppsched_steady_get_period: Callable[..., int]
+    ppsched_steady_get_metrics: Callable[..., int]
+    ppsched_steady_get_device_metrics: Callable[..., int]
+    ppsched_steady_get_idle: Callable[..., int]
+    ppsched_steady_get_peak_causes: Callable[..., int]
     ppsched_strategy_count: Callable[..., int]
     ppsched_strategy_get_info: Callable[..., int]
     ppsched_strategy_get_option: Callable[..., int]

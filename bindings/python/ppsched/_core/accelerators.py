@@ -60,11 +60,15 @@ class Accelerator(NamedTuple):
     hidden_share: float = 0.0
     permute_traffic: float = 0.0
     slowdown: float = 0.0
+    fused_permute_traffic: float = 0.0
+    bias_traffic: float = 0.0
+    memory_hidden: float = 0.0
+    scan_share: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
 MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
-            "hidden_share", "permute_traffic", "slowdown")
+            "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 

@@ -10,7 +10,7 @@ from .former_names import with_former
 from .launching import launch_row
 from .plan_table import candidate_row, split_row
 from .progress import ProgressBar
-from .runs_on import RunsOn, runs_on
+from .runs_on import RunsOn, runs_on_candidate
 from .schedule import Schedule
 from .timeline import Timeline
 
@@ -30,6 +30,9 @@ class Chosen:
 
     def order(self, candidate: Candidate) -> Schedule:
         """The order, not lowered, as runtimes lower it themselves."""
+        last = self.plan._last
+        if candidate.number not in self._orders and last is not None and last[0] == candidate and self.plan.config.iterations == 1:
+            self._orders[candidate.number] = last[1]
         if candidate.number not in self._orders:
             with ProgressBar() as bar:
                 self._orders[candidate.number] = self.plan.schedule(candidate, bar)
@@ -51,7 +54,7 @@ class Chosen:
 
     def runs_on(self, candidate: Candidate) -> RunsOn:
         """Which runtimes run a candidate: by the plan's checks, if it made some. Runtimes that make an order of its kind are found here."""
-        found = runs_on(self.iteration(candidate), self.plan.model(candidate))
+        found = runs_on_candidate(self.plan, candidate)
         return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
 
     def command(self, made: "Plan", candidate: Candidate) -> str:

@@ -90,7 +90,7 @@ def _size_words(config: Config, has_layers: bool) -> List[str]:
     if config._weight_versions:
         words += ["--weight-versions", str(config._weight_versions)]
     if config._asked_placement != Placement.DEFAULT:
-        words += ["--placement", *(map(str, config._map) if config._map else [config.placement.name.lower()])]
+        words += ["--placement", *(("+".join(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in config._map) if config._map else [config.placement.name.lower()])]
     return words
 
 

@@ -71,6 +71,7 @@ class Quantities(TypedDict, total=False):
     microbatch_scale: Numbers
     microbatch_memory_scale: Numbers
     slice_scale: Numbers
+    microbatch_request: Numbers
     op_overhead: Numbers
     copy_slowdown: Numbers
     send_overhead: Numbers
@@ -120,7 +121,7 @@ def _worded(name: str, value: Any, units: Units) -> Any:
 DEFAULT: Numbers = ()  # the value of a list that is not given
 # Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
-          "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "slice_scale",
+          "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "microbatch_request", "slice_scale",
           "op_overhead", "device_speeds", "device_scale", "layer_types")
 
 
@@ -163,7 +164,11 @@ class Config:
       stages: S, virtual stages of the whole model (default: as many as devices).
       iterations: training iterations in one schedule.
       slices: slices of each microbatch along its sequence; 1: whole microbatches.
-      placement: a ppsched.Placement, its name, or a list with the device of each stage (default: that of the strategy).
+      placement: a ppsched.Placement, its name, or a list with the device of each stage (default: that of the strategy). An entry may be a
+        list of devices: an op of that stage runs on all of them at the same time.
+      stage_inputs: for each stage the stages that feed it, which have smaller numbers (default: a chain).
+      stage_passes: for each stage "FB", "FI" (frozen weights: input gradient alone) or "F" (forwards alone; default: FB).
+      stage_microbatches: for each stage the microbatches that it runs, or None for all (default: all).
       weight_versions: versions of the weights that a device holds at once (default: what the strategy needs).
       split_backward: False if a backward is always one op, as in Megatron-LM.
       forward_only: True if there are no backwards, as in inference.
@@ -184,7 +189,8 @@ class Config:
         send_overhead (time of the call of each send or receive, in evaluations with transfers).
       Per pair of devices: p2p_time, p2p_bandwidth.
       Per forward stage, or pair of stages: overlapped_times.
-      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone.
+      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone;
+        for forwards alone microbatch_request, the number of the request whose chunk it is.
       Per slice: slice_scale, a factor on times.
       Per device for F, then B, I and W: device_scale, a factor on times. The same per stage, for each kind: stage_scale.
       Per device, with layers: layer_types, the number of the type whose times layers have as "device_scale".
@@ -202,7 +208,8 @@ class Config:
     forward_only: bool
     sender_waits: SenderWaits
     _weight_versions: int  # values that the library does not return, as they were given
-    _map: List[int]        # the device of each stage; empty if the placement has a name
+    _map: List[Any]        # the device of each stage, or a list of them; empty if the placement has a name
+    _graph: Dict[str, Any] = {}  # stage_inputs, stage_passes and stage_microbatches, as far as they are given
     _options: Dict[str, str]
     _carries: bool = False  # the placement comes from a schedule, not from the caller
     windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
@@ -212,7 +219,7 @@ class Config:
 
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
-                 placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
+                 placement: Union[Placement, str, Sequence[Union[int, Sequence[int]]], None] = None, weight_versions: int = 0,
                  split_backward: bool = True, forward_only: bool = False,
                  sender_waits: Union[SenderWaits, str] = SenderWaits.NEVER, options: Optional[Mapping[str, object]] = None,
                  forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
@@ -229,11 +236,13 @@ class Config:
                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                 slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                 slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
                  device_speeds: Numbers = (), device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (),
-                 units: Units = PLAIN) -> None:
+                 stage_inputs: Optional[Sequence[Sequence[int]]] = None,
+                 stage_passes: Optional[Sequence[str]] = None,
+                 stage_microbatches: Optional[Sequence[Optional[Sequence[int]]]] = None, units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -259,6 +268,7 @@ class Config:
         self._options = {str(name): str(value) for name, value in (options or {}).items()}
         if placement is not None:
             self._set_placement(placement)
+        self._set_graph(stage_inputs, stage_passes, stage_microbatches)
         for name, value in given.items():
             self._set_list(name, value)
         if windows is not None:
@@ -277,6 +287,7 @@ class Config:
         config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
         config.sender_waits = self.sender_waits
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
+        config._graph = self._graph
         config.microbatch_order, config.device_order, config._carries = self.microbatch_order, self.device_order, self._carries
         return config
 
@@ -317,6 +328,7 @@ class Config:
             stages = [windows_as_given(stage) for stage in self.windows]
             given["windows"] = stages[0] if len(stages) == 1 else stages
         placement = self._asked_placement
+        given.update(self._graph)
         return {**given, "weight_versions": self._weight_versions, "options": dict(self._options),
                 "placement": list(self._map) or (None if placement == Placement.DEFAULT else placement)}
 
@@ -350,7 +362,7 @@ class Config:
     def __reduce__(self) -> Tuple[Any, ...]:
         return _unpickled, (_minor_version(), self._arguments(), self.microbatch_order, self._carries and self.placement.name.lower())
 
-    def _set_placement(self, placement: Union[Placement, str, Sequence[int]]) -> None:
+    def _set_placement(self, placement: Union[Placement, str, Sequence[Union[int, Sequence[int]]]]) -> None:
         if isinstance(placement, str):
             placement = member(Placement, "placement", placement)
         if not isinstance(placement, (int, Iterable)):
@@ -358,12 +370,40 @@ class Config:
         if isinstance(placement, int):
             call(lib.ppsched_config_set_placement, self._handle, placement, None, 0)
             return
+        placement = list(placement)
+        if any(isinstance(entry, (list, tuple)) for entry in placement):
+            self._map = [[*entry] if isinstance(entry, (list, tuple)) else entry for entry in placement]
+            counts, devices = _stage_lists("placement", [entry if isinstance(entry, (list, tuple)) else [entry] for entry in placement])
+            call(lib.ppsched_config_set_stage_devices, self._handle, counts, devices, len(placement))
+            return
         devices = [integer("placement", device) for device in placement]
         if any(not 0 <= device < 2**32 for device in devices):
             raise Error(f"placement has devices out of range: {devices}", _abi.Status.ERROR_RANGE)
         self._map = devices
         array = (ctypes.c_uint32 * len(devices))(*devices)
         call(lib.ppsched_config_set_placement, self._handle, Placement.MAP, array, len(devices))
+
+    def _set_graph(self, inputs: object, passes: object, microbatches: object) -> None:
+        given = {"stage_inputs": inputs, "stage_passes": passes, "stage_microbatches": microbatches}
+        self._graph = {name: value for name, value in given.items() if value is not None}
+        for name, value in self._graph.items():
+            if not isinstance(value, (list, tuple)):
+                raise Error(f"{name} must be a list with an entry for each stage, not {shown(value)}")
+        if inputs is not None:
+            lists = cast(Sequence[Any], inputs)
+            call(lib.ppsched_config_set_stage_inputs, self._handle, *_stage_lists("stage_inputs", lists), len(lists))
+        if passes is not None:
+            kinds = [_passes(word) for word in cast(Sequence[Any], passes)]
+            call(lib.ppsched_config_set_stage_passes, self._handle, (ctypes.c_int32 * len(kinds))(*kinds), len(kinds))
+        lists = cast(Sequence[Any], microbatches or ())
+        if microbatches is not None and len(lists) != self.stages:
+            raise Error(f"stage_microbatches has {len(lists)} entries; give {self.stages}, one per stage", _abi.Status.ERROR_LENGTH)
+        for stage, own in enumerate(lists):
+            if own is not None:
+                _, numbers_of = _stage_lists("stage_microbatches", [own])
+                if not own:
+                    raise Error(f"stage_microbatches: stage {stage} runs no microbatch; a stage runs at least one")
+                call(lib.ppsched_config_set_stage_microbatches, self._handle, stage, numbers_of, len(own))
 
     def _set_list(self, name: str, value: object) -> None:
         flat = numbers(name, value)
@@ -451,6 +491,7 @@ class Config:
     host_link = Values("Number of the host link, per device; devices with the same number share a link.")
     microbatch_scale = Values("Factor on times, memory and bytes, per microbatch.")
     microbatch_memory_scale = Values("Factor on memory and bytes alone, per microbatch (default: microbatch_scale).")
+    microbatch_request = Values("number of the request whose chunk a microbatch is, for forwards alone; neighbours with the same number are one request")
     slice_scale = Values("Factor on times in addition to that of the microbatch, per slice.")
     op_overhead = Values("Time of the runtime per op, in addition to the op's own time: one number, or four, for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
@@ -491,6 +532,29 @@ class Config:
                            *([counted(self.slices, "slice") + " of each microbatch"] if self.slices > 1 else [])])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
+
+
+PASSES = ("FB", "FI", "F")  # of a stage, as enum ppsched_stage_passes numbers them from 1
+
+
+def _passes(word: object) -> int:
+    if word not in PASSES:
+        raise Error(f"stage_passes: {shown(word)} must be \"FB\", \"FI\" or \"F\"")
+    return PASSES.index(cast(str, word)) + 1
+
+
+def _stage_lists(name: str, lists: Sequence[object]) -> Tuple[Any, Any]:
+    """A list of numbers for each stage, as the library takes them: their counts, and all of them."""
+    flat: List[int] = []
+    for stage, entry in enumerate(lists):
+        if not isinstance(entry, (list, tuple)):
+            raise Error(f"{name}: the entry of stage {stage} must be a list of numbers, not {shown(entry)}")
+        flat += [integer(name, number) for number in entry]
+    wrong = [number for number in flat if not 0 <= number < 2**32 - 1]
+    if wrong:
+        raise Error(f"{name} has a number out of range: {wrong[0]}", _abi.Status.ERROR_RANGE)
+    counts = [len(cast(Sequence[int], entry)) for entry in lists]
+    return (ctypes.c_uint32 * max(len(counts), 1))(*counts), (ctypes.c_uint32 * max(len(flat), 1))(*flat)
 
 
 def device_numbers(order: object) -> List[int]:

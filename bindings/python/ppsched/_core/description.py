@@ -184,6 +184,9 @@ class Description(Shared):
         assert isinstance(found, dict)
         return found
 
+    def __reduce__(self) -> Any:
+        return Description, (self.json(),)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Description) and self.json() == other.json()
 

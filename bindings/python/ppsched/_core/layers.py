@@ -174,7 +174,9 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     record.hybrid_symbols = encoded("hybrid_symbols", row["hybrid_symbols"]) if "hybrid_symbols" in row else None
     scale = _scale(where, row)
     record._scale = (ctypes.c_double * len(scale))(*scale)  # kept alive
-    record.device_scale, record.type_count = ctypes.cast(record._scale, ctypes.POINTER(ctypes.c_double)) if scale else None, len(scale) // 4
+    record.type_count = len(scale) // 4
+    if scale:
+        record.device_scale = ctypes.cast(record._scale, ctypes.POINTER(ctypes.c_double))
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):

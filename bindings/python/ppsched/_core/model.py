@@ -10,6 +10,7 @@ from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .description import Description, Transformer, c_count
 from .enums import member
+from .layer_table import LayerTable, RowMeasure, naming_rows, row_measure, table_notes, table_record
 from .layers import Layer, Layers
 from .model_slices import attention_share
 from .number_lists import numbers
@@ -33,7 +34,7 @@ class Training(NamedTuple):
     weight_bytes: float = 2.0
     gradient_bytes: float = 4.0
     optimizer_bytes: float = 12.0
-    activation_bytes: float = 2.0
+    activation_bytes: float = 0.0
     sequence_parallel: bool = False
     keeps_scores: bool = False
     overlaps_tensor: bool = False
@@ -48,6 +49,11 @@ class Training(NamedTuple):
     precision: str = "bf16"
     recompute_modules: int = 0
     expert_load: float = 1.0
+    adapter_dropout: bool = False
+    fused_adapters: bool = False
+    adapter_rank: int = 0
+    adapter_expert_rank: int = 0
+    adapter_targets: int = 0
 
 
 class Parameters(NamedTuple):
@@ -111,6 +117,8 @@ class LayerMemory(NamedTuple):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
 
 
 class UpdateCost(NamedTuple):
@@ -158,26 +166,33 @@ class Model(Shared):
 
     Layers that cost the same are one row. Its name is "embedding", "head" or "mtp", or that of a kind or tower of the description. Passes
     are "forward", "input", "weight", "selective" and "full". Without an accelerator there are no times. For an accelerator that the
-    library knows, give its name.
+    library knows, give its name. table: measured costs, which stand in the place of the formulas; Error for a decoder without a row.
     """
 
     def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
-                 accelerator: Union[Accelerator, str, None] = None) -> None:
+                 accelerator: Union[Accelerator, str, None] = None, table: Optional[LayerTable] = None) -> None:
         if isinstance(accelerator, str):
             accelerator = find_accelerator(accelerator)
         if isinstance(description, Transformer):
             description = Description(description)
         for name, value, kind in (("description", description, Description), ("training", training, Training),
-                                  ("accelerator", accelerator, Accelerator)):
-            if not isinstance(value, kind) and (value is not None or kind is not Accelerator):
+                                  ("accelerator", accelerator, Accelerator), ("table", table, LayerTable)):
+            if not isinstance(value, kind) and (value is not None or kind not in (Accelerator, LayerTable)):
                 raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {shown(value)}")
-        self.description, self.training, self.accelerator = description, training, accelerator
+        self.description, self.training, self.accelerator, self.table = description, training, accelerator, table
         device = None if accelerator is None else accelerator_record(accelerator)
         trained = _training_record(training)
-        self._handle = new_handle(lib.ppsched_model_create, description._handle, ctypes.byref(trained),
-                                  None if device is None else ctypes.byref(device), None)
+        given = (description._handle, ctypes.byref(trained), None if device is None else ctypes.byref(device))
+        if table is None:
+            self._handle = new_handle(lib.ppsched_model_create, *given, None)
+        else:
+            with naming_rows(table):
+                self._handle = new_handle(lib.ppsched_model_create_measured, *given, ctypes.byref(table_record(table)), None)
         weakref.finalize(self, lib.ppsched_model_destroy, self._handle)
         self.rows: Tuple[ModelRow, ...] = tuple(self._row(number) for number in range(lib.ppsched_model_row_count(self._handle)))
+
+    def __reduce__(self) -> Any:
+        return Model, (self.description, self.training, self.accelerator)
 
     def _row(self, number: int) -> ModelRow:
         record = sized(_abi.ModelRow)
@@ -214,8 +229,34 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """The cost of a step for this number of parameters on a device, which includes those of experts."""
+        """The cost of a step for this number of parameters on a device, which includes those of experts. With frozen weights they are frozen;
+        `learning` has the cost of adapters."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
+
+    @property
+    def learning(self) -> "Model":
+        """The same model with weights that learn and without adapters."""
+        training = self.training._replace(frozen_weights=False, adapter_rank=0, adapter_expert_rank=0, adapter_targets=0)
+        return self if training == self.training else Model(self.description, training, self.accelerator, self.table)
+
+    def measure(self, layer: str) -> RowMeasure:
+        """Where the figures of a row come from."""
+        record = sized(_abi.RowMeasure)
+        call(lib.ppsched_model_get_row_measure, ctypes.byref(record), self._handle, self._number(layer))
+        return row_measure(record)
+
+    def table_notes(self) -> List[str]:
+        """What the table has of each row, and how its gaps are filled, a line each; empty without a table."""
+        if self.table is None:
+            return []
+        kinds = dict(zip(self.layers().names, self.layers().kinds))
+        return table_notes(self.table, {row.name: self.measure(row.name) for row in self.rows}, kinds)
+
+    def link(self, devices: int) -> Tuple[float, float]:
+        """Latency and bandwidth between neighbours of a pipeline in a job of so many devices: seconds, and bytes a second."""
+        latency, bandwidth = ctypes.c_double(), ctypes.c_double()
+        call(lib.ppsched_model_get_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, c_count("devices", devices))
+        return latency.value, bandwidth.value
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
@@ -243,7 +284,7 @@ class Model(Shared):
         of the times that grows with the square of the sequence length. layers: the layers with measured times."""
         if not self.description.causal:
             return 0.0
-        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator)
+        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)
         return attention_share(self, double, layers)
 
 

@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union, cast, overload
 
 from . import _abi
 from ._abi import MAX_SCENARIOS, MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
@@ -120,6 +120,8 @@ class Plan(Shared, Sequence[Candidate]):
         self._has_listed = True         # False: there are only the caller's own candidates
         self._ranks_by_step = True      # False: ranks by scenarios
         self._frees_device_order = False
+        self._runs: Dict[int, Tuple[Candidate, Any]] = {}  # by number: what runs_on.runs_on_candidate has found
+        self._last: Optional[Tuple[Candidate, Schedule]] = None  # an iteration of the last candidate that it made
 
     def __len__(self) -> int:
         return self._listed_count() + len(self._own)

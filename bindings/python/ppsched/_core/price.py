@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
 from .description import c_count
+from .listener import Progress, Told, check_progress
 from .model import Model
 from .views import sized
 
@@ -43,12 +44,15 @@ class StepPrice(NamedTuple):
 
 
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
-          split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0) -> StepPrice:
+          split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0,
+          progress: Optional[Progress] = None) -> StepPrice:
     """A step of a model in a pipeline of `devices`, each with `chunks` stages.
 
     strategy: 1f1b, or with chunks interleaved_1f1b. split: layers of each stage, with towers, embedding, MTP layers and head; without it
     equally many decoders. recompute: "selective", "modules" or "full", of the first recompute_layers decoders of each stage, of all
-    if that is 0. Errors: ppsched.Error with what is wrong, ppsched.Refused where the strategy does not support the sizes."""
+    if that is 0. progress: called while a strategy searches, with the share of the work that is done and the best time so far; if it returns
+    False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the strategy does not support the sizes."""
+    check_progress(progress)
     options = sized(_abi.Pipeline)
     options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)
     options.chunks, options.recompute_layers = c_count("chunks", chunks), c_count("recompute_layers", recompute_layers)
@@ -57,7 +61,9 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     counts = None if split is None else _counts(split, devices * chunks)
     if counts is not None:
         options.split = ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
-    handle = new_handle(lib.ppsched_price_create, model._handle, ctypes.byref(options), None)
+    with Told(progress) as function:
+        options.progress = function
+        handle = new_handle(lib.ppsched_price_create, model._handle, ctypes.byref(options), None)
     try:
         return _step(handle, options.devices or 1)
     finally:

@@ -25,10 +25,14 @@ class ProgressBar:
             self._draw("")
 
     def __call__(self, share: float, best: float) -> None:
+        self.show("searching", share, best)
+
+    def show(self, what: str, share: float, best: float) -> None:
+        """The same with other words before the bar."""
         if self._is_terminal and time.monotonic() - self._start > PATIENCE:
             filled = round(share * WIDTH)
             found = f", best {best:g}" if math.isfinite(best) else ""
-            self._draw(f"searching [{'#' * filled}{'.' * (WIDTH - filled)}] {100 * share:3.0f} %{found}")
+            self._draw(f"{what} [{'#' * filled}{'.' * (WIDTH - filled)}] {100 * share:3.0f} %{found}")
 
     def _draw(self, text: str) -> None:
         if text != self._drawn:

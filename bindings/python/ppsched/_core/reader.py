@@ -2,7 +2,7 @@
 """Schedules from files and texts."""
 import ctypes
 import os
-from typing import TYPE_CHECKING, Dict, NamedTuple, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import Format, Placement
@@ -69,10 +69,10 @@ def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str,
 def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAIN, order: Sequence[int] = ()) -> Config:
     """A problem with the sizes and placement of the schedule, and these lists of numbers, in these units. If the schedule has an order of
     microbatches, lists by microbatch are given in the numbers before this order."""
-    placement: Union[Placement, Sequence[int]] = schedule.placement
+    placement: Any = schedule.placement
     if placement == Placement.MAP:
-        placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]
+        placement = [devices if len(devices) > 1 else devices[0] for devices in schedule.stage_devices]
     config = Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, slices=schedule.slices, placement=placement,
-                    weight_versions=schedule.weight_versions, forward_only=schedule.forward_only, units=units, **by_slot(quantities, order))
+                    weight_versions=schedule.weight_versions, forward_only=schedule.forward_only, units=units, **schedule._graph, **by_slot(quantities, order))
     config.microbatch_order = tuple(order)
     return config

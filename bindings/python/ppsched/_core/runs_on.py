@@ -37,6 +37,17 @@ def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
     return RunsOn(order, [name for name in able if name not in order])
 
 
+def runs_on_candidate(plan: "Plan", candidate: Candidate, progress: Optional[Progress] = None) -> RunsOn:
+    """Which runtimes run a candidate. The plan keeps the answer, and the schedule of the last candidate."""
+    asked, found = plan._runs.get(candidate.number, (None, None))
+    if found is None or asked != candidate:
+        schedule = plan.iteration(candidate, progress)
+        found = runs_on(schedule, plan.model(candidate))
+        plan._runs[candidate.number], plan._last = (candidate, found), (candidate, schedule)
+    assert isinstance(found, RunsOn)
+    return found
+
+
 def all_run(plan: "Plan", candidates: Iterable[Candidate], progress: Optional[Progress] = None) -> bool:
     """Whether of each candidate some runtime runs its very order."""
     return all(_is_runnable(plan, candidate, progress) for candidate in candidates)
@@ -46,7 +57,7 @@ def _is_runnable(plan: "Plan", candidate: Candidate, progress: Optional[Progress
     """Whether some runtime runs its very order."""
     if candidate.runs_on is not None:
         return bool(candidate.runs_on)
-    return bool(runs_on(plan.iteration(candidate, progress), plan.model(candidate)).order)
+    return bool(runs_on_candidate(plan, candidate, progress).order)
 
 
 def runnable_first(plan: "Plan", count: int, progress: Optional[Progress] = None) -> List[Candidate]:
@@ -80,7 +91,7 @@ def best_by_runtime(plan: "Plan", progress: Optional[Progress] = None) -> BestBy
     for candidate in fitting[:MOST_TRIED]:
         if len(best) == len(RUNTIME_NAMES):
             break
-        found, tried = runs_on(plan.iteration(candidate, progress), plan.model(candidate)), tried + 1
+        found, tried = runs_on_candidate(plan, candidate, progress), tried + 1
         new = [name for name in (*found.order, *found.alike) if name not in best]
         alike += [name for name in new if name in found.alike]
         best.update(dict.fromkeys(new, candidate))

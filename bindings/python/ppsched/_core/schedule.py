@@ -4,12 +4,12 @@ import ctypes
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Callable, List, NamedTuple, NoReturn, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Set, Tuple, Union
 
 from . import _abi, timeline
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
-from .config import Config, Quantities, config_of, quantities_in
+from .config import PASSES, Config, Quantities, config_of, quantities_in
 from .exporting import Take, export, export_format, whole_text, with_end
 from .filling import text_of
 from .launching import launch_line
@@ -113,7 +113,7 @@ class Schedule(Shared):
                   recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                   offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                  slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                   mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
                   device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch; refuses anything else.
@@ -143,7 +143,7 @@ class Schedule(Shared):
              recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
              offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-             slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+             slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
              device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
         """Reads a file in the same way. Its format is that of its ending, .csv or .json, unless given."""
@@ -291,6 +291,37 @@ class Schedule(Shared):
     def __len__(self) -> int:
         """Number of ops on all devices."""
         return lib.ppsched_schedule_op_count(self._handle)
+
+    def _counted(self, get: Any, stage: int) -> List[int]:
+        found: List[int] = []
+        while (number := none_if_unset(get(self._handle, stage, len(found)))) is not None:
+            found.append(number)
+        return found
+
+    @property
+    def stage_devices(self) -> List[List[int]]:
+        """The devices of each stage, in ascending order; with two model copies that of each copy."""
+        return [self._counted(lib.ppsched_schedule_stage_device, stage) for stage in range(self.stages)]
+
+    @property
+    def stage_inputs(self) -> List[List[int]]:
+        """For each stage the stages that feed it."""
+        return [self._counted(lib.ppsched_schedule_stage_input, stage) for stage in range(self.stages)]
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether the stages are not a chain with one device and all passes each. What needs such a chain refuses the schedule."""
+        return bool(lib.ppsched_schedule_has_graph(self._handle))
+
+    @property
+    def _graph(self) -> Dict[str, Any]:
+        """The arguments of ppsched.Config for the graph of the stages, if there is one."""
+        if not self.has_graph:
+            return {}
+        runs = [[m for m in range(self.microbatches) if lib.ppsched_schedule_runs_stage(self._handle, stage, m)] for stage in range(self.stages)]
+        return {"stage_inputs": self.stage_inputs,
+                "stage_passes": [PASSES[lib.ppsched_schedule_stage_passes(self._handle, stage) - 1] for stage in range(self.stages)],
+                "stage_microbatches": [None if len(own) == self.microbatches else own for own in runs]}
 
     def device_of(self, stage: int, microbatch: int = 0) -> Optional[int]:
         """The device that runs a stage for a microbatch; None if out of range."""

@@ -10,9 +10,9 @@ from ..readers.runs import Run
 from .price_runs import price_run
 
 # Constants, and how far one is thought to be from its start, as the standard deviation of its logarithm.
-SPREADS = {"matrix_share": 0.5, "attention_share": 0.2, "op_time": 0.5, "fp8_share": 0.2, "mxfp8_share": 0.2, "nvfp4_share": 0.2}
+SPREADS = {"matrix_share": 0.4, "attention_share": 0.1, "op_time": 0.3, "host_time": 0.3, "fp8_share": 0.2, "mxfp8_share": 0.2, "nvfp4_share": 0.2}
 OF_PRECISION = {"fp8": "fp8_share", "mxfp8": "mxfp8_share", "nvfp4": "nvfp4_share"}
-NOISE = 0.05  # of a run, the same
+NOISE = 0.08  # of a run, the same
 STEP = 0.02  # of a logarithm, for derivatives
 MOST_SHARE = 2.0
 ROUNDS, ENOUGH = 12, 1e-4
@@ -43,7 +43,7 @@ def _names(device: Accelerator, runs: Sequence[Run]) -> List[str]:
     return [name for name in SPREADS if getattr(device, name) > 0 and (name not in OF_PRECISION.values() or name in used)]
 
 
-def _solve(matrix: List[List[float]], right: List[float]) -> List[float]:
+def solve(matrix: List[List[float]], right: List[float]) -> List[float]:
     """Of a symmetric, positive system, by Cholesky's factors."""
     count = len(right)
     lower = [[0.0] * count for _ in right]
@@ -114,7 +114,7 @@ class _Sums(NamedTuple):
                 self.matrix[i][j] += sign * one * other
 
     def moved(self, point: Point) -> Point:
-        return [value + change for value, change in zip(point, _solve(self.matrix, self.right))]
+        return [value + change for value, change in zip(point, solve(self.matrix, self.right))]
 
 
 def _descend(problem: _Problem) -> Tuple[Point, List[float]]:

@@ -26,7 +26,7 @@ class DeviceType(NamedTuple):
     the layers of the model, state; limit: its memory limit as given."""
 
     name: str
-    count: int
+    devices: int
     sheet: Optional[Accelerator] = None
     rows: Optional[List[Layer]] = None
     speed: float = 1.0
@@ -54,7 +54,7 @@ def _of_file(path: str, count: int) -> DeviceType:
     if not isinstance(read.get("layers", []), list):
         raise Error(f"{path}: layers must be a list, not {shown(read['layers'])}")
     found = DeviceType(os.path.basename(path), count, None, read.get("layers"), _speed(path, read.get("speed", 1)), read.get("mem_limit"))
-    links = {name: link_of(path, name, read[name]) for name in ("inside", "between") if name in read}
+    links: Dict[str, Any] = {name: link_of(path, name, read[name]) for name in ("inside", "between") if name in read}
     node = read.get("node_devices", 8)
     if type(node) is not int or node < 1:
         raise Error(f"{path}: node_devices is {shown(node)}; it must be an integer, 1 or more")
@@ -86,7 +86,7 @@ def read_types(words: Sequence[str]) -> List[DeviceType]:
 
 def by_device(types: Sequence[DeviceType]) -> List[int]:
     """The number of the type of each device."""
-    return [number for number, one in enumerate(types) for _ in range(one.count)]
+    return [number for number, one in enumerate(types) for _ in range(one.devices)]
 
 
 def _links(one: DeviceType) -> Tuple[Optional[LinkRate], Optional[LinkRate]]:
@@ -104,7 +104,7 @@ def link_lists(types: Sequence[DeviceType], each: int = 1) -> Dict[str, List[flo
     if missing is not None:
         raise Error(f"{missing.name}: other types have links; give it \"between\", such as {{\"bandwidth\": \"25GB/s\", \"latency\": \"5us\"}}")
     devices = by_device(types)
-    places = [number for one in types for number in range(one.count)]
+    places = [number for one in types for number in range(one.devices)]
     times, rates = [], []
     for a, type_a in enumerate(devices):
         for b, type_b in enumerate(devices):
@@ -120,7 +120,8 @@ def _whole_times(row: Mapping[str, Any]) -> List[float]:
     """The times of F, B, I and W that a row states, as the library completes them. With units they are in seconds."""
     if any(isinstance(row.get(key), str) for key in row if key not in ("name", "place", "hybrid_symbols")):
         row = in_seconds_and_bytes({"layers": [row]}, {})["layers"][0]
-    entry = Layers([{**row, "place": "any", "with_next": False, "tied": False, "not_copied": False}])._entries()[0]  # type: ignore[typeddict-item]
+    plain: Any = {**row, "place": "any", "with_next": False, "tied": False, "not_copied": False}
+    entry = Layers([plain])._entries()[0]
     return [getattr(entry, name) for name in _TIMES]
 
 
@@ -140,7 +141,7 @@ def with_scale(base: Sequence[Layer], others: Sequence[Tuple[str, Sequence[Layer
 
 
 def _check_counts(types: Sequence[DeviceType], devices: Optional[int]) -> int:
-    total = sum(one.count for one in types)
+    total = sum(one.devices for one in types)
     if devices is not None and devices != total:
         raise UsageError(f"--device-types has {total} devices, and --devices {devices}; give counts that sum to the devices")
     return total
@@ -174,7 +175,7 @@ def with_types(values: Mapping[str, Any]) -> Dict[str, Any]:
         raise UsageError(f"--device-types {sheet.name}: a data sheet has no times for these layers without --model; give a file with a speed or "
                          "with times of layers")
     found: Dict[str, Any] = {**values, "device_types": None}
-    if found.get("num_devices") is None and found.get("num_stages") is not None and found["num_stages"] == sum(one.count for one in types):
+    if found.get("num_devices") is None and found.get("num_stages") is not None and found["num_stages"] == sum(one.devices for one in types):
         found["num_devices"] = found["num_stages"]
     found["num_devices"] = _check_counts(types, found.get("num_devices"))
     found["type_names"] = [types[number].name for number in by_device(types)]
@@ -231,17 +232,17 @@ def sheets_of(types: Sequence[DeviceType]) -> List[Accelerator]:
 
 def stages_of(types: Sequence[DeviceType], each: int, devices: int) -> List[DeviceType]:
     """The types with their numbers of devices of the pipeline, each of which is `each` GPUs; counts may be those of all GPUs."""
-    total = sum(one.count for one in types)
+    total = sum(one.devices for one in types)
     if total == devices:
         return list(types)
     if total != devices * each:
         raise Error(f"--device-types has {total} devices; --pp {devices} needs {devices * each}" +
                          (f", {each} for each device of the pipeline" if each > 1 else "") + "; give counts that sum to that")
-    uneven = next((one for one in types if one.count % each), None)
+    uneven = next((one for one in types if one.devices % each), None)
     if uneven is not None:
         raise Error(f"--device-types {uneven.name}:{uneven.count}: each device of the pipeline is {each} GPUs of one type; give a multiple "
                          f"of {each}")
-    return [one._replace(count=one.count // each) for one in types]
+    return [one._replace(devices=one.devices // each) for one in types]
 
 
 def pipeline_of(types: Sequence[DeviceType], options: Mapping[str, Any]) -> Optional[int]:
@@ -252,7 +253,7 @@ def pipeline_of(types: Sequence[DeviceType], options: Mapping[str, Any]) -> Opti
         if isinstance(numbers, list) and len(numbers) > 1:
             return None
         used *= (numbers[0] if isinstance(numbers, list) else numbers) or 1
-    total = sum(one.count for one in types)
+    total = sum(one.devices for one in types)
     return total // used if used > 0 and total % used == 0 else None
 
 

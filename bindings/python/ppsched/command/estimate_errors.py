@@ -5,7 +5,7 @@ from typing import Any, Dict, Mapping
 from .._core.model import Model
 from .step_errors import error_of
 
-ERRORS = {"step_time": 0.053, "stage_time": 0.113, "forward_time": 0.187, "memory": 0.11}
+ERRORS = {"step_time": 0.066, "stage_time": 0.05, "forward_time": 0.135, "memory": 0.11}
 FOUND_ON = "the measurements on A100 in docs/model.md; docs/accuracy.md compares steps on other devices"
 
 

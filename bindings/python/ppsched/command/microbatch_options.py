@@ -1,18 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for microbatches that differ, and for slices."""
 import argparse
-from typing import Any, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
+from .._core._abi import Kind
 from .._core.listener import Progress
 from .._core.schedule import Schedule, generate
 from .._core.strategy import find_strategy
-from .number_options import add_count_argument, add_number_argument
+from .._core.timeline import Timeline
+from .number_options import add_count_argument, add_number_argument, whole
 from .usage import UsageError
 
 
 def add_order_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order-microbatches", action="store_true", default=None,
                         help="search the best order of the microbatches of --microbatch-scale; the order is printed, too")
+
+
+OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end")
+
+
+def add_request_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--requests", type=whole, nargs="+", metavar="CHUNKS",
+                        help="for forwards alone: numbers of chunks of each request; a chunk is a microbatch, and runs after the chunk before")
+    parser.add_argument("--objective", choices=OBJECTIVES,
+                        help="for auto: what it minimises; the ends of requests, in the mean or of a share (--set quantile=90), are for "
+                             "forwards alone (default: makespan)")
+
+
+def take_objective(values: Dict[str, Any]) -> None:
+    """Makes the objective an option of the strategy."""
+    objective = values.get("objective")
+    if objective is None:
+        return
+    if objective not in OBJECTIVES:
+        raise UsageError(f"objective {objective}: it must be {', '.join(OBJECTIVES[:-1])} or {OBJECTIVES[-1]}")
+    if "objective" in values["options"]:
+        raise UsageError("--objective and --set objective are the same; give one")
+    if not any(option.name == "objective" for option in find_strategy(values.get("strategy", "1f1b")).options):
+        if objective != "makespan":
+            raise UsageError(f"--objective works with strategies that search for one, such as auto, not with {values.get('strategy', '1f1b')}")
+        return
+    values["options"] = {**values["options"], "objective": objective}
+
+
+def request_ends(timeline: Timeline) -> Optional[List[float]]:
+    """When the last chunk of each request ends on the last stage, in the order of requests and of iterations; None without requests."""
+    requests, last = timeline.config.microbatch_request, timeline.config.stages - 1
+    if not requests:
+        return None
+    microbatches = timeline.config.microbatches
+    requests = requests * microbatches if len(requests) == 1 else requests
+    ends = {m: m + 1 == microbatches or requests[m] != requests[m + 1] for m in range(microbatches)}
+    found = {op.microbatch: span.end for queue, spans in zip(timeline.schedule.queues, timeline.spans) for op, span in zip(queue, spans)
+             if op.kind == Kind.F and op.stage == last and ends[op.microbatch % microbatches]}
+    return [found[m] for m in sorted(found)]
 
 
 SLICING = ("slice_time", "attention_share")
@@ -46,6 +88,8 @@ def in_best_order(schedule: Schedule, values: Mapping[str, Any], progress: Optio
     if not values.get("order_microbatches"):
         return schedule
     check_order(values)
+    if schedule.config.microbatch_request:
+        raise UsageError("--order-microbatches: chunks of requests have their order; auto chooses that of the requests")
     first = schedule.order_microbatches(progress=progress)
     strategy = values.get("strategy", "1f1b")
     if not find_strategy(strategy).searches:

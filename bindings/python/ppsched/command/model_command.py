@@ -61,11 +61,20 @@ def _of_transformer(model: Model) -> Dict[str, Any]:
             "dense_layers": dense.layers if dense else 0, "moe_layers": routed.layers if routed else 0}
 
 
+def _of_adapters(model: Model) -> int:
+    """Parameters of all adapters, not divided by the training."""
+    if not model.training.adapter_rank:
+        return 0
+    one = model.training._replace(tensor_parallel=1, context_parallel=1, expert_parallel=1, expert_tensor_parallel=1, data_parallel=1)
+    whole = Model(model.description, one)
+    return int(sum(row.layers * whole.memory(row.name).trained for row in whole.rows))
+
+
 def _parameters_row(model: Model) -> Dict[str, Any]:
     counts = model.parameters
     return {"total": counts.total, "active": counts.active, "embedding": counts.embedding, "output": counts.output,
             "per_layer": _per_layer(model), "final_norm": counts.final_norm, "positions": counts.positions, "other": counts.other,
-            "towers": counts.towers, "mtp": counts.mtp, **_of_transformer(model)}
+            "towers": counts.towers, "mtp": counts.mtp, "adapters": _of_adapters(model), **_of_transformer(model)}
 
 
 def device_row(memory: DeviceMemory) -> Dict[str, float]:
@@ -132,6 +141,7 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
     model, counts = job.model, job.model.parameters
     others = [f"{row.parameters:,} in the {row.name} tower" for row in model.rows if row.role == "tower"]
     others += [f"{counts.mtp:,} in each MTP layer"] if counts.mtp else []
+    others += [f"{_of_adapters(model):,} in adapters"] if model.training.adapter_rank else []
     besides = f", {' and '.join(others)} besides" if others else ""
     lines = [f"{counts.total:,} parameters, {counts.active:,} active{besides}\n", "\n", _layer_table(model, row["layers"]), "\n",
              f"even split, 1F1B, {job.microbatches} microbatches, recompute {job.recompute}:\n", _device_table(memory)]

@@ -11,7 +11,8 @@ from ..readers.megatron_training import SHORT, TAKEN, TRAINING
 from ..readers.model_files import read_mapping_of
 
 # Keys that are options of the command, and their types. The command line takes precedence.
-OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float)}
+OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float),
+                           "layer_table": str}
 OF_JOB = (*TRAINING, *SHORT, *TAKEN)
 
 

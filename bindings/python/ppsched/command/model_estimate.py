@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from .._core._library import Error
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
-from .._core.model import FORMER_ROWS, LayerMemory, Model
+from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost
 from .._core.schedule import generate
 from .._core.shown import shown
 from .._core.unit_advice import seconds_of
@@ -27,6 +27,8 @@ class DeviceMemory(NamedTuple):
     parameters: float = 0.0
     expert_parameters: float = 0.0
     embeddings: int = 0  # embeddings that it holds, including copies
+    trained: float = 0.0
+    expert_trained: float = 0.0
 
     @property
     def total(self) -> float:
@@ -54,8 +56,8 @@ def memory_by_kind(model: Model) -> Dict[str, LayerMemory]:
 
 
 def states_of(names: Sequence[str], held: Mapping[str, LayerMemory]) -> List[float]:
-    """Sums over layers: weights, gradients, optimizer, parameters, parameters of experts."""
-    fields = ("weights", "gradients", "optimizer", "parameters", "expert_parameters")
+    """Sums over layers: weights, gradients, optimizer, parameters, parameters of experts, and what of both learns."""
+    fields = ("weights", "gradients", "optimizer", "parameters", "expert_parameters", "trained", "expert_trained")
     return [sum(getattr(held[name], field) for name in names) for field in fields]
 
 
@@ -104,8 +106,8 @@ def even_memory(job: Job) -> List[DeviceMemory]:
             kept += sum(layer for _, layer in own) * _in_flight(job, device, chunk)
             largest = max([largest, *(layer.activations - remains for layer, remains in own)])
             all_names += stages[chunk * job.pp + device]
-        weights, gradients, optimizer, parameters, experts = states_of(all_names, held)
-        memory.append(DeviceMemory(weights, gradients, optimizer, kept + largest, 0.0, parameters, experts, all_names.count("embedding")))
+        weights, gradients, optimizer, parameters, experts, *learning = states_of(all_names, held)
+        memory.append(DeviceMemory(weights, gradients, optimizer, kept + largest, 0.0, parameters, experts, all_names.count("embedding"), *learning))
     return memory
 
 
@@ -118,15 +120,22 @@ def layer_names(model: Model) -> List[str]:
 
 def links_of(job: Job) -> Dict[str, float]:
     """p2p_time and p2p_bandwidth. Neighbours in a pipeline are in the same node if the whole job fits into one."""
-    device = job.model.accelerator
-    assert device is not None
-    link = device.inside if job.devices <= device.node_devices else device.between
-    return {"p2p_time": link.latency, "p2p_bandwidth": link.rate}
+    latency, bandwidth = job.model.link(job.devices)
+    return {"p2p_time": latency, "p2p_bandwidth": bandwidth}
+
+
+def _update_cost(model: Model, device: DeviceMemory) -> UpdateCost:
+    """Adapters are updated; frozen weights are gathered, where they are sharded."""
+    if not model.training.adapter_rank:
+        return model.update_cost(device.parameters, device.expert_parameters)
+    frozen = model.update_cost(device.parameters - device.trained, device.expert_parameters - device.expert_trained)
+    own = model.learning.update_cost(device.trained, device.expert_trained)
+    return own._replace(reduce_time=own.reduce_time + frozen.reduce_time, parameter_time=own.parameter_time + frozen.parameter_time)
 
 
 def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
     """Optimizer and exposed data-parallel time of the slowest device."""
-    costs = [model.update_cost(device.parameters, device.expert_parameters) for device in memory]
+    costs = [_update_cost(model, device) for device in memory]
     slowest = max(costs, key=lambda cost: cost.optimizer_time + cost.reduce_time)
     return slowest.optimizer_time, slowest.reduce_time
 
@@ -136,7 +145,7 @@ def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
     that hold one, as Megatron-LM does."""
     device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
     assert device is not None
-    if not job.model.description.mtp_layers or holders < 2:
+    if not job.model.description.mtp_layers or holders < 2 or job.model.training.adapter_rank:
         return 0.0
     link = device.inside if job.devices <= device.node_devices else device.between
     size = job.model.memory("embedding").gradients
@@ -160,11 +169,15 @@ def even_step(job: Job, layers: Layers) -> float:
 
 
 def operations(job: Job) -> float:
-    """Matrix operations of all devices in a step: forward, and twice that backward, without recomputation."""
+    """Matrix operations of all devices in a step: forward, and twice that backward, without recomputation. Beside frozen weights the backward
+    has as many as the forward, and those of the adapters' gradients."""
     training = job.model.training
     sharing = training.tensor_parallel * training.context_parallel * training.data_parallel
     one = sum(row.layers * job.model.pass_cost(row.name, "forward").matrix_operations for row in job.model.rows)
-    return 3 * one * sharing * job.microbatches
+    if not training.adapter_rank:
+        return 3 * one * sharing * job.microbatches
+    learning = sum(row.layers * job.model.pass_cost(row.name, "weight").matrix_operations for row in job.model.rows)
+    return (2 * one + learning) * sharing * job.microbatches
 
 
 class Speed(NamedTuple):
@@ -213,7 +226,7 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
                told: Sequence[str] = ()) -> Calibrated:
     """The layers of the job, scaled to measured times. factors: those found before, with notes on them."""
     own, notes = _factors(job.model, options.get("layer_times"))
-    factors, notes = {**factors, **own}, [*told, *notes]
+    factors, notes = {**factors, **own}, [*job.model.table_notes(), *told, *notes]
     layers, given = job.model.layers(factors), options.get("step_time")
     step, rate = None if given is None else seconds_of("--step-time", given), options.get("tokens_per_second")
     if step is not None and not 0 < step < float("inf"):

@@ -4,16 +4,21 @@ import argparse
 import math
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from .._core._abi import AdapterTarget
 from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
+from .._core.command_words import option_word
+from .._core.layer_table import LayerTable
 from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
+from .._core.words import nearest
+from ..readers.layer_table import read_layer_table
 from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
-from .number_options import add_count_argument, kind_of_device, real, whole
+from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
@@ -35,6 +40,8 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
+LORA = ("lora_rank", "lora_targets", "lora_dropout")
+TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
 
 
@@ -67,7 +74,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
-        add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
+        ranges: Dict[str, Any] = {"type": batches} if name == "global_batch" else {}
+        add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text, **ranges)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
                        help="stages per device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
@@ -77,12 +85,20 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--expert-load", type=real, metavar="X",
                        help="rows that the experts of the fullest device get, as a multiple of an even share (default: 1)")
+    group.add_argument("--lora-rank", type=whole, metavar="R",
+                       help="the weights are frozen, and adapters (LoRA) of this rank learn; 0: all weights learn (default: as the file says, else 0)")
+    group.add_argument("--lora-targets", nargs="+", metavar="NAME",
+                       help=f"matrices that have adapters: {', '.join(TARGETS)} (default: all but router and head)")
+    group.add_argument("--lora-dropout", action=argparse.BooleanOptionalAction, default=None,
+                       help="each adapter keeps a copy of its input after dropout (default: as the file says, else it does not)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
                        help="bytes of a weight, a gradient and the optimizer states of a parameter, and of an activation "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
                        help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table of ppsched model, PASS is "
                             "forward, input or weight")
+    group.add_argument("--layer-table", metavar="FILE",
+                       help="measured costs of layers and collectives by layout, CSV or JSON; what it does not have is filled by the cost model")
     group.add_argument("--step-time", metavar="TIME",
                        help="measured time of a step with 1F1B and an even split, such as 2.1s; scales the times of all layers")
     group.add_argument("--tokens-per-second", type=real, metavar="N",
@@ -128,7 +144,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
-                                                            "sequence_parallel", "keep_scores", "expert_load", "recompute_kind", "sizes")}
+                                                            "sequence_parallel", "keep_scores", "expert_load", *LORA, "recompute_kind", "sizes")}
     if given["global_batch"] is not None:
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
@@ -137,7 +153,28 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
                                               **({arguments.config: not_taken(training)} if path is not None and config else {})},
           getattr(arguments, "also_taken", ()))
-    return found, {**options, "sizes": sizes or None}
+    return found, {**options, "sizes": sizes or None, "table": _table_of(arguments)}
+
+
+# Other sources of times, which a table goes without.
+BESIDE_TABLE = ("layers", "layer_times", "step_time", "tokens_per_second", "profile", "forward_times", "backward_times", "backward_input_times",
+                "backward_weight_times")
+
+
+def _table_of(arguments: argparse.Namespace) -> Optional[LayerTable]:
+    """The table of measured layers, which is the only source of times."""
+    path: Optional[str] = getattr(arguments, "layer_table", None)
+    if path is None:
+        return None
+    check_beside_table(arguments)
+    return read_layer_table(path)
+
+
+def check_beside_table(arguments: argparse.Namespace) -> None:
+    """Refuses other sources of times beside a table."""
+    name = next((name for name in BESIDE_TABLE if getattr(arguments, name, None) is not None), None)
+    if getattr(arguments, "layer_table", None) is not None and name is not None:
+        raise UsageError(f"--layer-table, {option_word(name)}: both say what layers take; give one of them")
 
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]], also_taken: Sequence[str]) -> None:
@@ -172,6 +209,27 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
     return sizes
 
 
+def _targets(words: Sequence[str]) -> int:
+    unknown = next((word for word in words if word not in TARGETS), None)
+    if unknown is not None:
+        raise Error(f"--lora-targets {unknown}: {nearest(unknown, TARGETS) or 'known are ' + ', '.join(TARGETS)}")
+    return sum({int(AdapterTarget[word.upper()]) for word in words})
+
+
+def _adapters(options: Mapping[str, Any]) -> Dict[str, Any]:
+    """What of the training says which adapters learn."""
+    rank = options.get("lora_rank") or 0
+    if not 0 <= rank <= 2**20:
+        raise Error(f"--lora-rank is {rank}; it must be 0 to {2**20}")
+    if not rank:
+        given = next((name for name in LORA[1:] if options.get(name)), None) if "lora_rank" not in options else None
+        if given is not None:
+            raise UsageError(f"--{given.replace('_', '-')} needs --lora-rank")
+        return {}
+    return {"adapter_rank": rank, "adapter_expert_rank": min(options.get("lora_expert_rank") or rank, rank), "adapter_targets": _targets(options.get("lora_targets") or ()),
+            "adapter_dropout": bool(options.get("lora_dropout")), "fused_adapters": bool(options.get("lora_fused"))}
+
+
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
     sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.description.positions or 4096))
@@ -182,7 +240,7 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                                                                                                                0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
                     keeps_scores=bool(options.get("keep_scores")),
-                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"], **sizes)
+                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"], **_adapters(options), **sizes)
 
 
 def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:
@@ -234,7 +292,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
         raise Error(f"--seq {training.sequence_length} is more than the model's {found.description.positions} learned positions; give "
                     f"{found.description.positions} or less")
     try:
-        model = Model(found.description, training, device)
+        model = Model(found.description, training, device, options.get("table"))
     except Error as error:
         message = str(error)
         for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):

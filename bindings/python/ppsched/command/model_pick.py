@@ -18,15 +18,16 @@ from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, read_types, sheets_of, types_row
+from .gpus_options import add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
 from .estimate_errors import estimate_line, estimate_row
+from .gpus_pick import run_gpus_pick
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import DEFAULT_DEVICE, NUMBERS, Job, add_model_arguments, described, job_of
+from .model_options import DEFAULT_DEVICE, LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
-from .number_options import whole
 from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
@@ -47,7 +48,7 @@ FOLLOWS = {"num_devices": "--pp, and all devices are --gpus", "num_stages": "--p
 
 def add_arguments(parser: Parser) -> None:
     add_model_arguments(parser, beside_batches=True)
-    parser.group(MODEL).add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
+    add_gpus_arguments(parser)
 
 
 class Found(NamedTuple):
@@ -259,8 +260,9 @@ def _cost(found: Found) -> float:
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
-    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes",
-                "layer_times",
+    check_beside_table(arguments)
+    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", *LORA, "sizes",
+                "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
     if name is not None:
@@ -326,7 +328,25 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
     return text + (_details(best, arguments) if best.step is not None else "")
 
 
+def _search_gpus(arguments: argparse.Namespace) -> None:
+    """Layouts are searched."""
+    check_words(arguments)
+    values = _values(arguments)
+    if values.get("device_types") is not None:
+        raise UsageError("--gpus, --device-types: a search of layouts has devices that are alike; give --pp or --tp, or leave --gpus out")
+    file, options = _options(arguments)
+    run_gpus_pick(file, options, values, arguments, read_device(arguments.device or DEFAULT_DEVICE))
+
+
 def run_model_pick(arguments: argparse.Namespace) -> None:
+    check_beside_table(arguments)
+    other = untaken(arguments)
+    if arguments.gpus is not None and other is None:
+        _search_gpus(arguments)
+        return
+    check_gpus_alone(arguments)
+    if arguments.gpus is not None:
+        tell(arguments.command, f"note: with {other} layouts are planned one by one: what is not given of --tp, --pp, --cp and --ep is 1")
     check_words(arguments)
     files = files_of(arguments)
     check_page_words(arguments, files.answers)

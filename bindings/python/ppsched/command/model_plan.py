@@ -89,7 +89,7 @@ def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) ->
         states = states_of(held_names, held)
         activations = max(timeline.device_metrics[device].peak_memory - sum(states[:3]), 0.0)
         memory.append(DeviceMemory(states[0], states[1], states[2], activations, buffers, states[3], states[4],
-                                   held_names.count("embedding")))
+                                   held_names.count("embedding"), states[5], states[6]))
     return memory
 
 

@@ -72,9 +72,24 @@ def _counts(word: str) -> List[int]:
     return [whole(text) for text in word.split(",")]
 
 
+def batches(word: str) -> List[int]:
+    """As a list of integers; A..B is A, 2A, 4A up to B, and B."""
+    first, dots, last = word.partition("..")
+    if not dots:
+        return _counts(word)
+    least, most = whole(first), whole(last)
+    if not 1 <= least <= most:
+        raise argparse.ArgumentTypeError(f"{shown(word)}: A..B needs 1 or more, and B not below A")
+    found = [least]
+    while 2 * found[-1] <= most:
+        found.append(2 * found[-1])
+    return found if found[-1] == most else [*found, most]
+
+
 def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
     """Adds an option that takes a list of integers."""
-    parser.add_argument(*strings, nargs="+", type=_counts, action=_Flat, **given)
+    given.setdefault("type", _counts)
+    parser.add_argument(*strings, nargs="+", action=_Flat, **given)
 
 
 def add_number_argument(parser: Any, *strings: str, **given: Any) -> None:

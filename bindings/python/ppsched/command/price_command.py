@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .._core._library import Error
 from .._core.model import Model, Training
 from .._core.price import StepPrice
+from .._core.unit_advice import amount_in
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
@@ -24,7 +25,8 @@ from .printing import print_text, tell
 from .step_errors import error_line, error_of
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
-       "attention_fp8", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders")
+       "attention_fp8", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
+       "memory_margin")
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
 def add_commands(commands: Commands) -> None:
@@ -48,6 +50,7 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
     group.add_argument("--one-copy-a-node", action="store_true", default=None, help="tokens cross to a node once, as with DeepEP and HybridEP")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="the model's weights are not trained, as with LoRA")
+    group.add_argument("--memory-margin", metavar="SIZE", help="memory of each device that must stay free, such as 2GiB (default: 0)")
     group.add_argument("--runs", metavar="CSV", help="measured runs: prices each row, and prints how far off the prices are")
     parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
     parser.examples = ("ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64",
@@ -95,7 +98,7 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         _check_overlaps(training)
-    return job._replace(model=Model(found.description, training, device)), {**options, "recompute": recompute}
+    return job._replace(model=Model(found.description, training, device, job.model.table)), {**options, "recompute": recompute}
 
 def _recompute_of_file(options: Mapping[str, Any]) -> str:
     return str(options.get("recompute") or "none")
@@ -110,7 +113,7 @@ def _check_overlaps(training: Training) -> None:
 
 # --- the answer ---
 
-def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]]) -> Dict[str, Any]:
+def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]], notes: List[str]) -> Dict[str, Any]:
     return {"step_time": step.step_time, "tokens_per_second_per_gpu": step.tokens_per_second_per_device, "mfu": step.mfu,
             "tflops_per_gpu": step.operations_per_second_per_device / 1e12, "pipeline_time": step.pipeline_time,
             "exposed": {"data_parallel": step.exposed_data_parallel, "tensor_parallel": step.exposed_tensor_parallel,
@@ -118,32 +121,47 @@ def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]]) -> Dic
                         "pipeline": step.exposed_pipeline},
             "optimizer_time": step.optimizer_time,
             "memory": [{"device": number, **memory._asdict()} for number, memory in enumerate(step.memory)],
-            "error": {"of": of, **errors}}
+            "error": {"of": of, **errors}, **({"layer_table": notes} if notes else {})}
 
 def _seconds(value: float) -> str:
     return f"{value:.3f} s" if value >= 1 else f"{1000 * value:.1f} ms"
 
-def _table(job: Job, step: StepPrice, line: str) -> str:
+def _margin(arguments: argparse.Namespace) -> float:
+    """Bytes that must stay free."""
+    if arguments.memory_margin is None:
+        return 0.0
+    margin = amount_in("--memory-margin", arguments.memory_margin, "memory")
+    if not (margin == 0 or margin >= 2**20):
+        raise Error(f"--memory-margin {arguments.memory_margin}: it must be 0, or at least 1 MiB; give it with a unit, such as 2GiB")
+    return margin
+
+def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     parts = [["pipeline", _seconds(step.pipeline_time)], ["  idle", _seconds(step.exposed_pipeline)],
              ["  tensor parallelism", _seconds(step.exposed_tensor_parallel)], ["  context parallelism", _seconds(step.exposed_context_parallel)],
              ["  experts", _seconds(step.exposed_expert_parallel)], ["data parallelism, exposed", _seconds(step.exposed_data_parallel)],
              ["optimizer", _seconds(step.optimizer_time)], ["step", _seconds(step.step_time)]]
     memory = [["device", *(f"{name} GiB" for name in CAUSES)]]
     memory += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(step.memory)]
+    assert job.model.accelerator is not None
+    limit = f"limit: {job.model.accelerator.memory / GIB:.1f} GiB, of which {margin / GIB:.1f} GiB stay free (--memory-margin)\n"
     return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens a second and device, "
-            f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{line}\n")
+            f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n"
+            + "".join(f"{note}\n" for note in job.model.table_notes()))
 
-def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice) -> None:
+def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margin: float) -> None:
     device = job.model.accelerator
     assert device is not None
+    if margin >= device.memory:
+        raise Error(f"--memory-margin {margin / GIB:.1f} GiB: {device.name} has {device.memory / GIB:.1f} GiB in all")
     fullest: List[float] = [memory.total for memory in step.memory]
-    if max(fullest) > device.memory:
+    if max(fullest) > device.memory - margin:
+        left = f", of which {margin / GIB:.1f} GiB are to stay free" if margin > 0 else ""
         tell(arguments.command, f"warning: device {fullest.index(max(fullest))} needs {max(fullest) / GIB:.1f} GiB, and {device.name} has "
-             f"{device.memory / GIB:.1f} GiB")
+             f"{device.memory / GIB:.1f} GiB{left}")
 
 def _run_runs(arguments: argparse.Namespace) -> None:
     """Each row is priced on its own device, or all on the one that is given; a line for each that cannot be."""
-    told = [name for name in (*OWN, "config") if getattr(arguments, name, None) is not None]
+    told = [name for name in (*OWN, "config", "layer_table") if getattr(arguments, name, None) is not None]
     if told:
         raise Error(f"--runs has the settings of each row; leave --{told[0].replace('_kind', '').replace('_', '-')} out")
     refused: List[Error] = []
@@ -170,6 +188,8 @@ def run_price(arguments: argparse.Namespace) -> None:
         return
     job, options = job_to_price(arguments)
     step = priced(job, options["recompute"], options)
-    _warn_memory(arguments, job, step)
+    margin = _margin(arguments)
+    _warn_memory(arguments, job, step, margin)
     of, errors = error_of(job.model)
-    print_text(json.dumps(_row(step, of, errors)) + "\n" if arguments.json else _table(job, step, error_line(job.model)))
+    print_text(json.dumps(_row(step, of, errors, job.model.table_notes())) + "\n" if arguments.json
+               else _table(job, step, margin, error_line(job.model)))

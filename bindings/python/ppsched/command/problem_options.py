@@ -23,7 +23,7 @@ def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
     parser.add_argument("-s", "--stages", "--num-stages", type=whole, metavar="S", dest="num_stages",
                         help="stages of the model; alone: that many devices too")
     parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
-    parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
+    parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage, 0+1 for several")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
                         help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that split it refuse")
     parser.add_argument("--forward-only", action="store_true", default=None,

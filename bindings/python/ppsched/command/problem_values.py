@@ -14,6 +14,7 @@ from .launch_options import check_job, take_job
 from .layer_options import read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .number_options import whole
+from .microbatch_options import take_objective
 from .printing import tell
 from .profile_options import Measurement, profile_fault
 from .scenario_options import take_file_words, take_idle
@@ -34,14 +35,14 @@ def _settings(pairs: Sequence[str]) -> Dict[str, str]:
     return settings
 
 
-def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
-    """Reads a placement: a name, or the device of each stage."""
-    if words is None or len(words) == 1 and not words[0].isdigit():
+def _placement(words: Optional[List[str]]) -> Union[str, List[Any], None]:
+    """Reads a placement: a name, or the device of each stage; 0+1 for a stage on devices 0 and 1."""
+    if words is None or len(words) == 1 and not words[0].replace("+", "").isdigit():
         return words[0] if words else None
     try:
-        return [whole(word) for word in words]
+        return [[whole(device) for device in word.split("+")] if "+" in word else whole(word) for word in words]
     except argparse.ArgumentTypeError:
-        raise UsageError(f"--placement {shown(' '.join(words))[1:-1]}: it must be a name, or the device of each stage") from None
+        raise UsageError(f"--placement {shown(' '.join(words))[1:-1]}: it must be a name, or the device of each stage (0+1: devices 0 and 1 together)") from None
 
 
 def merged(arguments: argparse.Namespace) -> Values:
@@ -64,6 +65,8 @@ def merged(arguments: argparse.Namespace) -> Values:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
     values = {**values, **given, "options": options}
+    if arguments.command == "schedule":
+        take_objective(values)
     fault = profile_fault(values)
     if fault:
         raise UsageError(fault)
@@ -99,7 +102,7 @@ def make_config(values: Mapping[str, Any]) -> Config:
     """The problem of merged values."""
     if values.get("num_devices") is None and values.get("num_stages") is None:
         raise UsageError("give --devices, or --stages, or a config file with one of them")
-    if "num_batches" not in values:
+    if "num_batches" not in values and values.get("requests") is None:
         raise UsageError("give --microbatches, or a config file with microbatches")
     _check_slice_scale(values)
     return config_of_values(values)

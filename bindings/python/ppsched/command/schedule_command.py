@@ -22,7 +22,7 @@ from .live_command import print_link
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
-from .microbatch_options import add_order_argument, in_best_order
+from .microbatch_options import add_order_argument, add_request_arguments, in_best_order, request_ends
 from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
 from .order_telling import tell_beside
@@ -60,6 +60,7 @@ def add_commands(commands: Commands) -> None:
     add_size_arguments(parser.group(LAYERS))
     add_measured_argument(parser.group("measured times"))
     add_order_argument(parser.group(MICROBATCHES))
+    add_request_arguments(parser.group(MICROBATCHES))
     add_scenario_arguments(parser.group(VARYING))
     add_robust_objective_arguments(parser.group(VARYING))
     add_memory_saving_arguments(parser.group(KEPT))
@@ -156,7 +157,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
-    if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE):
+    if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE) \
+            and not (chosen == "json" and timeline.config.microbatch_request):
         wanted: str = chosen
         stream: Stream = lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"])
         print_stream(stream if output is None else stamped_stream(stream, wanted), output)
@@ -168,6 +170,11 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
     text = with_scenarios(scenarios, text, chosen or "text")
+    ends = request_ends(timeline)
+    if ends is not None and chosen == "json":
+        text = json.dumps({**json.loads(text), "request_ends": ends}) + "\n"
+    elif ends is not None and chosen in (None, "text"):
+        text += f"requests end at {' '.join(f'{end:g}' for end in ends)}; mean {sum(ends) / len(ends):g}\n"
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):

@@ -18,7 +18,8 @@ _SOURCES = _PACKAGE.parents[2] / "wasm"  # in a source tree
 _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
 _COMPUTING = ("problem.js", "work.js")  # also in reports that rank again
-_LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "live.js")  # joined to one script in this order
+_LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "lessons.js",
+         "live.js")  # joined to one script in this order
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 
@@ -46,6 +47,11 @@ def _library_script() -> str:
     return f"function makeLibrary() {{\n{_plain('abi.mjs')}\n{_plain('ppsched.mjs')}\nreturn {{ load, Kind, Quantity, Runtime }};\n}}\n"
 
 
+def _without_comments(script: str) -> str:
+    """A script without the lines that are comments alone: a reader of the page has the sources."""
+    return re.sub(r"^[ ]*(//.*|/\*\*(?:[^*]|\*(?!/))*\*/)\n", "", script, flags=re.M)
+
+
 def check_library() -> None:
     """Raises if the library is not built as WebAssembly."""
     _found(_MODULE)
@@ -68,6 +74,7 @@ def live_html() -> str:
 
     style = asset("report_page", "style.css") + asset("live_page", "live.css")
     script = "\n".join([*(asset("report_page", name) for name in _REPORT), computing_script(), *(asset("live_page", name) for name in _LIVE)])
+    script = _without_comments(script)
     # Only this style and script may act in the page; it may compile WebAssembly and start workers, and load nothing.
     policy = (f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)} 'wasm-unsafe-eval'; "
               "worker-src blob:; base-uri 'none'; form-action 'none'")

@@ -4,6 +4,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core._library import Error
 from .._core.shown import shown
+from .adapters import Adapters, all_linear, by_patterns
 from .megatron_training import integer_of
 
 NAME = "pretrained_model_name_or_path"
@@ -20,12 +21,13 @@ REFUSED = {"drafter_path": "a drafter beside it", "pooling": "a pooled output", 
 
 
 class Recipe(NamedTuple):
-    """The model's name, fields that go over those of its config.json, options of the command, and what is not taken."""
+    """The model's name, fields that go over those of its config.json, options of the command, what is not taken, and the adapters that learn."""
 
     name: object
     fields: Dict[str, Any]
     options: Dict[str, Any]
     not_taken: List[str]
+    adapters: Optional[Adapters] = None
 
 
 def _section(fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
@@ -50,8 +52,6 @@ def _check_kind(path: str, fields: Mapping[str, Any]) -> None:
     target = str(_section(fields, "model").get("_target_", ""))
     if "diffusion" in target.lower():
         raise Error(f"{path}: its model makes images ({shown(target)}); language models are read")
-    if fields.get("peft"):
-        raise Error(f"{path}: peft is in use; weights that do not learn are not counted in what a step costs, so leave it out to plan a full training")
     other = next((text for name, text in REFUSED.items() if _section(fields, "model").get(name)), None)
     if other is not None:
         raise Error(f"{path}: its model has {other}, which is not counted; give a recipe of a language model alone")
@@ -120,10 +120,36 @@ def _is_size(name: str, value: object) -> bool:
     return name.startswith("num_") and isinstance(value, int) and not isinstance(value, bool)
 
 
+def _patterns(path: str, peft: Mapping[str, Any], name: str) -> List[str]:
+    value = peft.get(name)
+    found = [value] if isinstance(value, str) else value or []
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise Error(f"{path}: peft.{name} is {shown(value)}; it must be a list of names of modules")
+    return found
+
+
+def _adapters(path: str, peft: Mapping[str, Any], not_taken: List[str]) -> Optional[Adapters]:
+    """By patterns of names, or all linear layers but some. Without either as many names end in _proj."""
+    if not peft:
+        return None
+    target = str(peft.get("_target_", ""))
+    if target and not target.endswith("PeftConfig"):
+        raise Error(f"{path}: its peft is {shown(target)}; adapters of LoRA (PeftConfig) are counted, so plan with them or leave peft out")
+    names, excluded = _patterns(path, peft, "target_modules"), _patterns(path, peft, "exclude_modules")
+    if names and excluded:
+        raise Error(f"{path}: peft has target_modules and exclude_modules; give one of them")
+    matches = by_patterns(path, names or ["*_proj"]) if not peft.get("match_all_linear") and (names or not excluded) else all_linear(by_patterns(path, excluded))
+    not_taken += ["peft.use_dora"] if peft.get("use_dora") else []
+    is_before = peft.get("dropout_position") == "pre"
+    not_taken += ["peft.dropout (behind the adapters)"] if peft.get("dropout") and not is_before else []
+    return Adapters(integer_of(path, "peft.dim", peft.get("dim", 8), 1), matches, bool(peft.get("dropout")) and is_before, scales_experts=bool(peft.get("moe_rank_scaling")))
+
+
 def automodel_recipe(path: str, fields: Mapping[str, Any]) -> Recipe:
     _check_kind(path, fields)
     model = _section(fields, "model")
     over = {name: value for part in (_section(model, "config"), model) for name, value in part.items() if _is_size(name, value)}
     not_taken: List[str] = []
     options = _options(path, fields, not_taken)
-    return Recipe(_named(model), over, options, [*not_taken, *_not_taken(fields)])
+    adapters = _adapters(path, _section(fields, "peft"), not_taken)
+    return Recipe(_named(model), over, options, [*not_taken, *_not_taken(fields)], adapters)

@@ -16,7 +16,8 @@ SLOW = ("slow_rank", "slow_link", "slow_stage")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("device_order", "device_types", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
+LISTS = ("requests", "device_order", "device_types", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements",
+         "stage_inputs", "stage_passes", "stage_microbatches")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")
 OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
@@ -42,6 +43,8 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
     if key == "device_types" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: device_types must be a list of texts such as 'a100:8', not {shown(value)}")
+    if key == "requests" and not (value and all(type(count) is int and count > 0 for count in value)):  # type: ignore[attr-defined]  # it is a list
+        raise Error(f"{path}: requests must be a list of numbers of chunks such as [4, 1, 2], not {shown(value)}")
     if key == "device_order" and not all(type(device) is int for device in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: device_order must be a list of devices, not {shown(value)}")
     if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
@@ -88,14 +91,34 @@ def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others:
     return values
 
 
+def with_requests(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values with the request of each microbatch in place of the numbers of chunks of requests, which may set the microbatches."""
+    counts = values.get("requests")
+    if counts is None:
+        return values
+    if not values.get("forward_only"):
+        raise Error("requests are for forwards alone: set forward_only")
+    if values.get("slices") not in (None, 1):
+        raise Error("requests have chunks in place of slices; leave out slices")
+    if values.get("microbatch_request") is not None:
+        raise Error("requests and microbatch_request are the same; give one")
+    if any(count < 1 for count in counts):
+        raise Error(f"requests must be numbers of chunks from 1 on, not {shown(list(counts))}")
+    if values.get("num_batches") not in (None, sum(counts)):
+        raise Error(f"requests have {sum(counts)} chunks together, but there are {values['num_batches']} microbatches; a microbatch is a chunk")
+    return {**values, "num_batches": sum(counts), "microbatch_request": [request for request, count in enumerate(counts) for _ in range(count)]}
+
+
 def config_of_values(values: Mapping[str, Any]) -> Config:
     """The problem of values that have its sizes, in the same units. One of devices and stages stands for both."""
+    values = with_requests(values)
     sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
     config = Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                     slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                     split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                     sender_waits=values.get("sender_waits") or "never", options=values.get("options"), units=values.get("units", PLAIN),
-                    windows=values.get("windows"),
+                    windows=values.get("windows"), stage_inputs=values.get("stage_inputs"), stage_passes=values.get("stage_passes"),
+                    stage_microbatches=values.get("stage_microbatches"),
                     **quantities_in({name: value for name, value in values.items() if value is not None}))
     return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
 
@@ -104,7 +127,7 @@ def config_of_values(values: Mapping[str, Any]) -> Config:
 def config_of_file(path: str) -> Config:
     """What Config.from_file makes: the problem of stages that a config file of the command states."""
     values = read_config_file(path)
-    if "num_batches" not in values or ("num_devices" not in values and "num_stages" not in values):
+    if ("num_batches" not in values and "requests" not in values) or ("num_devices" not in values and "num_stages" not in values):
         raise Error(f"{path}: a problem has microbatches, and devices or stages")
     by_layers = next((name for name in ("layers", "num_layers") if name in values), None)
     if by_layers is not None:

@@ -17,8 +17,7 @@ class Argument(NamedTuple):
 
 REFUSED: Dict[str, Any] = {
     "gdp_num_householder": 3, "qk_l2_norm": False,
-    "moe_expert_capacity_factor": None, "moe_pad_expert_input_to_capacity": False, "moe_expert_rank_capacity_factor": None,
-    "moe_token_dropping": False, "heterogeneous_layers_config_path": None, "heterogeneous_layers_config_encoded_json": None,
+    "moe_expert_rank_capacity_factor": None, "moe_token_dropping": False, "heterogeneous_layers_config_path": None, "heterogeneous_layers_config_encoded_json": None,
     "heterogeneous_block_specs": False, "enable_mhc_connections": False, "mhc_num_residual_streams": 4,
     "mhc_sinkhorn_iterations": 20, "mtp_use_repeated_layer": False, "mtp_hsm": False, "freeze_all_layers": False,
     "decoder_num_layers": None, "decoder_seq_length": None, "yaml_cfg": None,

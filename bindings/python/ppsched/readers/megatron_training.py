@@ -20,7 +20,7 @@ SEVERAL = ("tp", "pp", "dp", "cp", "ep", "etp", "seq", "micro_batch", "global_ba
 TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "recompute_method", "recompute_num_layers", "bf16", "fp16",
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
          "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "use_megatron_fsdp", "use_torch_fsdp2",
-         "data_parallel_sharding_strategy")
+         "data_parallel_sharding_strategy", "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity")
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}  # Megatron-FSDP's strategies as ZeRO stages
 DATA_TYPES = {"fp32": 4, "float32": 4, "torch.float32": 4, "bf16": 2, "bfloat16": 2, "torch.bfloat16": 2, "fp16": 2, "float16": 2,
               "torch.float16": 2, "fp8": 1, "torch.uint8": 1}
@@ -96,9 +96,24 @@ def _chunks(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     return {"vpp": layers // (each * devices)}
 
 
+def _capacity(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """Rows of an expert, as a multiple of an even share. Even rows are padded to that, and without padding never reach it."""
+    name, padding = "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity"
+    factor, pads = fields.get(name), switch_of(where, fields, padding)
+    if factor is not None and (isinstance(factor, bool) or not isinstance(factor, (int, float)) or factor != factor):
+        raise Error(f"{where}: {name} is {shown(factor)}; it must be a number")
+    if factor is None or factor < 0:  # as the launcher has it
+        if pads:
+            raise Error(f"{where}: {padding} is on, and there is no {name}; give one")
+        return {}
+    if factor < 1:
+        raise Error(f"{where}: {name} is {factor}, so that rows of an even share are dropped, which is not counted; give 1 or more")
+    return {"expert_load": float(factor)} if pads else {}
+
+
 def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Options of the command by name."""
-    options: Dict[str, Any] = {**_chunks(where, fields), **_recompute(where, fields), **_sharding(where, fields)}
+    options: Dict[str, Any] = {**_chunks(where, fields), **_recompute(where, fields), **_sharding(where, fields), **_capacity(where, fields)}
     sizes = _bytes(where, fields)
     if sizes:
         options["sizes"] = sizes

@@ -8,6 +8,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
 from .._core._library import Error
 from .._core.file_bytes import MODEL
 from .._core.description import Description, Transformer
+from .adapters import Adapters, options_of
 from .field_reader import Reader
 from .hub_models import config_of
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
@@ -103,17 +104,19 @@ def guessed_model(path: str) -> Optional[Description]:
 def _of_hub(path: str, script: Script) -> ModelFile:
     """The model of Hugging Face that a script names, and how the script trains it."""
     file, training = config_of(path, script.hub), plain(path, script.fields)
-    found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers)
-    return found._replace(options=training_options(path, training), not_taken=[*found.not_taken, *not_taken(training), *script.others])
+    found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers, script.adapters)
+    adapted = {} if script.adapters is None else options_of(path, found.description, script.adapters)
+    return found._replace(options={**training_options(path, training), **adapted}, not_taken=[*found.not_taken, *not_taken(training), *script.others])
 
 
-def _with_towers(path: str, found: ModelFile, are_frozen: bool) -> ModelFile:
-    """Frozen, if whoever trains it freezes them."""
+def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Optional[Adapters] = None) -> ModelFile:
+    """Frozen, if whoever trains it freezes them, or has no adapters in them."""
     values: Dict[str, Any] = dict(found.description.values())
     if not are_frozen or not values.get("towers"):
         return found
     values["towers"] = [{**tower, "frozen": True} for tower in values["towers"]]
-    return found._replace(description=_described(path, values), assumed=[*found.assumed, "towers that do not learn (freeze_vit, which is ms-swift's own)"])
+    reason = "towers without adapters" if adapters is not None else "towers that do not learn (freeze_vit, which is ms-swift's own)"
+    return found._replace(description=_described(path, values), assumed=[*found.assumed, reason])
 
 
 def read_model(path: str) -> ModelFile:
@@ -125,8 +128,9 @@ def read_model(path: str) -> ModelFile:
         recipe = read_recipe(path, fields, read_mapping_of)
         if recipe is None:
             return model_of(path, fields)
-        found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers)
-        return found._replace(options=found.options if recipe.options is None else recipe.options, not_taken=[*found.not_taken, *recipe.not_taken],
+        found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers, recipe.adapters)
+        adapted = {} if recipe.adapters is None else options_of(path, found.description, recipe.adapters)
+        return found._replace(options={**(found.options if recipe.options is None else recipe.options), **adapted}, not_taken=[*found.not_taken, *recipe.not_taken],
                               assumed=[*found.assumed, *recipe.assumed])
     script = read_arguments(path, file_text(path, MODEL))
     if script.hub is not None:

@@ -50,7 +50,7 @@ def _check_whole(path: str, model: Mapping[str, Any]) -> None:
 
 def _check_tuned(path: str, fields: Mapping[str, Any]) -> None:
     if isinstance(fields.get("peft"), dict) or (isinstance(fields.get("peft"), str) and fields["peft"].lower() not in ("none", "")):
-        raise Error(f"{path}: peft is in use; weights that do not learn are not counted in what a step costs, so leave it out to plan a full training")
+        raise Error(f"{path}: peft is in use, and its adapters are not read here; leave it out, and give --lora-rank")
 
 
 def bridge_arguments(path: str, fields: Mapping[str, Any]) -> Arguments:

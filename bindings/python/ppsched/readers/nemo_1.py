@@ -66,7 +66,7 @@ def _check_kind(path: str, fields: Mapping[str, Any], model: Mapping[str, Any]) 
         raise Error(f"{path}: mcore_customization_config has {', '.join(used)} in use, which is not counted; give Hugging Face's config.json")
     peft = model.get("peft")
     if isinstance(peft, dict) and peft.get("peft_scheme"):
-        raise Error(f"{path}: peft is in use; weights that do not learn are not counted in what a step costs, so leave it out to plan a full training")
+        raise Error(f"{path}: peft is in use, and its adapters are not read here; leave it out, and give --lora-rank")
 
 
 def _check_names(path: str, model: Mapping[str, Any]) -> None:

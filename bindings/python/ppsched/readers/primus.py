@@ -183,7 +183,7 @@ def bridge_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str,
     values = _run_values(path, fields, read)
     peft = values.pop("peft", None)
     if peft not in (None, "none") or "lora" in str(values.get("flavor")) or values.get("lora"):
-        raise Error(f"{path}: peft is in use; weights that do not learn are not counted in what a step costs, so leave it out to plan a full training")
+        raise Error(f"{path}: peft is in use, and its adapters are not read here; leave it out, and give --lora-rank")
     return values
 
 

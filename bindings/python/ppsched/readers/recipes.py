@@ -2,6 +2,7 @@
 """Recipes of launchers, each by what it has: torchtitan's jobs, Primus' files, Megatron-Bridge's and NeMo's."""
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
+from .adapters import Adapters
 from .automodel import automodel_recipe, is_automodel
 from .hub_models import config_of
 from .nemo import bridge_arguments, hub_name, is_bridge, is_nemo_2, nemo_2_arguments
@@ -11,7 +12,7 @@ from .megatron_names import plain
 from .megatron_training import training_options
 from .primus import bridge_values, framework_of, is_primus, job_values, primus_arguments
 from .shell_arguments import is_options, mapped_options
-from .swift import freezes_towers, hub_of, is_of_training, is_swift, swift_fields, uncounted
+from .swift import adapters_of, freezes_towers, hub_of, is_of_training, is_swift, swift_fields, uncounted
 from .torchtitan import is_job, is_toml, read_job
 
 Read = Callable[[str], Mapping[str, Any]]
@@ -19,7 +20,7 @@ Read = Callable[[str], Mapping[str, Any]]
 
 class Found(NamedTuple):
     """What a recipe says: the fields of the model, which file has them, options of the command, what is not taken and what is assumed;
-    whether towers in front do not learn."""
+    whether towers in front do not learn; adapters that do."""
 
     fields: Mapping[str, Any]
     path: str
@@ -27,6 +28,7 @@ class Found(NamedTuple):
     not_taken: List[str] = []
     assumed: List[str] = []
     freezes_towers: bool = False
+    adapters: Optional[Adapters] = None
 
 
 def is_recipe(path: str, fields: Mapping[str, Any]) -> bool:
@@ -63,10 +65,11 @@ def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Fo
             return Found(arguments.fields, path, assumed=arguments.assumed)
     if is_automodel(fields):
         recipe = automodel_recipe(path, fields)
-        return _of_hub(path, recipe.name, read, recipe.fields, recipe.options, recipe.not_taken)
+        found = _of_hub(path, recipe.name, read, recipe.fields, recipe.options, recipe.not_taken)
+        return found._replace(adapters=recipe.adapters, freezes_towers=recipe.adapters is not None)
     if is_swift(fields):
         found = _trained(path, hub_of(fields), read, swift_fields(path, fields))
-        return found._replace(not_taken=[*found.not_taken, *uncounted(fields)], freezes_towers=freezes_towers(fields))
+        return found._replace(not_taken=[*found.not_taken, *uncounted(fields)], freezes_towers=freezes_towers(fields), adapters=adapters_of(path, fields))
     if is_options(fields):
         script = mapped_options(path, fields)
         return Found(script.fields, path, None, script.others, list(script.assumed))

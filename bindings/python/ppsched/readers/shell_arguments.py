@@ -13,7 +13,8 @@ from .megatron_names import KNOWN, negated
 from .megatron_training import SHORT
 from .shell_script import Group, script_groups, value_of
 from .shell_words import UNKNOWN
-from .swift import ASKED, HUB_OPTIONS, check_trains, freezes_towers, hub_of, is_of_training, is_run, training_of, uncounted
+from .adapters import Adapters
+from .swift import ASKED, HUB_OPTIONS, adapters_of, check_trains, freezes_towers, hub_of, is_of_training, is_run, training_of, uncounted
 from .tokenizers import ENCODERS, launcher_rows
 
 MODEL = frozenset(("num_layers", "hidden_size", "hybrid_layer_pattern", "hybrid_override_pattern"))  # a group with one of them is the model's
@@ -49,13 +50,14 @@ def _changes_nothing(name: str) -> bool:
 class Script(NamedTuple):
     """The arguments by their names, of which the last one counts; the names of options that are not Megatron-LM's; the model of Hugging
     Face that the script names, where it has none of its own: the arguments then are of training alone; what is assumed;
-    whether towers in front do not learn."""
+    whether towers in front do not learn; adapters that do."""
 
     fields: Dict[str, Any]
     others: List[str]
     hub: Optional[str] = None
     assumed: Tuple[str, ...] = ()
     freezes_towers: bool = False
+    adapters: Optional[Adapters] = None
 
 
 # --- files that it sources ---
@@ -204,7 +206,7 @@ def _of_hub(path: str, text: str, groups: List[Group]) -> Script:
     if re.search(r"\baccelerate\s+launch\b.*--config_file", text, re.S):
         others.append("config_file of accelerate, by which weights may be sharded")
     training = {**training_of({**known, **values}, path), **{name: value for name, value in known.items() if is_of_training(name)}}
-    return Script(training, others, hub_of(values), (), freezes_towers(values))
+    return Script(training, others, hub_of(values), (), freezes_towers(values), adapters_of(path, {**known, **values}))
 
 
 def _has_own_spec(fields: Dict[str, Any]) -> bool:

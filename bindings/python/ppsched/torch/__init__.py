@@ -6,6 +6,7 @@
     runtime = ppsched.torch.PlannedSchedule(schedule, stages, loss_fn=loss_fn)
     runtime.step(inputs, target=targets)
     plan = ppsched.plan(ppsched.torch.measure(runtime, inputs, target=targets))
+    table = ppsched.torch.measure_layers({"decoder": (block, lambda: (hidden_states,))}, device="cuda")
 
 PyTorch (2.6 to 2.15) is imported at the first use.
 """
@@ -18,9 +19,10 @@ from .._core.plan import Plan
 from .._core.schedule import Schedule
 from .._core.shown import shown
 from .installed import Pytorch, pytorch
+from .layers import measure_layers
 from .measuring import measure
 
-__all__ = ["PlannedSchedule", "measure", "planned", "stages_of"]
+__all__ = ["PlannedSchedule", "measure", "measure_layers", "planned", "stages_of"]
 
 COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
 KNOWN = COMPUTE | {Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD}

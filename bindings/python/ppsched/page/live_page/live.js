@@ -217,6 +217,7 @@ function startPanels() {
   startExtras();
   startHand();
   startLessons();
+  startPlacing();
   byId("launch").addEventListener("toggle", showLaunch);
 }
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layouts of a job: all ways to divide a training among a number of devices, bounded, and priced one by one."""
+import ctypes
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _abi
+from ._library import Error, call, encoded, lib, new_handle
+from .accelerators import Accelerator, accelerator_record
+from .description import Description, c_count
+from .enums import member
+from .launching import RUNTIME_NAMES
+from .model import Training, _training_record
+from .number_lists import numbers
+from .price import StepPrice, _step
+from .views import sized
+
+# Names of dimensions, and those of the library.
+DIMENSIONS = {"tp": "TENSOR", "cp": "CONTEXT", "ep": "EXPERT", "etp": "EXPERT_TENSOR", "pp": "PIPELINE", "chunks": "CHUNKS",
+              "micro_batch": "MICRO_BATCH", "zero": "SHARDING", "global_batch": "GLOBAL_BATCH"}
+Values = Mapping[str, Union[int, Sequence[int]]]
+
+
+class JobLayout(NamedTuple):
+    """A layout, with its bounds: seconds of a step, and bytes of the fullest device. state: what is known of it, "listed", "slower",
+    "over_limit", "does_not_fit", "refused" or "priced"."""
+
+    number: int
+    tp: int
+    cp: int
+    ep: int
+    etp: int
+    pp: int
+    dp: int
+    chunks: int
+    micro_batch: int
+    microbatches: int
+    global_batch: int
+    zero: int
+    state: str
+    bound: float
+    least_memory: float
+
+
+class FoundLayout(NamedTuple):
+    """What was found for a layout. price, strategy, split (layers of each stage, with ends), recompute and recompute_layers: of the
+    fastest pipeline that fits, of that which lacks least if the state is "does_not_fit"; else None. memory: bytes of the fullest
+    device; runs_on: names of runtimes; tried: how many pipelines were priced."""
+
+    state: str
+    memory: float
+    runs_on: List[str]
+    tried: int
+    price: Optional[StepPrice] = None
+    strategy: str = ""
+    split: Tuple[int, ...] = ()
+    recompute: Optional[str] = None
+    recompute_layers: int = 0
+
+
+def _state(number: int) -> str:
+    return _abi.JobState(number).name.lower()
+
+
+class Job:
+    """The layouts of a training on `gpus` devices, in the order of their bounds.
+
+    fixed: values of some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch, one number or a list; all that is possible
+    is tried for the others. Of `training` the parallelism, the micro-batch and the sharding are not read. goal: "step" or "tokens".
+    runtime: a name; only layouts that it runs. Any number of threads may call price() at once.
+    Errors: ppsched.Error with what is wrong, also where no layout is possible."""
+
+    def __init__(self, description: Description, training: Training, device: Accelerator, *, gpus: int, fixed: Optional[Values] = None,
+                 goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (), memory_limit: float = 0.0) -> None:
+        self.device = device
+        options = sized(_abi.JobOptions)
+        lists, kept = _lists(fixed or {})
+        names = (ctypes.c_char_p * len(strategies))(*(encoded("strategy", name) for name in strategies))
+        options.gpus, options.goal = c_count("gpus", gpus), member(_abi.JobGoal, "goal", goal)
+        options.lists, options.list_count = ctypes.cast(lists, ctypes.POINTER(_abi.JobList)), len(lists)
+        options.strategies, options.strategy_count = ctypes.cast(names, ctypes.POINTER(ctypes.c_char_p)), len(strategies)
+        options.runtime = 0 if runtime is None else member(_abi.Runtime, "runtime", runtime)
+        options.memory_limit = numbers("memory_limit", memory_limit)[0]
+        self._handle = new_handle(lib.ppsched_job_create, description._handle, ctypes.byref(_training_record(training)),
+                                  ctypes.byref(accelerator_record(device)), ctypes.byref(options), None)
+        del kept
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            lib.ppsched_job_destroy(self._handle)
+
+    def __len__(self) -> int:
+        return int(lib.ppsched_job_layout_count(self._handle))
+
+    def layout(self, number: int) -> JobLayout:
+        """A layout by its number."""
+        record = sized(_abi.JobLayout)
+        call(lib.ppsched_job_get_layout, ctypes.byref(record), self._handle, c_count("layout", number))
+        return JobLayout(number, record.tensor_parallel, record.context_parallel, record.expert_parallel, record.expert_tensor_parallel,
+                         record.pipeline, record.data_parallel, record.chunks, record.micro_batch_size, record.microbatches,
+                         record.global_batch, record.sharding, _state(record.state), record.bound, record.least_memory)
+
+    def price(self, number: int, above: float = float("inf")) -> FoundLayout:
+        """Prices a layout: the fastest pipeline that fits, of those that some runtime runs if there is one. If it cannot be faster than
+        `above` seconds, the state is "slower". The result does not depend on what was priced before."""
+        found, price = sized(_abi.JobFound), ctypes.c_void_p()
+        call(lib.ppsched_job_evaluate_layout, ctypes.byref(price), ctypes.byref(found), self._handle, c_count("layout", number), above)
+        runs_on = [name for name in RUNTIME_NAMES if found.runs_on >> member(_abi.Runtime, "runtime", name) & 1]
+        if not price:
+            return FoundLayout(_state(found.state), found.memory, runs_on, found.tried)
+        try:
+            pipeline = sized(_abi.Pipeline)
+            call(lib.ppsched_price_get_pipeline, ctypes.byref(pipeline), price)
+            return FoundLayout(_state(found.state), found.memory, runs_on, found.tried, _step(price, pipeline.devices),
+                               pipeline.strategy.decode(), tuple(pipeline.split[:pipeline.devices * pipeline.chunks]),
+                               pipeline.recompute.decode() if pipeline.recompute else None, pipeline.recompute_layers)
+        finally:
+            lib.ppsched_price_destroy(price)
+
+
+def _lists(fixed: Values) -> Tuple["ctypes.Array[_abi.JobList]", List[object]]:
+    """The library's lists, and what they point to."""
+    rows: List[_abi.JobList] = []
+    kept: Dict[str, object] = {}
+    for name, given in fixed.items():
+        if name not in DIMENSIONS:
+            raise Error(f"there is no {name!r}; layouts differ in {', '.join(DIMENSIONS)}")
+        values = [given] if isinstance(given, int) else list(given)
+        array = (ctypes.c_uint32 * len(values))(*(c_count(name, value) for value in values))
+        kept[name] = array
+        rows.append(_abi.JobList(_abi.JobDimension[DIMENSIONS[name]], len(values), ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))))
+    return (_abi.JobList * len(rows))(*rows), list(kept.values())

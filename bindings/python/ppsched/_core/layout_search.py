@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search among the layouts of a job, in this process or with an executor's workers: both give the same layouts, to the last bit."""
+import queue
+import warnings
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+
+from ._library import Cancelled, Error
+from .accelerators import Accelerator
+from .description import Description
+from .job import FoundLayout, Job, JobLayout
+from .listener import Progress, check_progress
+from .model import Training
+
+BATCH, WAITING = 8, 16  # layouts that are sent at once, and batches that are under way
+
+
+class JobWords(NamedTuple):
+    """What makes a job, in values that can be sent to another process."""
+
+    description: str  # its JSON
+    training: Training
+    device: Accelerator
+    gpus: int
+    fixed: Tuple[Tuple[str, Union[int, Tuple[int, ...]]], ...] = ()
+    goal: str = "step"
+    runtime: Optional[str] = None
+    strategies: Tuple[str, ...] = ()
+    memory_limit: float = 0.0
+
+    def job(self) -> Job:
+        return Job(Description(self.description), self.training, self.device, gpus=self.gpus, fixed=dict(self.fixed), goal=self.goal,
+                   runtime=self.runtime, strategies=self.strategies, memory_limit=self.memory_limit)
+
+
+class Ranked(NamedTuple):
+    """A layout with what was found for it."""
+
+    layout: JobLayout
+    found: FoundLayout
+
+
+class Search(NamedTuple):
+    """best: the first `top`; lacking: those closest to fitting; counts: of all layouts, how many there are, over the limit, slower
+    than the last of the best by their bounds, and priced."""
+
+    job: Job
+    best: List[Ranked]
+    lacking: List[Ranked]
+    counts: Dict[str, int]
+
+
+# --- pricing, here or in a worker ---
+
+_made: Dict[JobWords, Job] = {}  # of a worker: the last
+
+
+def _price(words: JobWords, numbers: List[int], above: List[float]) -> List[FoundLayout]:
+    """Prices layouts in a worker, which makes the job once."""
+    if words not in _made:
+        _made.clear()
+        _made[words] = words.job()
+    return [_made[words].price(number, limit) for number, limit in zip(numbers, above)]
+
+
+class _Best:
+    """The best so far, and what a layout must not exceed to be among them."""
+
+    def __init__(self, job: Job, goal: str, top: int) -> None:
+        self._job, self._by_tokens, self._top = job, goal == "tokens", top
+        self.rows: List[Tuple[Any, Ranked]] = []
+        self.others: List[Ranked] = []  # priced, but they do not fit
+
+    def _scale(self, layout: JobLayout) -> float:
+        return layout.global_batch if self._by_tokens else 1
+
+    def above(self, layout: JobLayout) -> float:
+        """Seconds that the layout must not exceed."""
+        if len(self.rows) < self._top or not self.rows[-1][1].found.runs_on:
+            return float("inf")
+        return float(self.rows[-1][0][1] * self._scale(layout))
+
+    def rules_out(self, layout: JobLayout) -> bool:
+        return layout.bound / self._scale(layout) > (self.above(layout) / self._scale(layout))
+
+    def take(self, layout: JobLayout, found: FoundLayout) -> None:
+        if found.state == "does_not_fit":
+            self.others = sorted([*self.others, Ranked(layout, found)], key=lambda row: (row.found.memory, row.layout.number))[:3]
+        if found.state != "priced" or found.price is None:
+            return
+        key = (not found.runs_on, found.price.step_time / self._scale(layout), found.memory, layout.number)
+        self.rows = sorted([*self.rows, (key, Ranked(layout, found))], key=lambda row: row[0])[:self._top]
+
+    @property
+    def step(self) -> float:
+        return self.rows[0][1].found.price.step_time if self.rows and self.rows[0][1].found.price else float("inf")
+
+
+def _possible(job: Job) -> int:
+    """How many come before those whose memory cannot fit, by halving."""
+    low, high = 0, len(job)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if job.layout(middle).state == "over_limit" else (middle + 1, high)
+    return low
+
+
+def _go_on(progress: Optional[Progress], done: int, possible: int, best: _Best) -> None:
+    if progress is not None and progress(done / possible if possible else 1.0, best.step) is False:
+        raise Cancelled("the search for layouts was cancelled")
+
+
+def _search_here(job: Job, possible: int, best: _Best, progress: Optional[Progress]) -> None:
+    for number in range(possible):
+        layout = job.layout(number)
+        if best.rules_out(layout):
+            break
+        best.take(layout, job.price(number, best.above(layout)))
+        _go_on(progress, number + 1, possible, best)
+
+
+def _search_with(executor: Any, words: JobWords, job: Job, possible: int, best: _Best, progress: Optional[Progress]) -> None:
+    """Sends batches in the order of bounds, as long as the bound of the next does not rule it out."""
+    done: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+    under_way: Dict[Any, List[JobLayout]] = {}
+    number = finished = 0
+    try:
+        while True:
+            while number < possible and len(under_way) < WAITING:
+                layouts = [job.layout(one) for one in range(number, min(number + BATCH, possible))]
+                layouts = [layout for layout in layouts if not best.rules_out(layout)]
+                if not layouts:
+                    number = possible
+                    break
+                number += BATCH
+                future = _sent(executor, words, layouts, best)
+                if future is None:
+                    _price_here(job, layouts, best)
+                    continue
+                under_way[future] = layouts
+                future.add_done_callback(done.put)
+            if not under_way:
+                return
+            future = done.get()
+            layouts = under_way.pop(future)
+            _take(future, job, layouts, best)
+            finished += len(layouts)
+            _go_on(progress, finished, possible, best)
+    finally:
+        for future in under_way:
+            future.cancel()
+
+
+def _sent(executor: Any, words: JobWords, layouts: List[JobLayout], best: _Best) -> Any:
+    """The future; nothing where the executor takes no more, as its workers have ended."""
+    try:
+        return executor.submit(_price, words, [layout.number for layout in layouts], [best.above(layout) for layout in layouts])
+    except RuntimeError as error:
+        _warn(error)
+        return None
+
+
+def _warn(error: BaseException) -> None:
+    warnings.warn(f"a worker ended ({str(error) or type(error).__name__}); its layouts are priced in this process", RuntimeWarning, stacklevel=4)
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether a worker ended, in place of what it runs having raised: concurrent.futures' BrokenExecutor, or its like of others."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"BrokenExecutor", "KilledWorker", "CancelledError"})
+
+
+def _take(future: Any, job: Job, layouts: List[JobLayout], best: _Best) -> None:
+    try:
+        found = future.result()
+    except BaseException as error:
+        if not _is_lost(error):
+            raise
+        _warn(error)
+        _price_here(job, layouts, best)
+        return
+    for layout, one in zip(layouts, found):
+        best.take(layout, one)
+
+
+def _price_here(job: Job, layouts: List[JobLayout], best: _Best) -> None:
+    for layout in layouts:
+        best.take(layout, job.price(layout.number, best.above(layout)))
+
+
+# --- all ---
+
+def _count(job: Job, possible: int, best: _Best) -> Dict[str, int]:
+    """Layouts by what became of them. Whether the bound rules one out depends on the best alone, not on what happened to be priced."""
+    low, high = 0, possible  # the first that is ruled out, by halving
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if best.rules_out(job.layout(middle)) else (middle + 1, high)
+    return {"layouts": len(job), "over_limit": len(job) - possible, "slower": possible - low, "priced": low}
+
+
+def _lacking(job: Job, possible: int, best: _Best) -> List[Ranked]:
+    """The three that lack least: of those that were priced, and of those whose bound is above the limit."""
+    ruled_out = [job.layout(number) for number in range(possible, min(possible + 3, len(job)))]
+    rows = best.others + [Ranked(layout, FoundLayout("over_limit", layout.least_memory, [], 0)) for layout in ruled_out]
+    return sorted(rows, key=lambda row: (row.found.memory, row.layout.number))[:3]
+
+
+def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progress: Optional[Progress] = None,
+                   tell: Optional[Callable[[Job], None]] = None) -> Search:
+    """executor: of concurrent.futures, or one that has submit, and futures with result, add_done_callback and cancel; None: here. An
+    exception in a worker is raised. tell: gets the job before anything is priced."""
+    check_progress(progress)
+    if top < 1:
+        raise Error(f"top is {top}; it must be 1 or more")
+    job = words.job()
+    possible, best = _possible(job), _Best(job, words.goal, top)
+    if tell is not None:
+        tell(job)
+    if executor is None:
+        _search_here(job, possible, best, progress)
+    else:
+        _search_with(executor, words, job, possible, best, progress)
+    return Search(job, [row for _, row in best.rows], _lacking(job, possible, best), _count(job, possible, best))

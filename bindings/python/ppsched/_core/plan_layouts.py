@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a number of devices to the layouts that are fastest on them."""
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from ._library import Error
+from .accelerators import Accelerator, find_accelerator
+from .description import Description, Transformer
+from .layers import LayerSplit, Split, config_from_layers
+from .config import Config
+from .layout_search import JobWords, Ranked, Search, search_layouts
+from .listener import Progress
+from .model import Model, Training
+from .schedule import Schedule, generate
+from .shown import shown
+
+MEMORY_ERROR = 0.11  # largest error of estimated memory that was found (docs/model.md)
+LONGEST = 8192  # tokens of a sequence, if neither the model nor the caller says less
+OVERLAPS: Dict[str, Any] = {"overlaps_gradients": True, "overlaps_parameters": True, "overlaps_context": True}
+
+
+class LayoutRows(List[Dict[str, Any]]):
+    """Rows of layouts, the best first. counts: of all layouts how many were priced, and how many each bound ruled out; nearest: rows of
+    those that lack least memory, if none fits; search: what the rows were made of."""
+
+    counts: Dict[str, int]
+    nearest: List[Dict[str, Any]]
+    search: Search
+
+
+# --- a layout's model and schedule ---
+
+def training_of_layout(words: JobWords, row: Ranked) -> Training:
+    layout = row.layout
+    return words.training._replace(micro_batch_size=layout.micro_batch, tensor_parallel=layout.tp, context_parallel=layout.cp,
+                                   expert_parallel=layout.ep, expert_tensor_parallel=layout.etp, data_parallel=layout.dp,
+                                   sharding=layout.zero)
+
+
+class LaidOut(NamedTuple):
+    """A layout's model, its schedule, and the split of its layers."""
+
+    model: Model
+    schedule: Schedule
+    split: LayerSplit
+
+
+def lay_out(words: JobWords, row: Ranked) -> LaidOut:
+    """The schedule that was priced, in seconds and bytes."""
+    layout, found = row.layout, row.found
+    model = Model(Description(words.description), training_of_layout(words, row), words.device)
+    layers, device = model.layers(), words.device
+    kinds, recomputes, position = layers.kinds, [], 0
+    for count in found.split:
+        left = found.recompute_layers or count
+        for names in kinds[position:position + count]:
+            may = found.recompute is not None and found.recompute in names and left > 0
+            recomputes.append(names.index(found.recompute) + 1 if may and found.recompute is not None else 0)
+            left -= bool(names)
+        position += count
+    link = device.inside if words.gpus <= device.node_devices else device.between
+    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=link.latency, p2p_bandwidth=link.rate)
+    split = Split(list(found.split), recomputes)
+    return LaidOut(model, generate(found.strategy, config_from_layers(empty, layers, split)), LayerSplit(layers, split))
+
+
+# --- rows ---
+
+def layout_row(words: JobWords, row: Ranked) -> Dict[str, int]:
+    layout = row.layout
+    return {"tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp, "ep": layout.ep, "etp": layout.etp, "chunks": layout.chunks,
+            "micro_batch": layout.micro_batch, "microbatches": layout.microbatches, "global_batch": layout.global_batch, "gpus": words.gpus,
+            "zero": layout.zero, "fsdp": layout.zero == 3, "seq": words.training.sequence_length}
+
+
+def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
+    """A layout that fits, as a row of JSON."""
+    layout, found, price = row.layout, row.found, row.found.price
+    assert price is not None
+    limit = words.memory_limit or words.device.memory
+    return {"layout": layout_row(words, row), "fits": True, "strategy": found.strategy, "etp": layout.etp, "chunks": layout.chunks,
+            "stages": layout.pp * layout.chunks, "microbatches": layout.microbatches, "fsdp": layout.zero == 3,
+            "step_time": price.pipeline_time,
+            "step": {"step_time": price.step_time, "pipeline_time": price.pipeline_time, "optimizer_time": price.optimizer_time,
+                     "data_parallel_time": price.exposed_data_parallel, "exposed_data_parallel_time": price.exposed_data_parallel,
+                     "exposed_tensor_parallel_time": price.exposed_tensor_parallel,
+                     "exposed_context_parallel_time": price.exposed_context_parallel,
+                     "exposed_expert_parallel_time": price.exposed_expert_parallel, "exposed_pipeline_time": price.exposed_pipeline,
+                     "tokens_per_second": price.tokens_per_second_per_device * words.gpus, "mfu": price.mfu},
+            "split": list(found.split), "recompute": found.recompute, "recompute_layers": found.recompute_layers,
+            "memory": [device._asdict() for device in price.memory], "peak_memory": found.memory, "memory_limit": limit,
+            "memory_near_limit": found.memory * (1 + MEMORY_ERROR) > limit, "runnable_on": list(found.runs_on),
+            "runs_on": list(found.runs_on), "runnable": bool(found.runs_on), "bound": layout.bound}
+
+
+def lacking_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
+    """A layout that does not fit, with what it lacks in bytes."""
+    limit = words.memory_limit or words.device.memory
+    return {"layout": layout_row(words, row), "fits": False, "peak_memory": row.found.memory, "memory_limit": limit,
+            "lacks": row.found.memory - limit}
+
+
+def rows_of(words: JobWords, search: Search) -> LayoutRows:
+    rows = LayoutRows(found_row(words, row) for row in search.best)
+    rows.counts, rows.search = search.counts, search
+    rows.nearest = [] if search.best else [lacking_row(words, row) for row in search.lacking]
+    return rows
+
+
+# --- the call ---
+
+ModelLike = Union[Model, Description, Transformer, Any]  # or a ppsched.ModelFile
+
+
+def _described(model: ModelLike) -> Tuple[Description, Training]:
+    """The description, and the training: of a Model its own."""
+    if isinstance(model, Model):
+        return model.description, model.training
+    description = Description(model) if isinstance(model, Transformer) else getattr(model, "description", model)
+    if not isinstance(description, Description):
+        raise TypeError(f"plan_layouts: model must be a ppsched.Model, ModelFile, Description or Transformer, not {shown(model)}")
+    longest = getattr(model, "sequence", 0) or description.sequence_length or description.positions or LONGEST
+    return description, Training(sequence_length=min(longest, LONGEST), sequence_parallel=True, **OVERLAPS)
+
+
+def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
+    return tuple((name, value if isinstance(value, int) else tuple(value)) for name, value in fixed.items())
+
+
+def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str], table: Any = None,
+                 fixed: Optional[Mapping[str, Union[int, Sequence[int]]]] = None, top: int = 10, executor: Any = None,
+                 progress: Optional[Progress] = None, goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (),
+                 memory_limit: float = 0.0) -> LayoutRows:
+    """The best layouts of a training on `gpus` devices, as rows of dicts: those of ppsched pick --gpus --json (docs/layout_search.md).
+
+    model: a ModelFile (ppsched.read_model), Description or Transformer; sums of gradients, gathers of weights and context parallelism
+    are then overlapped. Of a Model the training is taken as it is, but for its parallelism, micro-batch and sharding.
+    fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
+    goal: "step" or "tokens". runtime: a name, only layouts that it runs. memory_limit: bytes (default: those of the device).
+    executor: of concurrent.futures, or one that has submit, and futures with result, add_done_callback and cancel; the rows are the same
+    to the last bit. If a worker is killed, its layouts are priced here, with a RuntimeWarning; an exception in a worker is raised.
+    progress: called with the share of layouts that is done and the best time of a step; False stops.
+    Errors: ppsched.Error where no layout is possible. If none fits, the rows are empty, and `nearest` has those that lack least."""
+    if table is not None:
+        raise Error("table: layouts are priced by the model alone; leave it out")
+    description, training = _described(model)
+    known = find_accelerator(device) if isinstance(device, str) else device
+    words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit)
+    return rows_of(words, search_layouts(words, top, executor, progress))

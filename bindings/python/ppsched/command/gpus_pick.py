@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command pick --model with --gpus: the layouts that are fastest on a number of devices."""
+import argparse
+import contextlib
+from typing import Any, Dict, Iterator, List, Mapping, Optional
+
+from .._core._library import Error
+from .._core.layout_search import JobWords, Ranked, Search, search_layouts
+from .._core.plan_layouts import LayoutRows, rows_of, training_of_layout
+from .._core.job import Job
+from .._core.model import Model
+from .._core.progress import ProgressBar
+from .._core.words import counted
+from .._core.writing import ending_of, stamped
+from .._core.accelerators import Accelerator
+from ..readers.model_files import ModelFile
+from .estimate_errors import estimate_line, estimate_row
+from .gpus_files import aligned, files_table, write_folder
+from .gpus_options import cost_of_hour, folders_of, overlap_words, words_of
+from .model_estimate import GIB
+from .plan_telling import rows_text
+from .printing import print_text
+from .step_errors import error_of
+from .usage import UsageError
+
+MOST_JOBS, USUAL_TOP = 1024, 10
+OVERLAP_WORDS = {"grad": "sums of gradients", "param": "gathers of weights", "tp": "tensor parallelism", "cp": "context parallelism",
+                 "ep": "exchanges of experts"}
+NAMES = ("tp", "cp", "ep", "etp", "pp", "dp", "chunks", "micro_batch", "zero")
+
+
+class _Bar:
+    """A bar that counts layouts: "layout 3 of 20", with the best step so far."""
+
+    def __init__(self, bar: ProgressBar) -> None:
+        self._bar, self._layouts = bar, 0
+
+    def tell(self, job: Job) -> None:
+        self._layouts = len(job)
+
+    def __call__(self, share: float, best: float) -> None:
+        self._bar.show(f"layout {round(share * self._layouts)} of {self._layouts}", share, best)
+
+
+@contextlib.contextmanager
+def _executor(jobs: Optional[int]) -> Iterator[Any]:
+    """Processes that price layouts; None for one."""
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise UsageError(f"--jobs {jobs}: it must be 1 to {MOST_JOBS}")
+    if jobs is None or jobs == 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor  # it takes long to load
+    from multiprocessing import get_context  # it takes long to load
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as executor:
+        yield executor
+
+
+# --- what is told ---
+
+def _model(words: JobWords, row: Ranked, file: ModelFile) -> Model:
+    return Model(file.description, training_of_layout(words, row), words.device)
+
+
+def _time_word(seconds: float) -> str:
+    return f"{seconds:.3f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
+
+
+def cost_per_million(row: Mapping[str, Any], hour: float) -> float:
+    """Cost of a million tokens."""
+    layout, step = row["layout"], row["step"]
+    return float(hour / 3600 * layout["gpus"] * 1e6 / step["tokens_per_second"])
+
+
+def _recompute_word(row: Mapping[str, Any]) -> str:
+    if row["recompute"] is None:
+        return "none"
+    return f"{row['recompute']} {row['recompute_layers']}" if row["recompute_layers"] else str(row["recompute"])
+
+
+def _table(rows: LayoutRows, hour: Optional[float]) -> str:
+    has_batches = len({row["layout"]["global_batch"] for row in rows}) > 1
+    batch, cost = (["batch"] if has_batches else []), (["cost/Mtoken"] if hour is not None else [])
+    lines = [["place", "tp", "cp", "ep", "etp", "pp", "dp", "V", "micro batch", *batch, "zero", "schedule", "recompute", "step", "tokens/s", "MFU", *cost,
+              "GiB", "runs on"]]
+    for number, row in enumerate(rows):
+        layout, step = row["layout"], row["step"]
+        lines.append([str(number + 1), *(str(layout[name]) for name in NAMES[:-1]), *([str(layout["global_batch"])] if has_batches else []),
+                      "fsdp" if layout["fsdp"] else str(layout["zero"]), row["strategy"], _recompute_word(row), _time_word(step["step_time"]),
+                      f"{step['tokens_per_second']:,.0f}", f"{step['mfu']:.1%}",
+                      *([f"{cost_per_million(row, hour):.4g}"] if hour is not None else []),
+                      f"{row['peak_memory'] / GIB:.1f}{'*' if row['memory_near_limit'] else ''}", " ".join(row["runnable_on"]) or "none"])
+    return aligned(lines)
+
+
+def _margin(rows: LayoutRows, model: Model) -> List[str]:
+    """By how much the costs of the second must be wrong for it to win."""
+    if len(rows) < 2:
+        return []
+    first, second = rows[0]["step"], rows[1]["step"]
+    ratio = second["tokens_per_second"] / first["tokens_per_second"]
+    _, errors = error_of(model)
+    known = f"; the median error of a step is {errors['median']:.1%}" if errors["median"] is not None else ""
+    if rows[0]["runnable"] and not rows[1]["runnable"] and ratio > 1:
+        return ["the second is faster, but no runtime runs it"]
+    if ratio >= 1:
+        return [f"the second takes as long as the first{known}"]
+    return [f"the second wins if its step is priced {1 - ratio:.2%} too long against the first's{known}"]
+
+
+def _why(rows: LayoutRows) -> List[str]:
+    """Whether a pipeline pays."""
+    best = rows[0]
+    if best["layout"]["pp"] > 1:
+        return []
+    what = "FSDP" if best["fsdp"] else "tensor parallelism" if best["layout"]["tp"] > 1 else "data parallelism"
+    piped = next((row for row in rows if row["layout"]["pp"] > 1), None)
+    if piped is None:
+        return [f"no pipeline: {what} alone wins; none of the {len(rows)} best has a pipeline"]
+    more = piped["step"]["exposed_pipeline_time"] - best["step"]["exposed_pipeline_time"]
+    loss = best["step"]["tokens_per_second"] / piped["step"]["tokens_per_second"] - 1
+    return [f"no pipeline: {what} alone wins; the best with one (pp {piped['layout']['pp']}) is {loss:.2%} slower, with "
+            f"{_time_word(max(more, 0.0))} more of waiting in the pipeline"]
+
+
+def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, model: Model) -> List[str]:
+    hidden = [OVERLAP_WORDS[name] for name in overlap_words(arguments)]
+    batch = rows[0]["layout"]["global_batch"]
+    seq = words.training.sequence_length
+    lines = _margin(rows, model) + _why(rows)
+    if "global_batch" not in dict(words.fixed):
+        lines.append(f"batch: {batch} sequences of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
+    lines.append(f"overlapped, as recipes do (--overlap): {', '.join(hidden)}" if hidden else "overlapped: nothing (--overlap none)")
+    if any(row["memory_near_limit"] for row in rows):
+        lines.append(f"* memory within its known error of the limit, {rows[0]['memory_limit'] / GIB:.1f} GiB")
+    counts = rows.counts
+    lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} left out by their bound on memory, {counts['slower']} by that on time, "
+                 f"{counts['priced']} priced")
+    return [*lines, *estimate_line(vars(arguments), model).split("\n")]
+
+
+def _nearest_words(rows: LayoutRows) -> str:
+    """The layouts that lack least."""
+    told = []
+    for row in rows.nearest:
+        layout = row["layout"]
+        sizes = ", ".join(f"{name.replace('_', ' ')} {layout[name]}" for name in NAMES if name != "chunks" or layout["chunks"] > 1)
+        told.append(f"{sizes} lacks {max(row['lacks'], 0.0) / GIB:.2f} GiB")
+    return "; ".join(told)
+
+
+def _no_row(rows: LayoutRows, words: JobWords) -> Error:
+    if not rows.nearest:
+        return Error(f"no layout of {words.gpus} devices can be run"
+                     + (f" by {words.runtime}; leave out --runtime" if words.runtime else "; give other --strategies"))
+    limit = rows.nearest[0]["memory_limit"] / GIB
+    return Error(f"no layout fits in {limit:.1f} GiB of a device; nearest: {_nearest_words(rows)}")
+
+
+# --- the command ---
+
+def _json(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, hour: Optional[float], file: ModelFile) -> str:
+    overlapped = overlap_words(arguments)
+
+    def whole(row: Dict[str, Any], ranked: Ranked) -> Dict[str, Any]:
+        cost = {} if hour is None else {"cost_per_million_tokens": cost_per_million(row, hour)}
+        return {**row, **cost, "overlapped": overlapped, "counts": rows.counts, **estimate_row(vars(arguments), _model(words, ranked, file))}
+
+    return rows_text(whole(row, ranked) for row, ranked in zip(rows, rows.search.best))
+
+
+def _search(words: JobWords, arguments: argparse.Namespace) -> Search:
+    top = USUAL_TOP if arguments.top == 1 and "--top" not in arguments.words else arguments.top
+    if top < 1:
+        raise UsageError(f"--top {top}: it must be 1 or more")
+    with _executor(arguments.jobs) as executor, ProgressBar() as bar:
+        told = _Bar(bar)
+        return search_layouts(words, top, executor, told, told.tell)
+
+
+def run_gpus_pick(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,
+                  device: Accelerator) -> None:
+    hour = cost_of_hour(arguments, device)
+    words = words_of(file, options, values, arguments, device)
+    rows = rows_of(words, _search(words, arguments))
+    if not rows:
+        raise _no_row(rows, words)
+    folders, files = folders_of(arguments)
+    model = _model(words, rows.search.best[0], file)
+    table = files_table(words, rows.search.best[0], rows[0], folders)
+    text = _table(rows, hour) + "".join(line + "\n" for line in _notes(rows, words, arguments, model)) + "\n" + table.text
+    for folder in folders:
+        write_folder(folder, table)
+    for path in files or ([] if folders and arguments.json else [None]):
+        is_json = arguments.json or (path is not None and ending_of(path, (".json",)) is not None)
+        shown = _json(rows, words, arguments, hour, file) if is_json else text
+        print_text(stamped(shown, "text") if path is not None and not is_json else shown, path)
+    if folders and arguments.json and not files:
+        print_text(_json(rows, words, arguments, hour, file))

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lessons: the learner places the ops of a small problem one by one, and compares with a strategy.
+
+/** Each lesson: the strategy that is par, sizes, values of the problem, and what to find out. */
+const LESSONS = [
+  { title: "All forwards first", strategy: "gpipe", devices: 3, microbatches: 3, values: {},
+    text: "Three devices hold one stage each. A forward (F) needs the F of the stage before; a backward (B) needs the B of the stage after. Run all forwards before any backward, as GPipe does. How many activations does device 0 hold?" },
+  { title: "One forward, one backward", strategy: "1f1b", devices: 3, microbatches: 5, values: { mem_limit: [3] },
+    text: "Now a device may hold only three activations. An F takes one, its B frees it. Find an order that is as short as GPipe's." },
+  { title: "Transfers take time", strategy: "eager_1f1b", devices: 3, microbatches: 5, values: { p2p_time: [0.5] },
+    text: "A value needs 0.5 to reach the next device. Device 0 loses time if it waits for each gradient. Let it run some forwards more before its first backward, and see what that costs in memory." },
+  { title: "Two stages on a device", strategy: "interleaved_1f1b", devices: 2, chunks: 2, microbatches: 4, values: {},
+    text: "Four stages on two devices: device 0 has stages 0 and 2, device 1 has 1 and 3. Work arrives earlier at device 1, so the idle time at both ends is half as long." },
+  { title: "Split the backward", strategy: "zb_h1", devices: 3, microbatches: 4, values: { mem_limit: [3] },
+    text: "A backward has two parts: I, which the stage before waits for, and W, which nobody waits for. Use W to fill idle time. W frees the activation." },
+  { title: "A V", strategy: "zbv", devices: 2, chunks: 2, microbatches: 4, values: {},
+    text: "Stages 0 and 3 are on device 0, stages 1 and 2 on device 1. The last stage is on device 0, which so starts backwards without a transfer." },
+  { title: "Forward and backward at once", strategy: "dualpipe_v", devices: 2, chunks: 2, microbatches: 6,
+    values: { forward_times: [1], backward_times: [2], overlapped_times: [2] },
+    text: "The same V, but a forward and a backward of different microbatches may run together. Such a pair takes 2, one after another they take 3. DualPipeV uses pairs in its middle part." },
+];
+
+let placing = null; // the lesson in work: {lesson, problem, splits, stageDevice, par, queues, ends, free, held, moves}
+
+/** The schedule of the lesson's strategy, its makespan and its highest peak. */
+function parOf(problem) {
+  const config = configOf(engine, problem);
+  let schedule = null, timeline = null;
+  try {
+    schedule = config.generate(problem.strategy);
+    timeline = schedule.evaluate(config);
+    const devices = Array.from({ length: problem.devices }, (_, device) => device);
+    const picture = pictureOf(schedule, timeline, null), peak = largest(picture.peaks.map((one) => one.memory ?? one));
+    const units = devices.map((device) => picture.lanes[device].map((entry) => ({ start: entry.start, key: opsOf(entry).map((op) => op.token).join("+") })));
+    const stageDevice = [];
+    for (const device of devices)
+      for (const { stage } of picture.lanes[device])
+        stageDevice[stage] = device;
+    return { makespan: timeline.metrics.makespan, peak, units, stageDevice, placement: schedule.placement, flushes: schedule.flushes,
+             weightVersions: schedule.weightVersions, splits: picture.kinds.has("W") };
+  } finally {
+    timeline?.destroy();
+    schedule?.destroy();
+    config.destroy();
+  }
+}
+
+function beginLesson(number) {
+  const lesson = LESSONS[number], chunks = lesson.chunks ?? 1;
+  const lessonProblem = { ...plainProblem(), strategy: lesson.strategy, devices: lesson.devices, stages: lesson.devices * chunks,
+                          microbatches: lesson.microbatches, values: lesson.values };
+  const par = parOf(lessonProblem), each = () => Array.from({ length: lesson.devices }, () => []);
+  placing = { lesson, number, problem: lessonProblem, par, queues: each(), ends: new Map(), free: each().map(() => 0), held: each().map(() => 0),
+              peak: each().map(() => 0), history: [] };
+  byId("place-text").textContent = lesson.text;
+  tellPlaced("Choose an op of any device. Only ops that can run now are offered.");
+  showPlaced();
+}
+
+function keyOf({ kind, stage, microbatch }) {
+  return `${stage}${kind}${microbatch}`;
+}
+
+/** When an input is there; Infinity if its op is not placed yet. */
+function arrival(kind, stage, microbatch, device) {
+  const end = placing.ends.get(`${stage}${kind}${microbatch}`) ?? Infinity;
+  return placing.par.stageDevice[stage] === device ? end : end + (placing.problem.values.p2p_time?.[0] ?? 0);
+}
+
+/** When all inputs of an op are there. */
+function inputsThere({ kind, stage, microbatch }, device) {
+  const back = placing.par.splits ? "I" : "B", { stages } = placing.problem;
+  const ready = (letter, at) => (letter === "B" || letter === "I" ? Math.min(arrival("B", at, microbatch, device), arrival("I", at, microbatch, device))
+    : arrival(letter, at, microbatch, device));
+  if (kind === "F")
+    return stage === 0 ? 0 : ready("F", stage - 1);
+  if (kind === "W")
+    return ready(back, stage);
+  return Math.max(ready("F", stage), stage === stages - 1 ? 0 : ready(back, stage + 1));
+}
+
+/** Microbatches that a stage has run of these kinds. */
+function countOf(device, stage, kinds) {
+  return placing.queues[device].flat().filter((op) => op.stage === stage && kinds.includes(op.kind)).length;
+}
+
+/** The ops that a device may run next, one of each kind and stage. */
+function singlesOf(device) {
+  const found = [], { par, problem: { microbatches } } = placing, limit = placing.lesson.values.mem_limit?.[0] ?? Infinity;
+  for (const [stage, owner] of par.stageDevice.entries()) {
+    if (owner !== device)
+      continue;
+    const add = (kind, microbatch) => {
+      const op = { kind, stage, microbatch };
+      if (microbatch < microbatches && inputsThere(op, device) < Infinity)
+        found.push(op);
+    };
+    if (placing.held[device] < limit)
+      add("F", countOf(device, stage, ["F"]));
+    const backs = countOf(device, stage, ["B", "I"]);
+    add("B", backs);
+    if (par.splits) {
+      add("I", backs);
+      const pending = placing.queues[device].flat().filter((op) => op.kind === "I" && op.stage === stage)
+        .find((op) => !placing.ends.has(`${stage}W${op.microbatch}`));
+      if (pending)
+        found.push({ kind: "W", stage, microbatch: pending.microbatch });
+    }
+  }
+  return found;
+}
+
+/** All moves of a device: single ops, and pairs where the lesson has them. */
+function movesOf(device) {
+  const singles = singlesOf(device);
+  if (!placing.lesson.values.overlapped_times)
+    return singles.map((op) => [op]);
+  const pairs = singles.filter((op) => op.kind === "F").flatMap((forward) => singles.filter((op) => op.kind === "B" && op.microbatch !== forward.microbatch)
+    .map((backward) => [forward, backward]));
+  return [...singles.map((op) => [op]), ...pairs];
+}
+
+function durationOf(unit) {
+  const { values } = placing.problem;
+  if (unit.length === 2)
+    return values.overlapped_times[0];
+  return { F: values.forward_times?.[0] ?? 1, B: values.backward_times?.[0] ?? 2, I: 1, W: 1 }[unit[0].kind];
+}
+
+/** Places a unit on a device; returns when it starts and how long the device was idle before. */
+function placeUnit(device, unit) {
+  const start = Math.max(placing.free[device], ...unit.map((op) => inputsThere(op, device))), end = start + durationOf(unit);
+  const idle = start - placing.free[device];
+  placing.history.push(device);
+  placing.queues[device].push(Object.assign(unit, { start, end }));
+  for (const op of unit) {
+    placing.ends.set(keyOf(op), end);
+    if (op.kind === "B" && placing.par.splits)
+      placing.ends.set(`${op.stage}W${op.microbatch}`, end);
+    placing.held[device] += op.kind === "F" ? 1 : 0;
+    placing.peak[device] = Math.max(placing.peak[device], placing.held[device]);
+  }
+  for (const op of unit)
+    placing.held[device] -= op.kind === "B" || op.kind === "W" ? 1 : 0;
+  placing.free[device] = end;
+  return { start, idle };
+}
+
+/** Places the units of a history again, without the last one. */
+function undoPlaced() {
+  const { history, queues, number } = placing;
+  if (history.length === 0)
+    return;
+  beginLesson(number);
+  const next = queues.map(() => 0);
+  for (const device of history.slice(0, -1))
+    placeUnit(device, [...queues[device][next[device]++]]);
+  tellPlaced("The last op was taken back.");
+  showPlaced();
+}
+
+/** Places the op that the strategy runs next on the device whose order is the strategy's so far. */
+function placeHint() {
+  const unitKey = (unit) => unit.map(keyOf).join("+"), { queues, par } = placing;
+  const devices = queues.map((_, device) => device).filter((device) => queues[device].length < par.units[device].length
+    && queues[device].every((unit, i) => unitKey(unit) === par.units[device][i].key));
+  devices.sort((a, b) => par.units[a][queues[a].length].start - par.units[b][queues[b].length].start);
+  for (const device of devices) {
+    const move = movesOf(device).find((unit) => unitKey(unit) === par.units[device][queues[device].length].key);
+    if (move)
+      return takeMove(device, move);
+  }
+  return tellPlaced(`Your order is not that of ${placing.lesson.strategy} any more. Undo some ops first.`);
+}
+
+function isPlaced() {
+  const { devices, stages, microbatches } = placing.problem, queues = placing.queues.flat(2);
+  return devices > 0 && queues.filter((op) => op.kind === "F").length === stages * microbatches
+    && queues.filter((op) => op.kind === "B" || op.kind === "W").length === stages * microbatches;
+}
+
+function takeMove(device, unit) {
+  const { start, idle } = placeUnit(device, unit), name = unit.map(keyOf).join(" with ");
+  tellPlaced(`Device ${device} runs ${name} from ${figure(start)}${idle > 0 ? `, after ${figure(idle)} of idle time` : ", without idle time"}. ${heldText(device)}`);
+  if (isPlaced())
+    finishLesson();
+  showPlaced();
+}
+
+function heldText(device) {
+  const { held, lesson: { values } } = placing, limit = values.mem_limit?.[0];
+  return `It holds ${counted(held[device], "activation")}${limit === undefined ? "" : ` of ${limit}`}.`;
+}
+
+/** Draws the finished order in the timeline, evaluated by the library, and compares it with par. */
+function finishLesson() {
+  const { par, lesson, problem: lessonProblem } = placing;
+  const queues = placing.queues.map((units) => units.map((unit) => unit.map((op, i) => ({ kind: kindNames.indexOf(op.kind), stage: op.stage, microbatch: op.microbatch,
+    slice: 0, flags: unit.length === 2 && i === 0 ? OVERLAPPED : 0 }))));
+  const made = { queues, placement: par.placement, flushes: par.flushes, weightVersions: par.weightVersions };
+  problem = { ...lessonProblem, order: orderOf(queues, made) };
+  showKnobs();
+  draw(scheduleOf(made, problem), problem);
+  const mine = current.timeline.metrics.makespan, peak = largest(placing.peak), gap = mine - par.makespan;
+  const verdict = Math.abs(gap) < 1e-9 ? "as short as" : `${figure(Math.abs(gap))} ${gap > 0 ? "longer" : "shorter"} than`;
+  tellPlaced(`Done: ${figure(mine)}, with at most ${counted(peak, "activation")} on a device. That is ${verdict} ${lesson.strategy}, which takes ${figure(par.makespan)} with ${figure(par.peak)}. The timeline above shows your order.`);
+}
+
+function tellPlaced(text) {
+  byId("place-told").textContent = text;
+}
+
+/** A row for each device: what is placed, on one axis, and buttons for what may come next. */
+function showPlaced() {
+  const whole = Math.max(placing.par.makespan, largest(placing.free));
+  byId("place-rows").replaceChildren(...placing.queues.map((units, device) => {
+    const strip = make("div", { class: "strip", role: "img", "aria-label": `Device ${device}: ${units.map((unit) => unit.map(keyOf).join(" with ")).join(", ") || "no ops yet"}` });
+    for (const unit of units) {
+      const { fill: colour, ink } = makeStyle(unit[0].kind, 0), op = make("span", { class: "placed", title: `${figure(unit.start)} to ${figure(unit.end)}` }, unit.map(keyOf).join("+"));
+      op.style.background = colour;
+      op.style.color = ink;
+      op.style.left = `${100 * unit.start / whole}%`;
+      op.style.width = `${100 * (unit.end - unit.start) / whole}%`;
+      strip.append(op);
+    }
+    const buttons = movesOf(device).map((unit) => makeButton(unit.map(keyOf).join("+"), `Device ${device}: run ${unit.map(keyOf).join(" with ")}`, () => takeMove(device, unit)));
+    return make("div", { class: "place-row" }, make("strong", {}, `Device ${device}`), strip, make("div", { class: "moves-next", role: "group", "aria-label": `Next op of device ${device}` }, ...buttons));
+  }));
+}
+
+function startPlacing() {
+  const select = byId("place-lesson");
+  LESSONS.forEach(({ title }, i) => select.append(make("option", { value: i }, `${i + 1}. ${title}`)));
+  select.addEventListener("change", () => beginLesson(Number(select.value)));
+  byId("place-lessons").addEventListener("toggle", () => placing ?? beginLesson(0));
+  byId("place-undo").addEventListener("click", undoPlaced);
+  byId("place-hint").addEventListener("click", placeHint);
+  byId("place-again").addEventListener("click", () => beginLesson(placing.number));
+}

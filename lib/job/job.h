@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layouts of a job: listed, bounded, priced and ranked. */
+#ifndef PPSCHED_JOB_JOB_H
+#define PPSCHED_JOB_JOB_H
+
+#include <ppsched/job.h>
+
+#include "price/price.h"
+
+enum { PPI_JOB_DIMENSIONS = PPSCHED_JOB_DIMENSION_GLOBAL_BATCH + 1, PPI_JOB_STRATEGIES = 64 };
+
+/* Values to try of a dimension; none are given: `count` is 0. */
+struct ppi_job_values {
+    const uint32_t *values;
+    uint32_t count;
+};
+
+struct ppi_job_entry {
+    ppsched_job_layout layout; /* with its bounds */
+    uint32_t place;            /* in the order of the list */
+    uint32_t runs_on;
+    double step_time, memory; /* once priced */
+};
+
+struct ppsched_job {
+    struct ppi_host host;
+    struct ppi_arena arena; /* the values, on `host` of the job itself */
+    ppsched_model *base;    /* holds the description and the device */
+    ppsched_training training;
+    struct ppi_job_values values[PPI_JOB_DIMENSIONS];
+    const char *strategies[PPI_JOB_STRATEGIES];
+    uint32_t strategy_count, gpus, top, batch; /* batch: if no list is given */
+    int32_t goal, runtime;
+    double limit;
+    ppsched_progress_function progress;
+    void *progress_user;
+    struct ppi_job_entry *entries; /* by number */
+    uint32_t count, capacity;
+    uint32_t *best; /* numbers, by rank */
+    uint32_t best_count;
+    bool has_run;
+};
+
+ppsched_status ppi_job_create(ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
+                              const ppsched_accelerator *device, const ppsched_job_options *options,
+                              const struct ppi_host *host, ppsched_error *error);
+void ppi_job_destroy(ppsched_job *job);
+
+/* Lists all layouts with their bounds. RANGE where there is none. */
+ppsched_status ppi_job_list(ppsched_job *job, ppsched_error *error);
+
+/* What ranks: seconds, or with the goal TOKENS seconds of a sequence. */
+double ppi_job_key(const ppsched_job *job, const ppsched_job_layout *layout, double seconds);
+
+/* The training of a layout. */
+ppsched_training ppi_job_training(const ppsched_job *job, const ppsched_job_layout *layout);
+
+/* --- splits --- */
+
+enum ppi_job_split { PPI_JOB_EVEN, PPI_JOB_BALANCED, PPI_JOB_SPLITS };
+
+/* Layers of each of `stages` stages: equally many decoders, or about equal times. False where there is no such split. */
+bool ppi_job_divide(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, enum ppi_job_split split);
+
+/* --- bounds --- */
+
+/* A pipeline's bounds: of its time with any of the strategies, and of its memory. */
+struct ppi_job_bound {
+    double time, memory;
+};
+
+/* Bounds of a split without recomputation on its time, and with all of it on its memory. `splits_backward`: backwards may be
+ * split, so that the gradients of weights come last. NO_MEMORY. */
+ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
+                             bool splits_backward, ppsched_error *error);
+
+/* Bytes of what a device receives and sends: one tensor each for both directions. */
+double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices);
+
+/* --- prices --- */
+
+/* The strategy at a place of the job's list, or NULL where it does not apply to these sizes. */
+const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsched_job_layout *layout, bool *splits_backward);
+
+ppsched_status ppi_job_price(ppsched_price **out, ppsched_job_found *found, const ppsched_job *job, uint32_t layout,
+                             double above, ppsched_error *error);
+
+/* Which runtimes run a priced schedule with its split in a layout. */
+ppsched_status ppi_job_ask_runtimes(uint32_t *runs_on, const ppsched_job *job, const ppsched_job_layout *layout,
+                                    const struct ppi_pricing *pricing, ppsched_error *error);
+
+ppsched_status ppi_job_run(ppsched_job *job, ppsched_error *error);
+
+#endif

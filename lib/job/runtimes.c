@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which runtimes run a layout: its order and split by what they are asked, its parallelism by what each supports. */
+#include <string.h>
+
+#include "base/error.h"
+#include "job/job.h"
+#include "launch/launch.h"
+
+/* What a runtime supports beside a pipeline: bits 1 << sharding, also without a pipeline; context and expert parallelism, and
+ * experts that are divided otherwise than the other layers. */
+struct support {
+    uint32_t shardings, alone;
+    bool context, experts, divides_experts;
+};
+
+enum { NONE = 1, STATES = 2, GRADIENTS = 4, WEIGHTS = 8, ANY = 15 };
+
+static const struct support supports[PPI_LAST_RUNTIME + 1] = {
+    [PPSCHED_RUNTIME_MEGATRON] = {NONE | STATES, ANY, true, true, true},
+    [PPSCHED_RUNTIME_TORCHTITAN] = {NONE | WEIGHTS, NONE | WEIGHTS, true, true, true},
+    [PPSCHED_RUNTIME_PYTORCH] = {ANY, ANY, true, true, true}, /* the caller's script does the rest */
+    [PPSCHED_RUNTIME_DEEPSPEED] = {NONE | STATES, ANY, false, true, false},
+    [PPSCHED_RUNTIME_SAIL] = {NONE | STATES, NONE | STATES, false, true, false},
+    [PPSCHED_RUNTIME_PRIMUS] = {NONE | STATES, ANY, true, true, true},
+    [PPSCHED_RUNTIME_COLOSSALAI] = {NONE | STATES, NONE | STATES | GRADIENTS, false, false, false},
+    [PPSCHED_RUNTIME_JAXPP] = {ANY, ANY, false, false, false},
+    [PPSCHED_RUNTIME_MINDSPEED] = {NONE | STATES, NONE | STATES, true, true, true}};
+
+static bool is_supported(int32_t runtime, const ppsched_job_layout *layout)
+{
+    const struct support *own = &supports[runtime];
+    uint32_t shardings = layout->pipeline > 1 ? own->shardings : own->alone;
+    if ((shardings >> layout->sharding & 1) == 0 || (layout->context_parallel > 1 && !own->context))
+        return false;
+    if (layout->expert_parallel > 1 && !own->experts)
+        return false;
+    return own->divides_experts || layout->expert_tensor_parallel == layout->tensor_parallel;
+}
+
+/* One device without a pipeline, which runtimes' pipelines refuse, is run by their trainers: with the recomputation of all
+ * decoders or none. */
+static bool needs_no_pipeline(const struct ppi_pricing *pricing)
+{
+    const ppsched_pipeline *pipeline = &pricing->pipeline;
+    if (pipeline->devices > 1 || pipeline->chunks > 1)
+        return false;
+    return pipeline->recompute == NULL || (pipeline->recompute_layers == 0 && strcmp(pipeline->recompute, "full") == 0);
+}
+
+static ppsched_status ask(uint32_t *runs_on, int32_t number, const struct ppi_pricing *pricing, struct ppi_parts *parts,
+                          ppsched_error *error)
+{
+    struct ppi_launch launch = {
+        .schedule = pricing->schedule, .exact = true, .parts = parts, .layers = parts->decoders, .data_parallel = 1};
+    const struct ppi_runtime *runtime = NULL;
+    ppi_runtime_find(&runtime, number, NULL);
+    ppsched_status status = ppi_launch_ask(&launch, runtime, NULL);
+    *runs_on |= status == PPSCHED_OK || needs_no_pipeline(pricing) ? 1u << number : 0;
+    return status == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "the check of runtimes") : PPSCHED_OK;
+}
+
+ppsched_status ppi_job_ask_runtimes(uint32_t *runs_on, const ppsched_job *job, const ppsched_job_layout *layout,
+                                    const struct ppi_pricing *pricing, ppsched_error *error)
+{
+    struct ppi_parts parts = {.layers = NULL};
+    *runs_on = 0;
+    ppsched_status status = ppi_parts_make(&parts, pricing->arena.host, pricing->layers, &pricing->split, error);
+    for (int32_t i = 1; i <= PPI_LAST_RUNTIME && status == PPSCHED_OK; i++)
+        if ((job->runtime == 0 || job->runtime == i) && is_supported(i, layout))
+            status = ask(runs_on, i, pricing, &parts, error);
+    ppi_parts_clear(&parts);
+    return status;
+}

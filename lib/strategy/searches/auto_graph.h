@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best schedule that can be found for a config with a stage graph. */
+#ifndef PPSCHED_STRATEGY_SEARCHES_AUTO_GRAPH_H
+#define PPSCHED_STRATEGY_SEARCHES_AUTO_GRAPH_H
+
+#include "strategy/strategy.h"
+
+ppsched_status ppi_auto_graph(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config, int64_t effort,
+                              ppsched_error *error);
+
+#endif

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""auto with forwards alone and with both directions: against all orders of small problems, known optima, and requests."""
+import itertools
+import random
+import unittest
+
+import ppsched
+
+CHUNKS = [0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7]
+
+
+def merged(lists):
+    """All merges of lists that keep the order of each."""
+    lists = [one for one in lists if one]
+    if not lists:
+        yield []
+    for i, one in enumerate(lists):
+        for rest in merged(lists[:i] + [one[1:]] + lists[i + 1:]):
+            yield [one[0]] + rest
+
+
+def ends_of(queues, device_of, length, inputs):
+    """When each op ends, or None where the queues do not run to their end."""
+    ends, clock, at = {}, [0.0] * len(queues), [0] * len(queues)
+    progress = True
+    while progress:
+        progress = False
+        for d, queue in enumerate(queues):
+            while at[d] < len(queue) and all(other in ends for other, _ in inputs(queue[at[d]])):
+                op = queue[at[d]]
+                clock[d] = max([clock[d]] + [ends[other] + delay for other, delay in inputs(op)]) + length(op)
+                ends[op] = clock[d]
+                at[d] += 1
+                progress = True
+    return ends if all(at[d] == len(queue) for d, queue in enumerate(queues)) else None
+
+
+class Orders(unittest.TestCase):
+    def test_forwards_at_the_optimum(self):
+        """All orders of stages on two devices, by placement, with uneven times, delays and microbatches."""
+        draw = random.Random(5)
+        for number in range(25):
+            placement = ["loop", "v", [0, 1, 1], [0, 1, 0], "bidirectional"][number % 5]
+            stages = {"loop": 4, "v": 4, "bidirectional": 2}.get(placement, 3) if isinstance(placement, str) else 3
+            microbatches = 2 if stages == 4 else 3
+            times = [draw.randint(1, 9) for _ in range(stages)]
+            scale = [draw.choice([0.5, 1, 2]) for _ in range(microbatches)]
+            delay = draw.choice([0, 0, 1])
+            config = ppsched.Config(2, microbatches, stages, forward_only=True, placement=placement, forward_times=times, microbatch_scale=scale,
+                                    p2p_time=delay)
+            found = ppsched.generate("auto", config).evaluate().metrics.makespan
+            first = {"loop": [0, 1, 0, 1], "v": [0, 1, 1, 0], "bidirectional": [0, 1]}[placement] if isinstance(placement, str) else placement
+            device = lambda s, m: 1 - first[s] if placement == "bidirectional" and m >= microbatches - microbatches // 2 else first[s]
+            inputs = lambda op: [((op[0] - 1, op[1]), delay if device(op[0] - 1, op[1]) != device(*op) else 0)] if op[0] > 0 else []
+            ops = [[(s, m) for s in range(stages) for m in range(microbatches) if device(s, m) == d] for d in range(2)]
+            best = float("inf")
+            for queues in itertools.product(*(map(list, itertools.permutations(one)) for one in ops)):
+                if any(queue.index((s, m)) > queue.index((s + 1, m)) for queue in queues for s, m in queue if (s + 1, m) in queue):
+                    continue
+                ends = ends_of(queues, device, lambda op: times[op[0]] * scale[op[1]], inputs)
+                best = min(best, max(ends.values()) if ends else best)
+            with self.subTest(number=number, placement=placement):
+                self.assertAlmostEqual(found, best)
+                self.assertLessEqual(ppsched.lower_bound(config, "makespan").value, best * (1 + 1e-9))
+
+    def test_known_optima(self):
+        chunks = {"microbatch_scale": CHUNKS, "forward_only": True}
+        of = lambda config: ppsched.generate("auto", config).evaluate().metrics.makespan
+        self.assertAlmostEqual(of(ppsched.Config(4, 8, 8, placement="loop", **chunks)), 21.1)
+        self.assertLessEqual(of(ppsched.Config(4, 8, 8, placement="v", **chunks)), 22.4)
+        self.assertAlmostEqual(of(ppsched.Config(4, 8, 4, forward_times=2, **chunks)), 26.2)
+        crossed = ppsched.Config(4, 6, placement="bidirectional", forward_times=1, backward_times=3, split_backward=False, mem_limit=4)
+        timeline = ppsched.generate("auto", crossed).evaluate()
+        self.assertLessEqual(timeline.metrics.makespan, 30)
+        self.assertLessEqual(max(device.peak_memory for device in timeline.device_metrics), 4)
+
+    def test_any_number_of_microbatches_in_both_directions(self):
+        for microbatches in range(1, 6):
+            for limit in (1, 2, 3):
+                config = ppsched.Config(4, microbatches, placement="bidirectional", mem_limit=limit, options={"effort": 1})
+                timeline = ppsched.generate("auto", config).evaluate()
+                timeline.schedule.check()
+                self.assertLessEqual(max(device.peak_memory for device in timeline.device_metrics), limit)
+                self.assertGreaterEqual(timeline.metrics.makespan, ppsched.lower_bound(config, "makespan").value * (1 - 1e-9))
+
+    def test_requests(self):
+        requests = [0, 0, 0, 1, 2, 2, 3, 3]
+        for objective in ("makespan", "mean_end", "quantile_end"):
+            config = ppsched.Config(4, 8, forward_only=True, microbatch_request=requests, options={"objective": objective})
+            for queue in ppsched.generate("auto", config).queues:
+                for chunk in range(1, 8):
+                    order = [op.microbatch for op in queue]
+                    self.assertTrue(requests[chunk] != requests[chunk - 1] or order.index(chunk - 1) < order.index(chunk))
+        with self.assertRaisesRegex(ppsched.Error, "forwards alone"):
+            ppsched.generate("1f1b", ppsched.Config(4, 8, microbatch_request=requests)).evaluate()
+
+
+if __name__ == "__main__":
+    unittest.main()

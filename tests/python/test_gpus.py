@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ppsched pick --gpus and ppsched.plan_layouts: rows, files, workers, goals, and what is refused."""
+import concurrent.futures.process
+import json
+import os
+import pathlib
+import pickle
+import tempfile
+import unittest
+import warnings
+
+from in_process import run_command
+
+import ppsched
+
+LLAMA = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 8,
+         "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": False}
+SHAPE = ppsched.Transformer(layers=16, hidden_size=2048, ffn_size=8192, heads=16, key_value_heads=8, vocabulary_size=128256, gated=True,
+                            causal=True)
+
+
+class Dying(concurrent.futures.Executor):
+    """The workers of the first few are killed."""
+
+    def __init__(self, killed, error=None):
+        self.killed, self.error = killed, error
+
+    def submit(self, function, *words):
+        future = concurrent.futures.Future()
+        self.killed -= 1
+        if self.error is not None:
+            future.set_exception(self.error)
+        elif self.killed >= 0:
+            future.set_exception(concurrent.futures.process.BrokenProcessPool("killed"))
+        else:
+            future.set_result(function(*words))
+        return future
+
+
+class GpusTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.model = str(self.folder / "config.json")
+        pathlib.Path(self.model).write_text(json.dumps(LLAMA), encoding="utf-8")
+
+    def pick(self, *words):
+        return run_command(("pick", "--model", self.model, "--device", "h100", "--seq", 4096, *words))
+
+    def rows(self, *words):
+        done = self.pick(*words, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, words, *given):
+        done = self.pick(*given)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(words, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_rows(self):
+        rows = self.rows("--gpus", 16, "--global-batch", 64)
+        self.assertEqual(len(rows), 10)
+        for row in rows:
+            layout, step = row["layout"], row["step"]
+            self.assertEqual(layout["tp"] * layout["cp"] * layout["pp"] * layout["dp"], 16)
+            self.assertEqual(layout["micro_batch"] * layout["microbatches"] * layout["dp"], 64)
+            self.assertEqual((row["etp"], row["chunks"], row["fsdp"]), (layout["etp"], layout["chunks"], layout["zero"] == 3))
+            self.assertEqual(row["step_time"], step["pipeline_time"])
+            self.assertAlmostEqual(step["step_time"], step["pipeline_time"] + step["exposed_data_parallel_time"] + step["optimizer_time"])
+            self.assertTrue(row["runnable_on"] and row["peak_memory"] <= row["memory_limit"])
+            self.assertEqual(row["memory_near_limit"], row["peak_memory"] * 1.11 > row["memory_limit"])
+        times = [row["step"]["step_time"] for row in rows]
+        self.assertEqual(times, sorted(times))
+
+    def test_given_values_are_fixed_or_a_list(self):
+        rows = self.rows("--gpus", 16, "--global-batch", 64, "--tp", 2, "--pp", 2, 4, "--chunks", 1, "--zero", 1, "--micro-batch", 1)
+        self.assertEqual({(row["layout"]["tp"], row["layout"]["chunks"], row["layout"]["zero"]) for row in rows} - {(2, 1, 1)}, set())
+        self.assertEqual({row["layout"]["pp"] for row in rows}, {2, 4})
+
+    def test_a_row_is_what_the_command_price_says(self):
+        row = self.rows("--gpus", 16, "--global-batch", 64, "--tp", 2, "--pp", 2, "--zero", 1, "--overlap", "grad", "param", "--top", 1)[0]
+        layout = row["layout"]
+        split = [count - (stage == 0) - (stage + 1 == row["stages"]) for stage, count in enumerate(row["split"])]
+        words = ("price", "--model", self.model, "--device", "h100", "--seq", 4096, "--tp", 2, "--pp", 2, "--vpp", layout["chunks"], "--dp",
+                 layout["dp"], "--cp", layout["cp"], "--zero", 1, "--micro-batch", layout["micro_batch"], "--global-batch", 64, "--strategy",
+                 row["strategy"], "--split", *split, "--overlap", "grad", "param", "--recompute", row["recompute"] or "none", "--json")
+        done = run_command(words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["step_time"], row["step"]["step_time"])
+
+    def test_goals(self):
+        words = ("--gpus", 8, "--global-batch", 32, 64, "--pp", 1, "--tp", 1, 2)
+        by_step, by_tokens = self.rows(*words), self.rows(*words, "--goal", "tokens")
+        self.assertEqual(by_step[0]["layout"]["global_batch"], 32)
+        self.assertEqual(by_tokens[0]["layout"]["global_batch"], 64)
+        by_cost = self.rows(*words, "--goal", "cost", "--gpu-hour", "h100=2.5")
+        self.assertEqual([row["layout"] for row in by_cost], [row["layout"] for row in by_tokens])
+        expected = 2.5 / 3600 * 8 * 1e6 / by_cost[0]["step"]["tokens_per_second"]
+        self.assertAlmostEqual(by_cost[0]["cost_per_million_tokens"], expected)
+
+    def test_text_and_files(self):
+        folder = self.folder / "made" / "here"
+        done = self.pick("--gpus", 16, "--tp", 2, "--pp", 2, "--zero", 1, "--chunks", 1, "--strategies", "1f1b", "-o", f"{folder}/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("4 Mi tokens rounded up, as --global-batch is not given", done.stdout)
+        self.assertIn("the second", done.stdout)
+        self.assertIn("-> megatron.args", done.stdout)
+        self.assertEqual({"megatron.args", "bridge.py", "layout.json"} - set(os.listdir(folder)), set())
+        flags = (folder / "megatron.args").read_text(encoding="utf-8").split()
+        self.assertEqual(flags[flags.index("--tensor-model-parallel-size") + 1], "2")
+        self.assertIn("--overlap-grad-reduce", flags)
+        row = json.loads((folder / "layout.json").read_text(encoding="utf-8"))
+        self.assertEqual(flags[flags.index("--micro-batch-size") + 1], str(row["layout"]["micro_batch"]))
+        config = type("Config", (), {name: type("Part", (), {})() for name in ("model", "train", "ddp")})()
+        made = {}
+        exec((folder / "bridge.py").read_text(encoding="utf-8"), made)  # as a recipe would
+        self.assertEqual(made["apply"](config).model.pipeline_model_parallel_size, 2)
+        again = self.pick("--gpus", 16, "--pp", 1, "--zero", 3, "-o", f"{folder}/")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("no pipeline: FSDP alone wins", again.stdout)
+
+    def test_workers_give_the_same_rows(self):
+        fixed = {"global_batch": 64, "tp": [1, 2, 4]}
+        alone = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed)
+        self.assertEqual(len(alone), 10)
+        with concurrent.futures.ThreadPoolExecutor(2) as executor:
+            shared = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=executor)
+        self.assertEqual((list(shared), shared.counts), (list(alone), alone.counts))
+        self.assertEqual(sum(alone.counts.values()), 2 * alone.counts["layouts"])
+        with self.assertWarnsRegex(RuntimeWarning, "a worker ended"):
+            lost = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(2))
+        self.assertEqual(list(lost), list(alone))
+        with self.assertRaisesRegex(ZeroDivisionError, "own"):
+            ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(0, ZeroDivisionError("own")))
+
+    def test_progress_and_pickles(self):
+        told = []
+        ppsched.plan_layouts(SHAPE, gpus=4, device="h100", progress=lambda share, best: told.append((share, best)))
+        self.assertTrue(told and all(0 < share <= 1 for share, _ in told))
+        with self.assertRaises(ppsched.Cancelled):
+            ppsched.plan_layouts(SHAPE, gpus=4, device="h100", progress=lambda share, best: False)
+        model = ppsched.Model(SHAPE, ppsched.Training(sequence_length=4096), "h100")
+        copy = pickle.loads(pickle.dumps(model))
+        self.assertEqual((copy.description, copy.training, copy.accelerator), (model.description, model.training, model.accelerator))
+
+    def test_what_is_refused(self):
+        self.refused("no layout fits in 0.0 GiB of a device; nearest: tp", "--gpus", 2, "--mem-limit", "1MB")
+        self.refused("give a multiple of 4", "--gpus", 16, "--tp", 2, "--pp", 2, "--cp", 1, "--global-batch", 31)
+        self.refused("--goal cost needs --gpu-hour", "--gpus", 8, "--goal", "cost")
+        self.refused("--gpu-hour a100=2: the device is h100", "--gpus", 8, "--goal", "cost", "--gpu-hour", "a100=2")
+        self.refused("--overlap none goes with no other word", "--gpus", 8, "--overlap", "none", "tp")
+        self.refused("--jobs 0: it must be 1 to", "--gpus", 8, "--jobs", 0)
+        self.refused("--gpus, --dp: give one of them", "--gpus", 8, "--dp", 2)
+        self.refused("--goal needs --model and --gpus", "--tp", 2, "--goal", "step")
+        with self.assertRaisesRegex(ppsched.Error, "there is no 'vpp'; layouts differ in tp"):
+            ppsched.plan_layouts(SHAPE, gpus=4, device="h100", fixed={"vpp": 2})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rows = ppsched.plan_layouts(SHAPE, gpus=2, device="h100", memory_limit=1e6)
+        self.assertEqual((list(rows), len(rows.nearest)), ([], 3))
+        self.assertTrue(all(row["lacks"] > 0 for row in rows.nearest))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stage graphs and stages on several devices: an event simulation and a search of all orders that share nothing with the library."""
+import itertools
+import os
+import random
+import unittest
+
+import ppsched
+
+class Problem:
+    """A random problem in plain lists."""
+
+    def __init__(self, rng, most_devices=4, most_stages=6, most_microbatches=3, split=None, sizes=None):
+        self.devices = rng.randint(1, most_devices)
+        self.stages, self.microbatches = sizes or (rng.randint(1, most_stages), rng.randint(1, most_microbatches))
+        self.split = rng.random() < 0.4 if split is None else split
+        self.place = [sorted(rng.sample(range(self.devices), rng.choice([1, 1, 1, rng.randint(1, self.devices)]))) for _ in range(self.stages)]
+        self.inputs = [sorted(rng.sample(range(s), rng.randint(0, min(s, 2)))) if rng.random() < 0.6 else [s - 1] * (s > 0) for s in range(self.stages)]
+        self.passes = [rng.choice(["FB", "FB", "FB", "FI", "F"]) for _ in range(self.stages)]
+        self.runs = [None if rng.random() < 0.8 else sorted(rng.sample(range(self.microbatches), rng.randint(1, self.microbatches))) for _ in range(self.stages)]
+        self.forward = [rng.randint(1, 4) for _ in range(self.stages)]
+        self.input = [rng.randint(0, 3) for _ in range(self.stages)]
+        self.weight = [rng.randint(1, 3) for _ in range(self.stages)]
+        self.memory = [rng.randint(0, 3) for _ in range(self.stages)]
+        self.latency = rng.choice([0, 0, 0.5, 1.25])
+        self.limit = None
+
+    def config(self):
+        limit = {} if self.limit is None else {"mem_limit": self.limit}
+        return ppsched.Config(self.devices, self.microbatches, self.stages, placement=[own if len(own) > 1 else own[0] for own in self.place],
+                              stage_inputs=self.inputs, stage_passes=self.passes, stage_microbatches=self.runs, split_backward=self.split,
+                              forward_times=self.forward, backward_times=[a + b for a, b in zip(self.input, self.weight)],
+                              backward_input_times=self.input, mem_forward=self.memory,
+                              mem_backward_input=[-0.5 * held for held in self.memory], p2p_time=self.latency, **limit)
+
+    def does(self, stage, microbatch):
+        return self.runs[stage] is None or microbatch in self.runs[stage]
+
+    def ops(self, split):
+        for m, s in itertools.product(range(self.microbatches), range(self.stages)):
+            if self.does(s, m):
+                yield "F", s, m
+                if self.passes[s] == "FI":
+                    yield "I", s, m
+                elif self.passes[s] == "FB":
+                    yield from [("I", s, m), ("W", s, m)] if split else [("B", s, m)]
+
+    def time(self, op):
+        kind, s, _ = op
+        return {"F": self.forward[s], "B": self.input[s] + self.weight[s], "I": self.input[s], "W": self.weight[s]}[kind]
+
+    def needs(self, op, ops):
+        """What an op waits for."""
+        kind, s, m = op
+        if kind == "F":
+            found = [("F", i, m) for i in self.inputs[s]]
+        elif kind == "W":
+            found = [("I", s, m)]
+        else:
+            found = [("F", s, m)] + [(back, c, m) for c in range(self.stages) if s in self.inputs[c] for back in "BI"]
+        return [need for need in found if need in ops]
+
+    def arrives(self, need, op, end):
+        """When what an op needs is on all its devices."""
+        if need[1] == op[1]:
+            return end
+        return max(end + (self.latency if x != y else 0) for x in self.place[need[1]] for y in self.place[op[1]])
+
+    def change(self, op):
+        """Memory before and after an op, as it changes."""
+        kind, s, _ = op
+        if kind == "F":
+            return self.memory[s], -self.memory[s] if self.passes[s] == "F" else 0
+        whole = kind == "B" or self.passes[s] == "FI"
+        return 0, -self.memory[s] if whole else -0.5 * self.memory[s]
+
+    def simulate(self, queues):
+        """Starts and ends of a complete set of queues: looks at everything again and again; None if it stops before the end."""
+        ops = {op for queue in queues for op in queue}
+        at, free, times = [0] * self.devices, [0.0] * self.devices, {}
+        moved = True
+        while moved:
+            moved = False
+            for op in sorted(ops - set(times)):
+                own = self.place[op[1]]
+                if any(at[d] == len(queues[d]) or queues[d][at[d]] != op for d in own):
+                    continue
+                needs = self.needs(op, ops)
+                if all(need in times for need in needs):
+                    start = max([free[d] for d in own] + [self.arrives(need, op, times[need][1]) for need in needs])
+                    times[op] = start, start + self.time(op)
+                    for d in own:
+                        at[d], free[d] = at[d] + 1, times[op][1]
+                    moved = True
+        return times if len(times) == len(ops) else None
+
+    def peak(self, queue):
+        level = peak = 0.0
+        for op in queue:
+            before, after = self.change(op)
+            peak = max(peak, level + before)
+            level += before + after
+        return peak
+
+    def random_queues(self, rng, split):
+        """Queues of an order in which all ops could run."""
+        ops, queues, done = set(self.ops(split)), [[] for _ in range(self.devices)], set()
+        while len(done) < len(ops):
+            op = rng.choice(sorted(op for op in ops - done if all(need in done for need in self.needs(op, ops))))
+            done.add(op)
+            for d in self.place[op[1]]:
+                queues[d].append(op)
+        return queues
+
+    def least(self, split, best):
+        """The least makespan of all orders below `best`, by trying them."""
+        ops = sorted(self.ops(split))
+        every, ends, free, level = set(ops), {}, [0.0] * self.devices, [0.0] * self.devices
+        needs = {op: self.needs(op, every) for op in ops}
+        limit = float("inf") if self.limit is None else self.limit
+        tails = {}
+
+        def tail(op):
+            if op not in tails:
+                tails[op] = max([tail(after) + self.time(after) for after in ops if op in needs[after]], default=0)
+            return tails[op]
+
+        def go(since):
+            nonlocal best
+            if len(ends) == len(ops):
+                best = min(best, max(ends.values()))
+                return
+            left = [op for op in ops if op not in ends]
+            for d in range(self.devices):
+                if free[d] + sum(self.time(op) for op in left if d in self.place[op[1]]) >= best:
+                    return
+            for op in left:
+                own = self.place[op[1]]
+                before, after = self.change(op)
+                if any(need not in ends for need in needs[op]) or (before > 0 and any(level[d] + before > limit for d in own)):
+                    continue
+                start = max([free[d] for d in own] + [self.arrives(need, op, ends[need]) for need in needs[op]])
+                if start < since or start + self.time(op) + tail(op) >= best:
+                    continue
+                held = [(free[d], level[d]) for d in own]
+                ends[op] = start + self.time(op)
+                for d in own:
+                    free[d], level[d] = ends[op], level[d] + before + after
+                go(start)
+                del ends[op]
+                for d, (clock, memory) in zip(own, held):
+                    free[d], level[d] = clock, memory
+
+        go(0.0)
+        return best
+
+
+def token(op):
+    return f"{op[1]}{op[0]}{op[2]}"
+
+
+class GraphTest(unittest.TestCase):
+    def test_times_and_memory_are_those_of_a_simulation(self):
+        rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "1")))
+        for _ in range(int(os.environ.get("PPSCHED_GRAPHS", "150"))):
+            problem = Problem(rng)
+            split = problem.split and rng.random() < 0.7
+            queues = problem.random_queues(rng, split)
+            config = problem.config()
+            schedule = ppsched.Schedule.from_queues(config, [[token(op) for op in queue] for queue in queues])
+            self.assertEqual(schedule.check(), [])
+            timeline = schedule.evaluate(config)
+            times = problem.simulate(queues)
+            for d, queue in enumerate(queues):
+                self.assertEqual([(span.start, span.end) for span in timeline.spans[d]], [times[op] for op in queue])
+                self.assertEqual(timeline.device_metrics[d].peak_memory, problem.peak(queue) + 0.0)
+                self.assertEqual(max([point.memory for point in timeline.memory(d)], default=0), problem.peak(queue))
+            makespan = max([end for _, end in times.values()])
+            self.assertEqual(timeline.metrics.makespan, makespan)
+            slack = [own for device in timeline.slack for own in device]
+            self.assertTrue(all(own >= -1e-9 for own in slack) and min(slack) == 0)
+            path = timeline.critical_path
+            self.assertEqual((path[0].start, path[-1].end), (0, makespan))
+            again = ppsched.Schedule.from_text(timeline.export("json"), "json")
+            self.assertEqual([list(queue) for queue in again.queues], [list(queue) for queue in schedule.queues])
+            self.assertEqual((again.stage_devices, again.stage_inputs, again.check()), (schedule.stage_devices, schedule.stage_inputs, []))
+
+    def test_what_stops_is_told(self):
+        """Queues in any order: the check finds something if and only if the simulation stops."""
+        rng = random.Random(5)
+        stopped = 0
+        for _ in range(150):
+            problem = Problem(rng)
+            queues = problem.random_queues(rng, False)
+            for queue in queues:
+                for _ in range(rng.randint(0, 2)):
+                    if len(queue) > 1:
+                        i = rng.randrange(len(queue) - 1)
+                        queue[i], queue[i + 1] = queue[i + 1], queue[i]
+            schedule = ppsched.Schedule.from_queues(problem.config(), [[token(op) for op in queue] for queue in queues])
+            stops = problem.simulate(queues) is None
+            self.assertEqual(bool(schedule.check()), stops)
+            stopped += stops
+            if stops:
+                with self.assertRaises(ppsched.Error):
+                    schedule.evaluate()
+        self.assertGreater(stopped, 20)
+
+    def test_auto_finds_the_best_of_all_orders(self):
+        rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "2")))
+        rounds, worse, least_share = int(os.environ.get("PPSCHED_GRAPH_OPTIMA", "40")), 0, 1.0
+        for _ in range(rounds):
+            problem = Problem(rng, 3, sizes=rng.choice([(2, 2), (3, 1), (3, 2), (2, 3), (4, 1)]))
+            if len(list(problem.ops(problem.split))) > int(os.environ.get("PPSCHED_GRAPH_OPS", "10")):
+                problem.split = False
+            if rng.random() < 0.5:
+                problem.limit = max(problem.peak(queue) for queue in problem.random_queues(rng, False))
+            config = problem.config()
+            try:
+                found = ppsched.generate("auto", config)
+            except ppsched.Error:
+                self.assertEqual(problem.least(problem.split, 1e9), 1e9)
+                continue
+            timeline = found.evaluate()
+            made = timeline.metrics.makespan
+            self.assertEqual(found.check(), [])
+            if problem.limit is not None:
+                self.assertLessEqual(timeline.metrics.peak_memory, problem.limit)
+            best = problem.least(problem.split, made)
+            if problem.split:
+                best = problem.least(False, best)
+            bound = ppsched.lower_bound(config, "makespan")
+            self.assertLessEqual(bound.value, best * (1 + 1e-9))
+            self.assertLessEqual(bound.least_limit, problem.limit if problem.limit is not None else timeline.metrics.peak_memory)
+            worse += best < made * (1 - 1e-9)
+        self.assertLessEqual(worse, rounds / 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

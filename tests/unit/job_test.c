@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: which layouts are listed, the usual batch, threads that price at once, and what is refused. */
+#include "support/model.h"
+
+#include <math.h>
+#include <string.h>
+#include <threads.h>
+
+static const ppsched_transformer shape = {.size = sizeof shape,
+                                          .flags = PPSCHED_TRANSFORMER_FLAG_GATED | PPSCHED_TRANSFORMER_FLAG_CAUSAL,
+                                          .layers = 8,
+                                          .hidden_size = 1024,
+                                          .ffn_size = 4096,
+                                          .heads = 16,
+                                          .vocabulary_size = 32000};
+static const ppsched_training training = {.size = sizeof training, .sequence_length = 4096};
+
+static ppsched_status create(ppsched_job **out, const ppsched_job_options *options, ppsched_error *error)
+{
+    const ppsched_description *description = NULL;
+    expect_ok(ppsched_description_from_transformer(&description, &shape, NULL, NULL), NULL);
+    ppsched_status status = ppsched_job_create(out, description, &training, ppsched_accelerator_at(0), options, NULL, error);
+    ppsched_description_release(description);
+    return status;
+}
+
+static ppsched_job *make(const ppsched_job_options *options)
+{
+    ppsched_job *job = NULL;
+    ppsched_error error;
+    expect_ok(create(&job, options, &error), &error);
+    return job;
+}
+
+static ppsched_job_layout layout_of(const ppsched_job *job, uint32_t number)
+{
+    ppsched_job_layout layout = {.size = sizeof layout};
+    expect_ok(ppsched_job_get_layout(&layout, job, number, NULL), NULL);
+    return layout;
+}
+
+/* --- what is listed --- */
+
+/* By hand: 4 devices in a node, one micro-batch, no context parallelism. tp 1, 2, 4; pp 1, 2, 4 with their chunks. */
+static void test_all_that_is_possible_is_listed(void **state)
+{
+    static const uint32_t one = 1, batch = 8;
+    const ppsched_job_list lists[] = {{PPSCHED_JOB_DIMENSION_CONTEXT, 1, &one},
+                                      {PPSCHED_JOB_DIMENSION_MICRO_BATCH, 1, &one},
+                                      {PPSCHED_JOB_DIMENSION_CHUNKS, 1, &one},
+                                      {PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch}};
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 4, .lists = lists, .list_count = 4};
+    ppsched_job *job = make(&options);
+    (void)state;
+    uint32_t seen[5][5] = {{0}};
+    for (uint32_t i = 0; i < ppsched_job_layout_count(job); i++) {
+        ppsched_job_layout layout = layout_of(job, i);
+        assert_int_equal(layout.tensor_parallel * layout.pipeline * layout.data_parallel, 4);
+        assert_int_equal(layout.microbatches * layout.data_parallel, 8);
+        assert_true(layout.data_parallel > 1 ? layout.sharding == 1 || layout.sharding == 3 : layout.sharding == 0);
+        assert_true(i == 0 || layout.bound >= layout_of(job, i - 1).bound);
+        seen[layout.tensor_parallel][layout.pipeline]++;
+    }
+    assert_true(seen[1][1] == 2 && seen[1][2] == 2 && seen[1][4] == 1);
+    assert_true(seen[2][1] == 2 && seen[2][2] == 1 && seen[4][1] == 1);
+    assert_int_equal(ppsched_job_layout_count(job), 9);
+    ppsched_job_destroy(job);
+}
+
+/* 4 Mi tokens are 1024 sequences; with 24 devices the next multiple of 24. */
+static void test_usual_batch(void **state)
+{
+    static const struct {
+        uint32_t gpus, batch;
+    } cases[] = {{1, 1024}, {8, 1024}, {24, 1032}, {2048, 1024}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const ppsched_job_options options = {.size = sizeof options, .gpus = cases[i].gpus};
+        ppsched_job *job = make(&options);
+        assert_int_equal(layout_of(job, 0).global_batch, cases[i].batch);
+        ppsched_job_destroy(job);
+    }
+}
+
+/* --- threads --- */
+
+enum { THREADS = 4 };
+
+struct worker {
+    const ppsched_job *job;
+    uint32_t from;
+    double sum;
+};
+
+static int work(void *user)
+{
+    struct worker *worker = user;
+    for (uint32_t i = worker->from; i < ppsched_job_layout_count(worker->job); i += THREADS) {
+        ppsched_price *price = NULL;
+        ppsched_job_found found = {.size = sizeof found};
+        ppsched_step_price step = {.size = sizeof step};
+        if (ppsched_job_evaluate_layout(&price, &found, worker->job, i, INFINITY, NULL) != PPSCHED_OK)
+            return 1;
+        if (price != NULL)
+            ppsched_price_get_step(&step, price, NULL);
+        worker->sum += step.step_time;
+        ppsched_price_destroy(price);
+    }
+    return 0;
+}
+
+static void test_threads_price_the_same(void **state)
+{
+    static const uint32_t batch = 16;
+    const ppsched_job_list list = {PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch};
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 8, .lists = &list, .list_count = 1};
+    ppsched_job *job = make(&options);
+    struct worker workers[THREADS], alone[THREADS];
+    thrd_t threads[THREADS];
+    (void)state;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        workers[i] = alone[i] = (struct worker){job, i, 0};
+        assert_int_equal(work(&alone[i]), 0);
+        assert_int_equal(thrd_create(&threads[i], work, &workers[i]), thrd_success);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        int result = 1;
+        assert_int_equal(thrd_join(threads[i], &result), thrd_success);
+        assert_true(result == 0 && workers[i].sum == alone[i].sum && workers[i].sum > 0);
+    }
+    ppsched_job_destroy(job);
+}
+
+/* --- what is refused --- */
+
+static void expect_refused(const ppsched_job_options *options, ppsched_status status, const char *words)
+{
+    ppsched_job *job = NULL;
+    ppsched_error error;
+    assert_int_equal(create(&job, options, &error), status);
+    assert_null(job);
+    if (strstr(error.message, words) == NULL)
+        fail_msg("%s: not \"%s\"", error.message, words);
+}
+
+static void test_wrong_options(void **state)
+{
+    static const uint32_t zero = 0, four = 4, three = 3, seven = 7;
+    static const char *const unknown[] = {"1f1c"}, *const versions[] = {"1f1b_no_flush"};
+    ppsched_job_list list = {PPSCHED_JOB_DIMENSION_TENSOR, 1, &zero};
+    ppsched_job_options options = {.size = sizeof options, .gpus = 8, .lists = &list, .list_count = 1};
+    (void)state;
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "tensor parallelism is 0; it must be 1 to");
+    list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_SHARDING, 1, &four};
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "sharding is 4; it must be 0 to 3");
+    list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_TENSOR, 1, &three};
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "no layout of 8 devices is possible");
+    list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_GLOBAL_BATCH + 1, 1, &four};
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "dimension");
+    list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_TENSOR, 0, NULL};
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "the list of tensor parallelism has no values");
+    const ppsched_job_list batches[] = {{PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &seven},
+                                        {PPSCHED_JOB_DIMENSION_PIPELINE, 1, &four},
+                                        {PPSCHED_JOB_DIMENSION_TENSOR, 1, (const uint32_t[]){1}},
+                                        {PPSCHED_JOB_DIMENSION_CONTEXT, 1, (const uint32_t[]){1}}};
+    options = (ppsched_job_options){.size = sizeof options, .gpus = 8, .lists = batches, .list_count = 4};
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "divides the global batch; give a multiple of 2");
+    options = (ppsched_job_options){.size = sizeof options};
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "gpus is 0; it must be 1 to");
+    options = (ppsched_job_options){.size = sizeof options, .gpus = 8, .goal = 2};
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "goal");
+    options = (ppsched_job_options){.size = sizeof options, .gpus = 8, .memory_limit = -1};
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "memory_limit is -1");
+    options = (ppsched_job_options){.size = sizeof options, .gpus = 8, .strategies = unknown, .strategy_count = 1};
+    expect_refused(&options, PPSCHED_ERROR_UNKNOWN_STRATEGY, "1f1c");
+    options.strategies = versions;
+    expect_refused(&options, PPSCHED_ERROR_REFUSED, "1f1b_no_flush: layouts are priced with strategies that flush");
+}
+
+static void test_no_layout_fits(void **state)
+{
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 2, .memory_limit = 1e6};
+    ppsched_job *job = make(&options);
+    (void)state;
+    expect_ok(ppsched_job_run(job, NULL), NULL);
+    assert_int_equal(ppsched_job_best_count(job), 0);
+    ppsched_job_layout nearest = layout_of(job, 0), next = layout_of(job, 1);
+    assert_int_equal(nearest.state, PPSCHED_JOB_STATE_OVER_LIMIT);
+    assert_true(nearest.least_memory > 1e6 && nearest.least_memory <= next.least_memory);
+    assert_int_equal(ppsched_job_run(job, NULL), PPSCHED_ERROR_ARGUMENT);
+    ppsched_job_destroy(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_that_is_possible_is_listed),
+        cmocka_unit_test(test_usual_batch),
+        cmocka_unit_test(test_threads_price_the_same),
+        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_no_layout_fits),
+    };
+    return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}
