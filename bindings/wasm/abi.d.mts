@@ -383,6 +383,9 @@ export const Quantity: {
   readonly OVERLAPPED_TIMES: 21;
   readonly OP_OVERHEAD: 22;
   readonly DEVICE_SPEEDS: 23;
+  readonly DEVICE_SCALE: 24;
+  readonly LAYER_TYPES: 25;
+  readonly STAGE_SCALE: 26;
   readonly MEM_FORWARD: 32;
   readonly MEM_BACKWARD_INPUT: 33;
   readonly MEM_BACKWARD_WEIGHT: 34;
@@ -1254,7 +1257,9 @@ export interface Layer {
   output_bytes: number;
   recomputes: number;
   recompute_count: number;
+  type_count: number;
   hybrid_symbols: string | null;
+  device_scale: number;
 }
 
 export interface Accelerator {

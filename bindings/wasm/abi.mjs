@@ -349,6 +349,9 @@ export const Quantity = Object.freeze({
   OVERLAPPED_TIMES: 21,
   OP_OVERHEAD: 22,
   DEVICE_SPEEDS: 23,
+  DEVICE_SCALE: 24,
+  LAYER_TYPES: 25,
+  STAGE_SCALE: 26,
   MEM_FORWARD: 32,
   MEM_BACKWARD_INPUT: 33,
   MEM_BACKWARD_WEIGHT: 34,
@@ -1198,7 +1201,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Layer: { size: 120, fields: {
+  Layer: { size: 128, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1216,8 +1219,9 @@ export const STRUCTS = {
     output_bytes: ["f64", 96, 1],
     recomputes: ["pointer", 104, 1],
     recompute_count: ["u32", 108, 1],
-    reserved: ["u32", 112, 1],
+    type_count: ["u32", 112, 1],
     hybrid_symbols: ["string", 116, 1],
+    device_scale: ["pointer", 120, 1],
   } },
   Accelerator: { size: 288, fields: {
     size: ["u32", 0, 1],

@@ -119,13 +119,19 @@ typedef struct ppsched_layer {
     const ppsched_recompute *recomputes; /* its kinds of recomputation, copied; NULL if there are
                                             none */
     uint32_t recompute_count;            /* up to PPSCHED_MAX_RECOMPUTES */
-    uint32_t reserved;                   /* 0 */
+    uint32_t type_count;                 /* types of devices after type 0, up to 255, for which
+                                            device_scale has values; entries with any have equally
+                                            many */
     /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
      * --hybrid-layer-pattern, such as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
      * attention, + latent attention, D latent attention with an index, - an MLP, E experts. An
      * empty text means that the layer has no symbol there. NULL means a transformer layer, in a
      * model that is not hybrid. */
     const char *hybrid_symbols;
+    /* Times on devices of types 1, 2 and so on (PPSCHED_QUANTITY_LAYER_TYPES), as a multiple of
+     * those above, which are of type 0: for each type those of F, B, I and W, > 0; copied. NULL: 1.
+     * What recomputation adds on a device grows like all forwards of the model together. */
+    const double *device_scale;
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The layers stay in

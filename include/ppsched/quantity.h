@@ -47,6 +47,19 @@ enum ppsched_quantity {
      * OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies: 1 or D, > 0. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
 
+    /* Times of F, B, I and W on a device, as a multiple of those stated: of F on each device, then
+     * of B, I and W: 1 or 4 * D, > 0. Applies in addition to DEVICE_SPEEDS, and to the same times;
+     * to those of overlapped pairs and RECOMPUTE with the value of F. Default: 1. */
+    PPSCHED_QUANTITY_DEVICE_SCALE = 24,
+
+    /* The type of a device, whose times of layers are in `device_scale` of ppsched_layer: 1 or D,
+     * whole numbers from 0 to 255. Read with layers only. Default: 0. */
+    PPSCHED_QUANTITY_LAYER_TYPES = 25,
+
+    /* Like DEVICE_SCALE, and in addition to it, by stage: of F for stage 0 on each device, then for
+     * stage 1 and so on, then of B, I and W: 1 or 4 * S * D, > 0. Default: 1. */
+    PPSCHED_QUANTITY_STAGE_SCALE = 26,
+
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S. Default: 1; if both of the

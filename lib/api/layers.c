@@ -2,8 +2,13 @@
 /* Exported functions: the layers of a model, and the config that follows from a split of them. */
 #include "ir/layers.h"
 
+#include <stddef.h>
+
 #include "api/null.h"
 #include "base/sized.h"
+
+/* The size of the first version's entries. */
+enum { FIRST_LAYER = offsetof(ppsched_layer, device_scale) };
 
 /* Copies of the caller's entries in this version's size, and pointers to them. */
 struct taken {
@@ -21,8 +26,7 @@ static ppsched_status take_entries(struct taken *taken, const ppsched_layer *con
         if (layers[i] == NULL)
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %zu is NULL", i);
         taken->list[i] = &taken->entries[i];
-        status = ppi_take_sized(&taken->entries[i], sizeof taken->entries[i], sizeof(ppsched_layer), layers[i], "ppsched_layer",
-                                error);
+        status = ppi_take_sized(&taken->entries[i], sizeof taken->entries[i], FIRST_LAYER, layers[i], "ppsched_layer", error);
     }
     return status;
 }
@@ -76,7 +80,7 @@ ppsched_status ppsched_layers_get_entry(ppsched_layer *out, const ppsched_layers
     if (entry >= layers->entry_count)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u; there are %u, numbered from 0", entry,
                         layers->entry_count);
-    return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, sizeof(ppsched_layer), "ppsched_layer", error);
+    return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, FIRST_LAYER, "ppsched_layer", error);
 }
 
 ppsched_status ppsched_config_from_layers(ppsched_config **out, const ppsched_config *config, const ppsched_layers *layers,

@@ -127,7 +127,8 @@ static void overlap(const struct bounds *bounds, size_t instance, struct least *
 {
     const struct ppi_values *given = &bounds->costs.overlapped;
     const uint32_t stages = bounds->costs.stages, stage = (uint32_t)(instance % stages);
-    const double speed = ppi_speed_of(bounds->config, bounds->costs.instances[instance].device);
+    const uint32_t device = bounds->costs.instances[instance].device;
+    const double speed = ppi_speed_of(bounds->config, device) / ppi_scale_of(bounds->config, PPSCHED_KIND_F, stage, device);
     double saved = most_saved(bounds, instance, speed), backward = least->input + least->weight;
     double pair = shortest_as_backward(given, stages, stage) / speed;
     least->forward = ppi_smaller(least->forward, shortest_as_forward(given, stages, stage) / speed);

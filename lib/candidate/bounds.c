@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lower bound of a candidate, and whether the candidate is proved to have the least step time. */
 #include "base/checked.h"
+#include "base/error.h"
 #include "bound/bound.h"
 #include "candidate/candidate.h"
 #include "split/split_search.h"
@@ -71,7 +72,8 @@ static double overhead_of_pass(const ppsched_config *config)
 
 /* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
  * no bound, as it may take more than one step. */
-static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config)
+static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config,
+                              const struct ppi_values *speeds)
 {
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
@@ -79,13 +81,13 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     double least = PPI_INFINITE;
     struct ppi_split_load load = {.layers = plan->layers,
                                   .device_of = schedule->placement.device_of,
-                                  .speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
+                                  .speeds = speeds,
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
                                   .overhead = overhead_of_pass(config) / size,
                                   .may_be_empty = plan->may_be_empty,
-                                  .any_order = plan->orders_devices && config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS].count > 1,
+                                  .any_order = plan->orders_devices && speeds->count > 1,
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++) {
         const double time = ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
@@ -99,6 +101,22 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
         return work;
     const double path = ppi_split_path(plan->layers) / ppi_split_fastest(load.speeds);
     return ppi_larger(work, size * least * path + least_on_links(schedule, config));
+}
+
+/* The same where devices differ by more than speeds: each counts as fast as with the layer and the kind of op that it runs
+ * fastest. */
+static ppsched_status bound_of_scaled(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
+                                      const ppsched_config *config, ppsched_error *error)
+{
+    const uint32_t devices = config->shape.devices;
+    struct ppi_values speeds = {ppi_allocate(&plan->host, devices, sizeof(double)), devices};
+    if (speeds.values == NULL)
+        return ppi_fail_memory(error, "the bound");
+    for (uint32_t d = 0; d < devices; d++)
+        speeds.values[d] = ppi_layers_most_speed(config, plan->layers, d);
+    *out = bound_of_layers(plan, schedule, config, &speeds);
+    ppi_release(&plan->host, speeds.values);
+    return PPSCHED_OK;
 }
 
 ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
@@ -123,7 +141,9 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     const uint32_t unflushed = schedule->flushes ? 1 : config->shape.iterations;
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
-    *out = bound_of_layers(plan, schedule, config);
+    if (ppi_layers_are_scaled(config, plan->layers))
+        return bound_of_scaled(out, plan, schedule, config, error);
+    *out = bound_of_layers(plan, schedule, config, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS]);
     return PPSCHED_OK;
 }
 

@@ -353,6 +353,10 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
         status = put_bytes(making, PPSCHED_QUANTITY_ACTIVATION_BYTES, error);
     if (status == PPSCHED_OK)
         status = put_bytes(making, PPSCHED_QUANTITY_GRADIENT_BYTES, error);
+    if (status == PPSCHED_OK) /* several only where the number of stages stays */
+        status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_STAGE_SCALE,
+                                       making->from->values[PPSCHED_QUANTITY_STAGE_SCALE].values,
+                                       making->from->values[PPSCHED_QUANTITY_STAGE_SCALE].count, error);
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
         if (ppi_quantity_owner(q) >= PPI_OF_PARAMETERS)
             status = put_holding(making, q, error);
@@ -377,6 +381,8 @@ static ppsched_status check_sizes(const ppsched_config *config, const struct ppi
     if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 && shape->microbatches != config->shape.microbatches)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is for %u microbatches and cannot be converted to %u",
                         config->shape.microbatches, shape->microbatches);
+    if (config->values[PPSCHED_QUANTITY_STAGE_SCALE].count > 1 && new != old)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "stage_scale is for %u stages and cannot be converted to %u", old, new);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the placement map is for %u stages and cannot be converted to %u", old,
                         new);

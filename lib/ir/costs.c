@@ -230,18 +230,9 @@ bool ppi_has_sharding_times(const ppsched_config *config)
 double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward, uint32_t device)
 {
     const struct ppi_values *given = list_of(config, PPSCHED_QUANTITY_RECOMPUTE_TIMES);
-    return given != NULL ? ppi_value_at(given, stage) / ppi_speed_of(config, device) : forward;
-}
-
-double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
-{
-    const double time = ppi_plain_overlap(costs, forward_stage, backward_stage);
-    return costs->speeds.values != NULL ? time / ppi_value_at(&costs->speeds, device) : time;
-}
-
-double ppi_speed_of(const ppsched_config *config, uint32_t device)
-{
-    return value_or(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, device, 1);
+    return given != NULL
+               ? ppi_value_at(given, stage) / ppi_speed_of(config, device) * ppi_scale_of(config, PPSCHED_KIND_F, stage, device)
+               : forward;
 }
 
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device)
@@ -298,20 +289,6 @@ static ppsched_status check_durations(const double *duration, uint32_t stage, pp
     return PPSCHED_OK;
 }
 
-static ppsched_status divide_by_speed(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
-                                      ppsched_error *error)
-{
-    const double speed = ppi_speed_of(config, device);
-    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-        duration[kind] /= speed;
-        if (!ppi_is_finite(duration[kind]))
-            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device, stage, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: a time divided by device_speeds of device %u (%g) is too large for a double", stage,
-                               device, speed);
-    }
-    return PPSCHED_OK;
-}
-
 /* Where frozen weights leave a stage without W, its I releases all. */
 static ppsched_status freeze(struct ppi_instance *instance, const ppsched_config *config, uint32_t stage, ppsched_error *error)
 {
@@ -323,18 +300,6 @@ static ppsched_status freeze(struct ppi_instance *instance, const ppsched_config
                        "stage %u has passes FI, whose memory cannot rise inside the backward; set mem_backward_input to 0 or "
                        "less, and no recomputed memory",
                        stage);
-}
-
-/* The slowest device of a stage. */
-static uint32_t slowest_of(const ppsched_config *config, const struct ppi_placement *placement, uint32_t stage)
-{
-    uint32_t count, slowest;
-    const uint32_t *devices = ppi_devices_of(placement, stage, &count);
-    slowest = devices[0];
-    for (uint32_t i = 1; i < count; i++)
-        if (ppi_speed_of(config, devices[i]) < ppi_speed_of(config, slowest))
-            slowest = devices[i];
-    return slowest;
 }
 
 static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched_config *config,
@@ -349,9 +314,11 @@ static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
     if (stage + 1 < config->shape.stages && placement->graph == NULL)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
-    if (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL && status == PPSCHED_OK)
-        status = divide_by_speed(instance->duration, config,
-                                 placement->graph != NULL ? slowest_of(config, placement, stage) : device[stage], stage, error);
+    if (status == PPSCHED_OK &&
+        (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL || list_of(config, PPSCHED_QUANTITY_DEVICE_SCALE) != NULL ||
+         list_of(config, PPSCHED_QUANTITY_STAGE_SCALE) != NULL))
+        status = placement->graph != NULL ? ppi_put_on_slowest(instance->duration, config, placement, stage, error)
+                                          : ppi_check_on_device(instance->duration, config, device[stage], stage, error);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
         ppi_add_op_overhead(instance->duration, config);
         status = check_durations(instance->duration, stage, error);
@@ -440,7 +407,10 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     ppsched_status status = PPSCHED_OK;
     costs->overlapped = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
     costs->speeds = config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
+    costs->device_scale = config->values[PPSCHED_QUANTITY_DEVICE_SCALE];
+    costs->stage_scale = config->values[PPSCHED_QUANTITY_STAGE_SCALE];
     costs->stages = stages;
+    costs->devices = config->shape.devices;
     costs->senders_wait = config->senders_wait;
     if (costs->factors != NULL || ppi_has_factors(config))
         status = ppi_factors_fill(costs, config, error);

@@ -42,9 +42,10 @@ struct ppi_link_delay {
 
 struct ppi_costs {
     struct ppi_host host;
-    struct ppi_values overlapped; /* borrowed from the config, */
-    struct ppi_values speeds;     /* like these; for overlapped pairs, as durations are divided by them */
-    uint32_t stages;
+    struct ppi_values overlapped;                /* borrowed from the config, */
+    struct ppi_values speeds;                    /* like these; for overlapped pairs, as durations are divided by them */
+    struct ppi_values device_scale, stage_scale; /* and multiplied by these */
+    uint32_t stages, devices;
     bool senders_wait;              /* as in the config */
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
     struct ppi_rise *rises;         /* by stage; NULL if no memory rises */
@@ -110,6 +111,19 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
 
 /* The speed of a device: its ops take their time divided by it. */
 double ppi_speed_of(const ppsched_config *config, uint32_t device);
+
+/* The factor on the times of ops of a kind on a device, of all stages; and of those of one stage. */
+double ppi_device_scale(const ppsched_config *config, uint32_t kind, uint32_t device);
+double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage, uint32_t device);
+
+/* Makes durations at speed 1 those of a device. */
+void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device);
+
+/* The same, RANGE if a time is too large; and for the slowest device of a stage on several. */
+ppsched_status ppi_check_on_device(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
+                                   ppsched_error *error);
+ppsched_status ppi_put_on_slowest(double *duration, const ppsched_config *config, const struct ppi_placement *placement,
+                                  uint32_t stage, ppsched_error *error);
 
 /* Durations at speed 1 and memory of a stage, without op_overhead; RANGE if the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);

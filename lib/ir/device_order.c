@@ -65,7 +65,10 @@ static void order_objective(struct ppi_robust_objective *goal, double *room, con
 ppsched_status ppi_config_order_devices(ppsched_config *config, const uint32_t *order, ppsched_error *error)
 {
     const uint32_t devices = config->shape.devices;
-    double *room = ppi_allocate(&config->host, (size_t)devices * devices, sizeof *room);
+    const size_t scales = config->values[PPSCHED_QUANTITY_STAGE_SCALE].count +
+                          config->values[PPSCHED_QUANTITY_DEVICE_SCALE].count;
+    double *room = ppi_allocate(&config->host, scales > (size_t)devices * devices ? scales : (size_t)devices * devices,
+                                sizeof *room);
     if (room == NULL)
         return ppi_fail_memory(error, "the device order");
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY; q++) {
@@ -92,8 +95,11 @@ static bool are_alike_in(const struct ppi_values *list, uint32_t a, uint32_t b, 
     const double *values = list->values;
     if (list->count <= 1)
         return true;
+    for (size_t i = 0; i < list->count && !by_pair; i += devices)
+        if (values[i + a] != values[i + b])
+            return false;
     if (!by_pair)
-        return values[a] == values[b];
+        return true;
     if (values[(size_t)a * devices + b] != values[(size_t)b * devices + a])
         return false;
     for (uint32_t d = 0; d < devices; d++)

@@ -90,6 +90,16 @@ static ppsched_status check_symbols(const ppsched_layer *layer, uint32_t entry, 
     return PPSCHED_OK;
 }
 
+static ppsched_status check_scale(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
+{
+    if (layer->type_count > PPI_MOST_TYPES || (layer->type_count > 0) != (layer->device_scale != NULL))
+        return fail_entry(error, entry, layer, "type_count", layer->type_count, "0 to 255, with device_scale unless it is 0");
+    for (size_t i = 0; i < (size_t)layer->type_count * PPSCHED_KIND_W; i++)
+        if (!(layer->device_scale[i] > 0) || !ppi_is_finite(layer->device_scale[i]))
+            return fail_entry(error, entry, layer, "a value of device_scale", layer->device_scale[i], "finite and above 0");
+    return PPSCHED_OK;
+}
+
 static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     if (layer->name == NULL || layer->name[0] == '\0')
@@ -97,8 +107,6 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
     ppsched_status status = ppi_check_choice("place", layer->place, 0, PPSCHED_LAYER_PLACE_LAST, error);
     if (status != PPSCHED_OK)
         return status;
-    if (layer->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %u (%q): reserved is not 0", entry, layer->name);
     status = check_symbols(layer, entry, error);
     if (status != PPSCHED_OK)
         return status;
@@ -114,6 +122,8 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
     if (layer->recompute_count > PPSCHED_MAX_RECOMPUTES || (layer->recompute_count > 0 && layer->recomputes == NULL))
         return fail_entry(error, entry, layer, "recompute_count", layer->recompute_count, "0 to 8, with that many records");
     status = check_costs(layer, entry, error);
+    if (status == PPSCHED_OK)
+        status = check_scale(layer, entry, error);
     return status == PPSCHED_OK ? check_recomputes(layer, entry, error) : status;
 }
 
@@ -180,6 +190,15 @@ static const char *copy_name(struct ppi_arena *arena, const char *name)
     return copy;
 }
 
+static const double *copy_scale(struct ppi_arena *arena, const ppsched_layer *given)
+{
+    const size_t count = (size_t)given->type_count * PPSCHED_KIND_W;
+    double *copy = count > 0 ? ppi_arena_take(arena, count, sizeof *copy) : NULL;
+    if (copy != NULL)
+        memcpy(copy, given->device_scale, count * sizeof *copy);
+    return copy;
+}
+
 static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *given, ppsched_error *error)
 {
     uint32_t number = layers->entry_count;
@@ -198,6 +217,10 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
         kinds[k].name = copy_name(&layers->arena, given->recomputes[k].name);
     }
     entry->given.recomputes = given->recompute_count > 0 ? kinds : NULL;
+    entry->given.device_scale = copy_scale(&layers->arena, given);
+    if (given->type_count > 0 && layers->types > 0 && given->type_count != layers->types)
+        return fail_entry(error, number, given, "type_count", given->type_count, "that of the entries before it");
+    layers->types = given->type_count > 0 ? given->type_count : layers->types;
     entry->kinds = ppi_arena_take(&layers->arena, given->recompute_count + (size_t)1, sizeof *entry->kinds);
     status = ppi_arena_check(&layers->arena, "the layers", error);
     if (status == PPSCHED_OK)
@@ -349,4 +372,57 @@ ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers 
             strcmp(ppi_layer_at(layers, i)->given.name, name) == 0)
             (*out)->self->is_cut[i] = false;
     return status;
+}
+
+/* --- on devices that differ --- */
+
+uint32_t ppi_type_of(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    const struct ppi_values *types = &config->values[PPSCHED_QUANTITY_LAYER_TYPES];
+    return layers->types > 0 && types->values != NULL ? (uint32_t)ppi_value_at(types, device) : 0;
+}
+
+bool ppi_layers_are_scaled(const ppsched_config *config, const ppsched_layers *layers)
+{
+    const bool by_type = layers->types > 0 && config->values[PPSCHED_QUANTITY_LAYER_TYPES].values != NULL;
+    return by_type || config->values[PPSCHED_QUANTITY_DEVICE_SCALE].values != NULL;
+}
+
+double ppi_type_scale_again(const ppsched_layers *layers, uint32_t type)
+{
+    double plain = 0, scaled = 0;
+    for (uint32_t e = 0; e < layers->entry_count; e++) {
+        const double time = layers->entries[e].given.count * layers->entries[e].given.forward_time;
+        plain += time;
+        scaled += time * ppi_type_scale(layers, e, type, PPSCHED_KIND_F);
+    }
+    return plain > 0 ? scaled / plain : 1;
+}
+
+double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    const uint32_t type = ppi_type_of(config, layers, device);
+    const double forward = ppi_device_scale(config, PPSCHED_KIND_F, device),
+                 backward = ppi_device_scale(config, PPSCHED_KIND_B, device);
+    double plain = 0, scaled = 0;
+    for (uint32_t e = 0; e < layers->entry_count; e++) {
+        const ppsched_layer *layer = &layers->entries[e].given;
+        plain += layer->count * (layer->forward_time + layer->backward_time);
+        scaled += layer->count * (layer->forward_time * forward * ppi_type_scale(layers, e, type, PPSCHED_KIND_F) +
+                                  layer->backward_time * backward * ppi_type_scale(layers, e, type, PPSCHED_KIND_B));
+    }
+    return ppi_speed_of(config, device) * (plain > 0 ? plain / scaled : 1);
+}
+
+double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    const uint32_t type = ppi_type_of(config, layers, device);
+    double least = PPI_INFINITE;
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        const double own = ppi_device_scale(config, kind, device);
+        least = ppi_smaller(least, own * ppi_type_scale_again(layers, type));
+        for (uint32_t e = 0; e < layers->entry_count; e++)
+            least = ppi_smaller(least, own * ppi_type_scale(layers, e, type, kind));
+    }
+    return ppi_speed_of(config, device) / least;
 }

@@ -49,6 +49,7 @@ struct ppsched_layers {
     uint32_t count;     /* of layers */
     uint32_t first;     /* layers that must be in the first stage */
     uint32_t last;      /* layers that must be in the last stage */
+    uint32_t types;     /* of devices, after type 0, for which entries have other times; 0: none */
     uint16_t *entry_of; /* by layer: index of its entry */
     bool *is_cut;       /* by layer: a stage may begin with it */
 };
@@ -87,6 +88,26 @@ static inline const struct ppi_layer_entry *ppi_layer_at(const ppsched_layers *l
 {
     return &layers->entries[layers->entry_of[layer]];
 }
+
+/* The factor on the times of an entry's ops of a kind on devices of a type. */
+static inline double ppi_type_scale(const ppsched_layers *layers, uint32_t entry, uint32_t type, uint32_t kind)
+{
+    const double *scale = layers->entries[entry].given.device_scale;
+    return type == 0 || scale == NULL ? 1 : scale[(size_t)(type - 1) * PPSCHED_KIND_W + kind - PPSCHED_KIND_F];
+}
+
+/* The factor on what recomputation adds on devices of a type: that of all forwards together. */
+double ppi_type_scale_again(const ppsched_layers *layers, uint32_t type);
+
+/* The type of a device, as its times of layers differ. */
+uint32_t ppi_type_of(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
+
+/* Whether times of ops on devices differ by more than speeds. */
+bool ppi_layers_are_scaled(const ppsched_config *config, const ppsched_layers *layers);
+
+/* The speed of a device over all layers together, or a speed at which it runs no layer's op slower than it does. */
+double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
+double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
 
 /* Checks that a split holds all layers and obeys their rules, else RANGE. */
 ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error);

@@ -7,10 +7,23 @@
 #include "ir/op.h"
 
 /* What a list has one value each for, unless it has one for all. */
-enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR, PER_MICROBATCH, PER_SLICE, PER_KIND };
+enum extent {
+    ONE,
+    PER_STAGE,
+    PER_STAGE_PAIR,
+    PER_DEVICE,
+    PER_DEVICE_KIND,
+    PER_DEVICE_STAGE_KIND,
+    PER_DEVICE_PAIR,
+    PER_MICROBATCH,
+    PER_SLICE,
+    PER_KIND
+};
 
 #define NO_BOUND 1.7976931348623157e308        /* the largest double: excludes infinity */
 #define LEAST_POSITIVE 4.9406564584124654e-324 /* the smallest double above 0 */
+
+enum { KINDS = PPSCHED_KIND_W };
 
 struct row {
     const char *name;
@@ -71,6 +84,9 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_MICROBATCH_REQUEST] = {"microbatch_request", PER_MICROBATCH, PPI_OF_RUN, 0, NO_BOUND},
     [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, PPI_OF_RUN, 0, NO_BOUND},
     [PPSCHED_QUANTITY_DEVICE_SPEEDS] = {"device_speeds", PER_DEVICE, PPI_OF_RUN, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_DEVICE_SCALE] = {"device_scale", PER_DEVICE_KIND, PPI_OF_RUN, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_LAYER_TYPES] = {"layer_types", PER_DEVICE, PPI_OF_RUN, 0, PPI_MOST_TYPES},
+    [PPSCHED_QUANTITY_STAGE_SCALE] = {"stage_scale", PER_DEVICE_STAGE_KIND, PPI_OF_PASS, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, PPI_OF_RUN, 1, PPI_INFINITE},
     [PPSCHED_QUANTITY_SEND_OVERHEAD] = {"send_overhead", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT] = {"mem_recomputed_backward_input", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
@@ -84,7 +100,8 @@ bool ppi_quantity_known(int32_t quantity)
 
 bool ppi_quantity_is_by_device(int32_t quantity)
 {
-    return rows[quantity].extent == PER_DEVICE;
+    const enum extent extent = rows[quantity].extent;
+    return extent == PER_DEVICE || extent == PER_DEVICE_KIND || extent == PER_DEVICE_STAGE_KIND;
 }
 
 bool ppi_quantity_is_by_device_pair(int32_t quantity)
@@ -127,6 +144,18 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all devices or %zu, one per device",
                         row->name, count, d);
+    case PER_DEVICE_KIND:
+        if (count == 1 || count == KINDS * d)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH,
+                        "%s has %zu values; give 1 for all or %zu, of F on each device, then of B, I and W", row->name, count,
+                        KINDS * d);
+    case PER_DEVICE_STAGE_KIND:
+        if (count == 1 || count == KINDS * d * s)
+            return PPSCHED_OK;
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH,
+                        "%s has %zu values; give 1 for all or %zu, of F for each stage on each device, then of B, I and W",
+                        row->name, count, KINDS * d * s);
     case PER_MICROBATCH:
         if (count == 1 || count == shape->microbatches)
             return PPSCHED_OK;
@@ -179,9 +208,10 @@ static ppsched_status check_value(const struct row *row, const struct ppi_shape 
                                   double value, ppsched_error *error)
 {
     struct ppi_place place = place_of(row, shape, count, index);
-    if (value >= row->minimum && value <= row->maximum) /* false for NaN */
+    const bool counts = row == &rows[PPSCHED_QUANTITY_LAYER_TYPES];
+    if (value >= row->minimum && value <= row->maximum && (!counts || value == (uint32_t)value)) /* false for NaN */
         return PPSCHED_OK;
-    const char *wanted = wanted_of(row);
+    const char *wanted = counts ? "a whole number from 0 to 255" : wanted_of(row);
     if (place.stage != PPSCHED_NONE)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of stage %u is %g; it must be %s", row->name, place.stage,
                            value, wanted);

@@ -11,6 +11,9 @@
 /* The last number that a quantity may have: there is room for topics up to number 7. */
 enum { PPI_LAST_QUANTITY = 8 * 16 - 1 };
 
+/* The last number of a type of devices. */
+enum { PPI_MOST_TYPES = 255 };
+
 /* What a list belongs to. It decides what becomes of the list in another number of stages. */
 enum ppi_owner {
     PPI_OF_RUN = 1,      /* devices, microbatches, slices or kinds of op: the list stays */

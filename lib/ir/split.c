@@ -2,6 +2,7 @@
 /* Checks splits of a list of layers, and sums the layers' costs into the lists of a config by stage. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "ir/costs.h"
 #include "ir/layers.h"
 
 /* --- checking --- */
@@ -179,6 +180,66 @@ static ppsched_status put_bytes(ppsched_config *config, const ppsched_layers *la
     return ppi_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, list, split->stages, error);
 }
 
+/* --- devices that differ --- */
+
+static ppsched_status check_types(const ppsched_config *config, const ppsched_layers *layers, ppsched_error *error)
+{
+    for (uint32_t d = 0; d < config->shape.devices; d++)
+        if (ppi_type_of(config, layers, d) > layers->types)
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){d, PPSCHED_NONE, PPSCHED_NONE, d},
+                               "layer_types of device %u is %u; layers have times for types 0 to %u", d,
+                               ppi_type_of(config, layers, d), layers->types);
+    return PPSCHED_OK;
+}
+
+static const uint8_t cost_of_kind[] = {[PPSCHED_KIND_F] = PPI_LAYER_FORWARD,
+                                       [PPSCHED_KIND_B] = PPI_LAYER_BACKWARD,
+                                       [PPSCHED_KIND_I] = PPI_LAYER_INPUT,
+                                       [PPSCHED_KIND_W] = PPI_LAYER_WEIGHT};
+
+/* The factor of a stage's time of a kind on devices of a type. */
+static double scale_of_stage(const ppsched_layers *layers, const ppsched_split *split, uint32_t begin, uint32_t count,
+                             uint32_t type, uint32_t kind)
+{
+    const double again = ppi_type_scale_again(layers, type);
+    double plain = 0, scaled = 0;
+    for (uint32_t i = begin; i < begin + count; i++) {
+        const double whole = cost_of(layers, split, i, cost_of_kind[kind]);
+        const double own = ppi_layer_at(layers, i)->kinds[0].cost[cost_of_kind[kind]];
+        plain += whole;
+        scaled += own * ppi_type_scale(layers, layers->entry_of[i], type, kind) + (whole - own) * again;
+    }
+    return plain > 0 ? scaled / plain : 1;
+}
+
+/* What the layers of each stage say of the types of devices. */
+static ppsched_status put_scale(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split,
+                                ppsched_error *error)
+{
+    const uint32_t devices = config->shape.devices, stages = split->stages;
+    const size_t count = (size_t)PPSCHED_KIND_W * stages * devices;
+    if (layers->types == 0 || config->values[PPSCHED_QUANTITY_LAYER_TYPES].values == NULL)
+        return PPSCHED_OK;
+    double *list = ppi_allocate(&config->host, count, sizeof *list), *to = list;
+    if (list == NULL)
+        return ppi_fail_memory(error, "the stages' costs");
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        uint32_t begin = 0;
+        for (uint32_t s = 0; s < stages; begin += split->layers[s++]) {
+            double by_type[PPI_MOST_TYPES + 1];
+            for (uint32_t type = 0; type <= layers->types; type++)
+                by_type[type] = scale_of_stage(layers, split, begin, split->layers[s], type, kind);
+            for (uint32_t d = 0; d < devices; d++)
+                *to++ = by_type[ppi_type_of(config, layers, d)];
+        }
+    }
+    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_STAGE_SCALE, list, count, error);
+    ppi_release(&config->host, list);
+    return status;
+}
+
+/* --- the config --- */
+
 ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *config, const ppsched_layers *layers,
                                  const ppsched_split *split, ppsched_error *error)
 {
@@ -188,7 +249,9 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
     if (config->placement == PPSCHED_PLACEMENT_MAP)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "a placement map has a fixed number of stages; it cannot be used with layers");
-    ppsched_status status = ppi_shape_make(&shape, old->devices, split->stages, old->microbatches, old->iterations, error);
+    ppsched_status status = check_types(config, layers, error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_make(&shape, old->devices, split->stages, old->microbatches, old->iterations, error);
     if (status == PPSCHED_OK)
         status = ppi_shape_cut(&shape, old->slices, error);
     if (status == PPSCHED_OK)
@@ -204,6 +267,8 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
         status = put_rising(made, layers, split, list, error);
     if (status == PPSCHED_OK)
         status = put_bytes(made, layers, split, list, error);
+    if (status == PPSCHED_OK)
+        status = put_scale(made, layers, split, error);
     ppi_release(&config->host, list);
     if (status != PPSCHED_OK) {
         ppi_config_destroy(made);

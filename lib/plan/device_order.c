@@ -166,7 +166,7 @@ static ppsched_status try_all(struct ordering *o, ppsched_error *error)
 
 static double speed_of_type(const struct ordering *o, uint32_t type)
 {
-    return ppi_speed_of(o->plan->config, type);
+    return ppi_layers_speed(o->plan->config, o->plan->layers, type);
 }
 
 /* Types by speed, the fastest first or last. */

@@ -44,6 +44,10 @@ static ppsched_status set_times(ppsched_config *config, const struct expecting *
     if (status == PPSCHED_OK)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, NULL, 0, error);
     if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SCALE, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_STAGE_SCALE, NULL, 0, error);
+    if (status == PPSCHED_OK)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, NULL, 0, error);
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && status == PPSCHED_OK; kind++) {
         for (uint32_t s = 0; s < e->stages; s++)

@@ -129,7 +129,7 @@ PPI_APART void pass_chain(const struct enumerating *all, uint32_t stage)
 {
     const struct ppi_splitting *splitting = all->splitting;
     const uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
-    const double speed = ppi_split_speed(&splitting->state, splitting->state.schedule->placement.device_of[stage]);
+    const double speed = ppi_split_most_speed(&splitting->state, splitting->state.schedule->placement.device_of[stage]);
     all->gone[0][stage + 1] = all->gone[0][stage] + (all->forward[end] - all->forward[begin]) / speed;
     all->gone[1][stage + 1] = all->gone[1][stage] + (all->input[end] - all->input[begin]) / speed;
 }

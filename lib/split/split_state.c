@@ -75,6 +75,8 @@ static ppsched_status take_speeds(struct ppi_split_state *state, ppsched_error *
     bool differs = false;
     for (uint32_t d = 0; d < devices; d++)
         differs |= ppi_speed_of(state->config, d) != 1;
+    if (ppi_layers_are_scaled(state->config, state->layers))
+        return ppi_split_state_take_types(state, error);
     if (!differs)
         return PPSCHED_OK;
     double *speed = ppi_arena_take(state->arena, devices, sizeof *speed);
@@ -82,7 +84,7 @@ static ppsched_status take_speeds(struct ppi_split_state *state, ppsched_error *
     ppsched_status status = ppi_arena_check(state->arena, "the split", error);
     for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
         speed[d] = ppi_speed_of(state->config, d);
-    state->speed = speed;
+    state->speed = state->pace = speed;
     return status;
 }
 
@@ -157,6 +159,15 @@ PPI_INLINE void take_plain_times(double *out, const struct ppi_split_state *stat
     out[PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage);
 }
 
+/* The time of a stage's ops of a kind on a device that differs by more than its speed. */
+static double time_on(const struct ppi_split_state *state, uint32_t stage, uint32_t device, int kind)
+{
+    const struct ppi_type_times *times = &state->types[device];
+    const uint32_t *like = &state->like[2 * (size_t)stage];
+    const double added = kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I ? added_to(state, stage) * times->again : 0;
+    return (times->sums[kind][like[1]] - times->sums[kind][like[0]] + added) * times->scale[kind];
+}
+
 /* Sets the times of a stage on the devices of its copies. */
 PPI_APART void load_times_at_speeds(struct ppi_split_state *state, uint32_t stage)
 {
@@ -166,7 +177,9 @@ PPI_APART void load_times_at_speeds(struct ppi_split_state *state, uint32_t stag
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         const uint32_t row = copy * state->stages + stage;
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-            duration[kind] = plain[kind] / state->speed[placement->device_of[row]] + state->overhead[kind];
+            duration[kind] = (state->types != NULL ? time_on(state, stage, placement->device_of[row], kind)
+                                                   : plain[kind] / state->speed[placement->device_of[row]]) +
+                             state->overhead[kind];
         ppi_walk_set_times_in(&state->walk, copy, stage, duration);
         ppi_long_paths_set_times(&state->long_paths, row, duration);
     }
@@ -299,7 +312,7 @@ static void fit_stale(struct ppi_split_state *state)
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
         if (!state->is_stale[d])
             continue;
-        double work = 0;
+        double work = 0, typed = 0;
         state->visited += A_DEVICE + 16 * (uint64_t)state->holdings[d].count;
         if (state->fronts != NULL)
             fit_one(state, d);
@@ -307,8 +320,10 @@ static void fit_stale(struct ppi_split_state *state)
             uint32_t stage = state->holdings[d].stages[i];
             load_times(state, stage);
             work += ppi_split_work(state, state->like[2 * stage], state->like[2 * stage + 1]) + added_to(state, stage);
+            if (state->types != NULL)
+                typed += time_on(state, stage, d, PPSCHED_KIND_F) + time_on(state, stage, d, PPSCHED_KIND_B);
         }
-        state->load[d] = state->speed == NULL ? work : work / state->speed[d];
+        state->load[d] = state->types != NULL ? typed : state->speed == NULL ? work : work / state->speed[d];
         state->is_stale[d] = false;
     }
 }

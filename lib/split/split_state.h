@@ -15,6 +15,13 @@ struct ppi_split_price {
     double unevenness;
 };
 
+/* Times of layers on devices of a type, for one device. */
+struct ppi_type_times {
+    const double *sums[PPI_COMPUTE_KINDS]; /* by layer: sums over the layers before it, by kind */
+    double scale[PPI_COMPUTE_KINDS];       /* factors of the device on them, its speed included */
+    double again;                          /* factor on what recomputation adds, before those */
+};
+
 struct ppi_split_state {
     const ppsched_config *config; /* sizes, links, limits */
     const ppsched_layers *layers;
@@ -39,7 +46,9 @@ struct ppi_split_state {
     uint32_t *border;                   /* first layer of each stage, then the number of layers */
     uint32_t *like;                     /* by stage: first and end of identical layers, as a key */
     uint32_t *option;                   /* by stage */
-    double *speed;                      /* by device; NULL: all are 1 */
+    double *speed;                      /* by device; NULL: all are 1. Where they differ by more: the most */
+    double *pace;                       /* the same over all layers; `speed` where they differ by speeds alone */
+    struct ppi_type_times *types;       /* by device; NULL where they differ by speeds alone */
     double *instance_weight;       /* by stage instance and kind: how often it is on the critical path; NULL without speeds */
     double *weight;                /* by stage and kind: criticality, the time that a unit of it takes on the critical path */
     double *backward_weight;       /* by stage: cost of time added to a backward, for the choice of options */
@@ -57,6 +66,9 @@ struct ppi_split_state {
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
+
+/* Takes what devices differ in, where that is more than speeds. */
+ppsched_status ppi_split_state_take_types(struct ppi_split_state *state, ppsched_error *error);
 
 /* The schedule leaves out so many microbatches. For each of them the work of the most loaded device is added to the time. */
 void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches);
@@ -117,8 +129,14 @@ struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t
 /* The device that has the same stages in the other copy of the model; itself where there is one copy. */
 uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t device);
 
-/* The speed of a device. */
+/* The speed of a device over all layers. */
 static inline double ppi_split_speed(const struct ppi_split_state *state, uint32_t device)
+{
+    return state->speed != NULL ? state->pace[device] : 1;
+}
+
+/* A speed at which it runs no layer slower than it does. */
+static inline double ppi_split_most_speed(const struct ppi_split_state *state, uint32_t device)
 {
     return state->speed != NULL ? state->speed[device] : 1;
 }

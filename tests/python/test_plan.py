@@ -38,7 +38,7 @@ def problem(profile):
 
 class PlanTest(unittest.TestCase):
     def test_every_quantity_in_other_numbers_of_stages(self):
-        others = {"backward_times": 1, "mem_forward": 1, "mem_backward_input": -0.5, "mem_backward_weight": -1, "sharding_slowdown": 1, "copy_slowdown": 1}
+        others = {"backward_times": 1, "mem_forward": 1, "mem_backward_input": -0.5, "mem_backward_weight": -1, "sharding_slowdown": 1, "copy_slowdown": 1, "layer_types": 1}
         values = {name: others.get(name, 0.5) for name in QUANTITIES
                   if name != "backward_input_share"}  # which tells I and W, and these are given
         plan = ppsched.plan(ppsched.Config(4, 8, 8, **values), strategies=["interleaved_1f1b"], chunks=[1, 2])

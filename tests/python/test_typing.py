@@ -139,7 +139,7 @@ class NamesTest(unittest.TestCase):
 
     def test_attributes(self):
         sizes = {"overlapped_times": 16, "p2p_time": 16, "p2p_bandwidth": 16, "backward_input_share": 1, "microbatch_scale": 8,
-                 "microbatch_memory_scale": 8, "slice_scale": 1, "microbatch_request": 8, "op_overhead": 4}
+                 "microbatch_memory_scale": 8, "slice_scale": 1, "microbatch_request": 8, "op_overhead": 4, "device_scale": 16, "stage_scale": 64}
         for name in QUANTITIES:
             positive = "bandwidth" in name or "slowdown" in name or name.endswith(("_scale", "_speeds"))
             least = 1.0 if positive else 0.0

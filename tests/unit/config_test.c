@@ -346,8 +346,10 @@ static void test_quantity_names(void **state)
 /* What a quantity has values for, and what they may be, as config.h says. */
 static const struct {
     int32_t quantity;
-    char per;     /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
-    char allowed; /* 0: finite, 0 or more; -: finite, up to 0; a: finite; +: above 0; f: and finite; 1: 1 or more; s: share */
+    char per; /* Stage, Pair of stages, Device, E: device and kind, T: also stage, Link between devices, Microbatch, sliCe, Kind
+                     of op; 1: one for all */
+    char allowed; /* 0: finite, 0 or more; -: finite, up to 0; a: finite; +: above 0; f: and finite; 1: 1 or more; s: share;
+                     n: number of a type */
 } quantities[] = {
     {PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, '1', 's'},
     {PPSCHED_QUANTITY_OVERLAPPED_TIMES, 'P', '0'},
@@ -370,14 +372,25 @@ static const struct {
     {PPSCHED_QUANTITY_COPY_SLOWDOWN, 'D', '1'},
     {PPSCHED_QUANTITY_SEND_OVERHEAD, 'D', '0'},
     {PPSCHED_QUANTITY_DEVICE_SPEEDS, 'D', 'f'},
+    {PPSCHED_QUANTITY_DEVICE_SCALE, 'E', 'f'},
+    {PPSCHED_QUANTITY_LAYER_TYPES, 'D', 'n'},
+    {PPSCHED_QUANTITY_STAGE_SCALE, 'T', 'f'},
 };
 
-enum { DEVICES = 3, STAGES = 6, MICROBATCHES = 2, SLICES = 5, MOST_VALUES = 40 };
+enum { DEVICES = 3, STAGES = 6, MICROBATCHES = 2, SLICES = 5, MOST_VALUES = 80 };
 
 static int is_length(char per, size_t count)
 {
-    const size_t counts[] = {['S'] = STAGES,       ['P'] = STAGES * STAGES, ['D'] = DEVICES, ['L'] = DEVICES * DEVICES,
-                             ['M'] = MICROBATCHES, ['C'] = SLICES,          ['K'] = 4,       ['1'] = 1};
+    const size_t counts[] = {['S'] = STAGES,
+                             ['P'] = STAGES * STAGES,
+                             ['D'] = DEVICES,
+                             ['L'] = DEVICES * DEVICES,
+                             ['M'] = MICROBATCHES,
+                             ['C'] = SLICES,
+                             ['K'] = 4,
+                             ['1'] = 1,
+                             ['E'] = 4 * DEVICES,
+                             ['T'] = 4 * DEVICES * STAGES};
     return count <= 1 || count == counts[(int)per] || (per == 'P' && count == STAGES);
 }
 
@@ -387,6 +400,8 @@ static int is_allowed(char allowed, double value)
         return 0;
     if (allowed == '+' || allowed == '1')
         return value > 0 && (allowed == '+' || value >= 1);
+    if (allowed == 'n')
+        return value == 0 || value == 1;
     return isfinite(value) &&
            (allowed == '-'   ? value <= 0
             : allowed == 'a' ? 1

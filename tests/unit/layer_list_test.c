@@ -219,7 +219,8 @@ static void test_bad_lists(void **state)
     const ppsched_layer behind[] = {LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST), LAYER("decoder")};
     const ppsched_layer crossed[] = {LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST),
                                      LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST)};
-    const ppsched_layer unnamed = LAYER(NULL), nowhere = LAYER("decoder", .place = 3), newer = LAYER("decoder", .reserved = 1);
+    const ppsched_layer unnamed = LAYER(NULL), nowhere = LAYER("decoder", .place = 3),
+                        newer = LAYER("decoder", .type_count = 1);
     const ppsched_layers *layers = NULL;
     ppsched_error error;
     (void)state;
@@ -231,7 +232,8 @@ static void test_bad_lists(void **state)
     expect_bad(&unnamed, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 has no name");
     expect_bad(&(const ppsched_layer)LAYER(""), 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 has no name");
     expect_bad(&nowhere, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "there is no place 3; it must be 0 to 2");
-    expect_bad(&newer, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 (decoder): reserved is not 0");
+    expect_bad(&newer, 1, PPSCHED_ERROR_RANGE, 0,
+               "layer entry 0 (decoder): type_count is 1; it must be 0 to 255, with device_scale unless it is 0");
     assert_int_equal(ppsched_layers_create(&layers, none, 2, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "layer entry 1 is NULL");
     assert_int_equal(ppsched_layers_create(&layers, none, 65536, NULL, &error), PPSCHED_ERROR_RANGE);

@@ -175,8 +175,7 @@ static void take_costs(struct ppi_task *task, const ppsched_config *config)
             struct ppi_instance instance;
             if (ppi_resolve_stage(config, s, &instance, NULL) != PPSCHED_OK)
                 return;
-            for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-                instance.duration[kind] /= ppi_speed_of(config, d);
+            ppi_put_on_device(instance.duration, config, s, d);
             ppi_add_op_overhead(instance.duration, config);
             f = ppi_larger(f, instance.duration[PPSCHED_KIND_F]);
             i = ppi_larger(i, instance.duration[PPSCHED_KIND_I]);

@@ -49,6 +49,9 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
+    PPSCHED_QUANTITY_DEVICE_SCALE = 24,
+    PPSCHED_QUANTITY_LAYER_TYPES = 25,
+    PPSCHED_QUANTITY_STAGE_SCALE = 26,
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
@@ -983,8 +986,9 @@ typedef struct ppsched_layer {
     double output_bytes;
     const ppsched_recompute *recomputes;
     uint32_t recompute_count;
-    uint32_t reserved;
+    uint32_t type_count;
     const char *hybrid_symbols;
+    const double *device_scale;
 } ppsched_layer;
 typedef struct ppsched_split {
     uint32_t size;

@@ -355,6 +355,9 @@ class Quantity(enum.IntEnum):
     OVERLAPPED_TIMES = 21
     OP_OVERHEAD = 22
     DEVICE_SPEEDS = 23
+    DEVICE_SCALE = 24
+    LAYER_TYPES = 25
+    STAGE_SCALE = 26
     MEM_FORWARD = 32
     MEM_BACKWARD_INPUT = 33
     MEM_BACKWARD_WEIGHT = 34
@@ -2045,8 +2048,9 @@ class Layer(Structure):
     output_bytes: float
     recomputes: _Pointer[Recompute]
     recompute_count: int
-    reserved: int
+    type_count: int
     hybrid_symbols: Optional[bytes]
+    device_scale: _Pointer[c_double]
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -2065,8 +2069,9 @@ class Layer(Structure):
         ("output_bytes", c_double),
         ("recomputes", POINTER(Recompute)),
         ("recompute_count", c_uint32),
-        ("reserved", c_uint32),
+        ("type_count", c_uint32),
         ("hybrid_symbols", c_char_p),
+        ("device_scale", POINTER(c_double)),
     ]
 
 

@@ -78,6 +78,9 @@ class Quantities(TypedDict, total=False):
     mem_recomputed_backward_input: Numbers
     mem_recomputed_backward: Numbers
     device_speeds: Numbers
+    device_scale: Numbers
+    layer_types: Numbers
+    stage_scale: Numbers
 
 
 _READERS: List[Callable[[str], "Config"]] = []  # of config files, which stand above this module
@@ -119,7 +122,7 @@ DEFAULT: Numbers = ()  # the value of a list that is not given
 # Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
           "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "microbatch_request", "slice_scale",
-          "op_overhead", "device_speeds")
+          "op_overhead", "device_speeds", "device_scale", "layer_types")
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
@@ -189,6 +192,8 @@ class Config:
       Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone;
         for forwards alone microbatch_request, the number of the request whose chunk it is.
       Per slice: slice_scale, a factor on times.
+      Per device for F, then B, I and W: device_scale, a factor on times. The same per stage, for each kind: stage_scale.
+      Per device, with layers: layer_types, the number of the type whose times layers have as "device_scale".
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
     All of them are also attributes: lists as they were given, or empty for the default.
@@ -234,7 +239,8 @@ class Config:
                  slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
-                 device_speeds: Numbers = (), stage_inputs: Optional[Sequence[Sequence[int]]] = None,
+                 device_speeds: Numbers = (), device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (),
+                 stage_inputs: Optional[Sequence[Sequence[int]]] = None,
                  stage_passes: Optional[Sequence[str]] = None,
                  stage_microbatches: Optional[Sequence[Optional[Sequence[int]]]] = None, units: Units = PLAIN) -> None:
         given = quantities_in(locals())
@@ -491,6 +497,9 @@ class Config:
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
     mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and which is held until W ends, per stage.")
+    device_scale = Values("Factor on the times of F on each device, then of B, I and W (default: 1).")
+    layer_types = Values("Number of the type of each device, with layers whose times differ by type (default: 0).")
+    stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
     device_speeds = Values("Speed: the times of ops are divided by it, per device (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: that of an I).")
 

@@ -32,6 +32,7 @@ class Layer(TypedDict, total=False):
     layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as
     the forward.
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
+    device_scale: for devices of types 1, 2 and so on (layer_types of a config) the times of F, B, I and W as a multiple of those here.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Layer(TypedDict, total=False):
     output_bytes: float
     recompute: List[Recompute]
     hybrid_symbols: str
+    device_scale: List[List[float]]
 
 
 class StageLayers(TypedDict):
@@ -143,6 +145,17 @@ def _place(where: str, place: object) -> LayerPlace:
     return member(LayerPlace, "place", place)
 
 
+def _scale(where: str, row: Mapping[str, Any]) -> List[float]:
+    """The factors on times of all types of devices, in a row."""
+    given = row.get("device_scale")
+    if given is None:
+        return []
+    types = [numbers(f"{where}: device_scale", one) for one in given] if isinstance(given, (list, tuple)) else []
+    if not types or any(len(one) != 4 for one in types):
+        raise Error(f"{where}: device_scale must be a list with four numbers for each type of devices, for F, B, I and W, not {shown(given)}")
+    return [factor for one in types for factor in one]
+
+
 def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     """own_place: its place, if it has none."""
     where = f"layer entry {number}"
@@ -159,6 +172,11 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     if not isinstance(row.get("hybrid_symbols", ""), str):
         raise Error(f"{where}: hybrid_symbols must be a text, not {shown(row['hybrid_symbols'])}")
     record.hybrid_symbols = encoded("hybrid_symbols", row["hybrid_symbols"]) if "hybrid_symbols" in row else None
+    scale = _scale(where, row)
+    record._scale = (ctypes.c_double * len(scale))(*scale)  # kept alive
+    record.type_count = len(scale) // 4
+    if scale:
+        record.device_scale = ctypes.cast(record._scale, ctypes.POINTER(ctypes.c_double))
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
@@ -193,7 +211,7 @@ class Layers(Shared):
         if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
             raise Error(f"layers must be a list, not {shown(rows)}")
         self.given = list(rows)
-        records = [_record(number, row, _own_place(self.given, number)) for number, row in enumerate(self.given)]
+        records: List[Any] = [_record(number, row, _own_place(self.given, number)) for number, row in enumerate(self.given)]
         pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
         self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)

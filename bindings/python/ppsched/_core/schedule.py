@@ -114,7 +114,8 @@ class Schedule(Shared):
                   offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                   slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = ()) -> "Schedule":
+                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
+                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch; refuses anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -143,7 +144,8 @@ class Schedule(Shared):
              offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
              slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-             mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = ()) -> "Schedule":
+             mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
+             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
         """Reads a file in the same way. Its format is that of its ending, .csv or .json, unless given."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)

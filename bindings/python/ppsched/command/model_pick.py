@@ -17,6 +17,7 @@ from .._core.writing import ending_of, stamped
 from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
+from .device_types import pipeline_of, read_types, sheets_of, types_row
 from .gpus_options import add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .gpus_pick import run_gpus_pick
@@ -144,7 +145,7 @@ def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], va
     except UsageError:
         raise
     except DoesNotFit as error:
-        return Found(layout, reason=_advised(error, make, values) if is_alone else str(error))
+        return Found(layout, reason=_advised(error, make, values) if is_alone and values.get("device_types") is None else str(error))
     except Error as error:
         return Found(layout, reason=str(error))
 
@@ -185,6 +186,8 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
+            **({} if found.made.unlike is None else {"memory_limits": found.made.unlike.limits,
+                                                     **types_row(found.made.unlike.names, found.answer.best[0].device_order)}),
             **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
             **estimate_row(vars(arguments), found.made.job.model), "calibrated": found.made.measured.notes}
 
@@ -329,6 +332,8 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     """Layouts are searched."""
     check_words(arguments)
     values = _values(arguments)
+    if values.get("device_types") is not None:
+        raise UsageError("--gpus, --device-types: a search of layouts has devices that are alike; give --pp or --tp, or leave --gpus out")
     file, options = _options(arguments)
     run_gpus_pick(file, options, values, arguments, read_device(arguments.device or DEFAULT_DEVICE))
 
@@ -348,7 +353,12 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     values = _values(arguments)
     _check(arguments, values)
     file, options = _options(arguments)
-    device = read_device(arguments.device or DEFAULT_DEVICE)
+    types = read_types(values["device_types"]) if values.get("device_types") is not None else None
+    if types is not None and arguments.device is not None:
+        raise UsageError("--device, --device-types: both state the devices; give one of them")
+    if types is not None and options.get("pp") is None:
+        options = {**options, "pp": pipeline_of(types, options)}
+    device = read_device(arguments.device or DEFAULT_DEVICE) if types is None else sheets_of(types)[0]
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
     found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]

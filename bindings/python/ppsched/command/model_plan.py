@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a job: the plan for its layers, the memory of each device by cause, and the time of a step."""
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
 from .._core.candidate import Candidate
 from .._core.plan import Plan
 from .._core.timeline import Timeline
+from .device_types import Unlike, read_types, unlike_devices
 from .microbatch_options import one_number
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, once_a_step, speed,
-                             stage_names, states_of)
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, copies_time, once_a_step, speed,
+                             stage_names, states_of, update_time)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
 
@@ -28,7 +29,8 @@ class Step(NamedTuple):
 
 
 class JobPlan(NamedTuple):
-    """A job with its plan. limit: memory limit of each device in bytes, including buffers; attention_share: share of times, if slices are
+    """A job with its plan. limit: memory limit of each device in bytes, including buffers, of the roomiest type; unlike: its
+    devices of several types; attention_share: share of times, if slices are
     tried."""
 
     job: Job
@@ -36,6 +38,7 @@ class JobPlan(NamedTuple):
     measured: Calibrated
     limit: float
     attention_share: Optional[float] = None
+    unlike: Optional[Unlike] = None
 
 
 # --- whether it fits ---
@@ -90,11 +93,30 @@ def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) ->
     return memory
 
 
+def _once_on(made: JobPlan, unlike: Unlike, candidate: Candidate, memory: List[DeviceMemory]) -> Tuple[float, float]:
+    """Optimizer time, and exposed time between replicas, of the slowest of devices that differ."""
+    order = candidate.device_order or range(len(memory))
+    costs = [update_time(unlike.models[device], [row]) for device, row in zip(order, memory)]
+    optimizer, between = max(costs, key=sum)
+    return optimizer, between + copies_time(made.job, memory)
+
+
+def _rate_share(made: JobPlan) -> float:
+    """The matrix rate of the first type, by which MFU is counted, over the mean rate of all devices."""
+    if made.unlike is None:
+        return 1.0
+    rates = [model.accelerator.matrix_rate for model in made.unlike.models if model.accelerator is not None]
+    return rates[0] * len(rates) / sum(rates)
+
+
 def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Step:
     optimizer, between = once_a_step(made.job, memory)
+    if made.unlike is not None:
+        optimizer, between = _once_on(made, made.unlike, candidate, memory)
     pipeline = candidate.step_time or 0.0
     whole = pipeline + optimizer + between
-    return Step(whole, pipeline, optimizer, between, *speed(made.job, whole))
+    rate, mfu = speed(made.job, whole)
+    return Step(whole, pipeline, optimizer, between, rate, mfu * _rate_share(made))
 
 
 # --- the plan ---
@@ -123,8 +145,20 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     if isinstance(given, list) and len(given) > 1:
         raise Error(f"--mem-limit has {len(given)} numbers; with --model give one, for all devices")
     limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
+    types = read_types(values["device_types"]) if values.get("device_types") is not None else None
+    if types is not None:
+        if values.get("step_time") is not None or values.get("tokens_per_second") is not None:
+            raise Error("--step-time, --tokens-per-second: they scale times of devices that are alike; with --device-types give --layer-times")
+        limit = max(unlike_devices(types, job.model, job.pp, job.model.layers().given, float(given[0] if isinstance(given, list) else given)
+                                   if given is not None else None, 0.0).limits)
     check_states(job, limit)
     measured = calibrated(job, values, *stage_factors(job, values))
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
+    if types is not None:
+        asked = float(given[0] if isinstance(given, list) else given) if given is not None else None
+        unlike = unlike_devices(types, job.model, job.pp, measured.layers.given, asked, buffer_bytes(job))
+        given_links = {name: values[name] for name in ("p2p_time", "p2p_bandwidth") if values.get(name) is not None}
+        problem = {**_problem(job, measured, values, limit), **unlike.values, **given_links, "device_types": None}
+        return JobPlan(job, planner(problem), measured, limit, values["attention_share"], unlike)
     room = max(0.0, limit - buffer_bytes(job))  # with 0 nothing fits
     return JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])

@@ -21,6 +21,7 @@ from . import model_pick
 from .answer import Answer
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
+from .device_types import types_row
 from .export_options import add_export_arguments
 from .layer_options import has_layers
 from .model_config import take_pick_config
@@ -87,6 +88,8 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     if profiles:
         words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
         words += ["--warmup", str(arguments.warmup)]
+    if arguments.device_types is not None:
+        words += ["--device-types", *arguments.device_types]
     if arguments.layers is not None:
         words += ["--layers", _path_word(arguments.layers)]
     if arguments.num_layers is not None:
@@ -160,7 +163,9 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
         shown = answer.plan[:] if arguments.runtime is None else of_runtime(answer.plan, arguments.runtime)
         return page_text(answer.plan, shown, arguments, csv)
     if arguments.json or (path is not None and ending_of(path, (".json",))):
-        return rows_text(answer.row(candidate, csv) for candidate in answer.best)
+        names = arguments.type_names
+        return rows_text({**answer.row(candidate, csv), **(types_row(names, candidate.device_order) if names else {})}
+                         for candidate in answer.best)
     text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
 
@@ -196,6 +201,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
         raise UsageError(fault)
     check_words(arguments)
     values = merged(arguments)
+    arguments.type_names = values.get("type_names")
     values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
     made, best = _planned(values, arguments, files)
     answer = Answer(made, best, _given_costs(arguments, values),

@@ -48,6 +48,9 @@ def add_cost_arguments(command: Parser) -> None:
     problem = command.group("the problem")
     problem.add_argument("--device-order", nargs="+", type=whole, metavar="D",
                          help="the device in each place of the pipeline, as lists of devices and links and --slow-rank number them")
+    problem.add_argument("--device-types", nargs="+", metavar="NAME:COUNT",
+                         help="types of devices and how many there are of each, such as a100:4 slow.json:4: the name of a data sheet (with "
+                              "--model), or a file with a speed or with times of layers; not together with --device")
     problem.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
     add_profile_arguments(command.group("measured times"))
     parser = command.group("times, memory and transfers: one number, or one a stage")

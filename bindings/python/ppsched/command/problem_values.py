@@ -9,6 +9,7 @@ from .._core.layer_words import OF_LAYERS
 from .._core.same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .._core.shown import shown
 from ..readers.config_file import config_of_values, read_config_file
+from .device_types import with_types
 from .launch_options import check_job, take_job
 from .layer_options import read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
@@ -73,6 +74,8 @@ def merged(arguments: argparse.Namespace) -> Values:
         refuse_beside(values)  # before units are checked
         values["layers"] = read_layers(values["layers"])
     take_windows(arguments.config, values, given)
+    if values.get("device_types") is not None and values.get("model") is None:
+        values = with_types(values)
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
     values = plain_numbers(arguments.command, values, files, measurement)

@@ -16,7 +16,7 @@ SLOW = ("slow_rank", "slow_link", "slow_stage")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("requests", "device_order", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements",
+LISTS = ("requests", "device_order", "device_types", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements",
          "stage_inputs", "stage_passes", "stage_microbatches")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")
 OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
@@ -41,6 +41,8 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: {key} must be a list, not {shown(value)}")
     if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
+    if key == "device_types" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
+        raise Error(f"{path}: device_types must be a list of texts such as 'a100:8', not {shown(value)}")
     if key == "requests" and not (value and all(type(count) is int and count > 0 for count in value)):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: requests must be a list of numbers of chunks such as [4, 1, 2], not {shown(value)}")
     if key == "device_order" and not all(type(device) is int for device in value):  # type: ignore[attr-defined]  # it is a list

@@ -34,7 +34,7 @@ def _number(where: str, name: str, value: Any) -> float:
     return float(value)
 
 
-def _link(where: str, name: str, given: Any) -> LinkRate:
+def link_of(where: str, name: str, given: Any) -> LinkRate:
     if isinstance(given, LinkRate):
         return given
     if not isinstance(given, dict) or "bandwidth" not in given:
@@ -65,7 +65,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     row: Dict[str, Any] = {}
     for name, value in fields.items():
         if name in ("inside", "between"):
-            row[name] = _link(where, name, value)
+            row[name] = link_of(where, name, value)
         elif name in EFFICIENCIES:
             row[name] = _efficiency(where, name, value)
         elif name == "node_devices":
@@ -85,7 +85,12 @@ def read_device(name: str) -> Accelerator:
     """A device that the library knows by this name, or one from a JSON file, which may be "like" a known one."""
     if not os.path.isfile(name):
         return find_accelerator(name)
-    fields = dict(read_mapping_of(name))
+    return device_of_fields(name, read_mapping_of(name))
+
+
+def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
+    """The device of the fields of a JSON file."""
+    fields = dict(given)
     try:
         base: Dict[str, Any] = find_accelerator(fields.pop("like"))._asdict() if "like" in fields else {}
     except Error as error:

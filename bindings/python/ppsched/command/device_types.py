@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--device-types: types of devices with their numbers; what each says of speed, memory, links and times of layers."""
+import os
+import re
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
+from .._core.layers import Layer, Layers
+from .._core.model import Model
+from .._core.same_units import in_seconds_and_bytes
+from .._core.shown import shown
+from .._core.unit_advice import amount_in
+from ..readers.device_files import device_of_fields, link_of
+from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
+from .usage import UsageError
+
+_WORD = re.compile(r"(.+):([0-9]+)")
+_PLAIN = ("speed", "layers", "mem_limit", "inside", "between", "node_devices")  # keys of a file that is no data sheet
+_TIMES = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time")  # of F, B, I and W
+MOST_TYPES = 256
+
+
+class DeviceType(NamedTuple):
+    """A type of devices and how many there are. sheet: its data sheet; rows: its layers with their times; speed: factor on what these, or
+    the layers of the model, state; limit: its memory limit as given."""
+
+    name: str
+    devices: int
+    sheet: Optional[Accelerator] = None
+    rows: Optional[List[Layer]] = None
+    speed: float = 1.0
+    limit: Any = None
+    inside: Optional[LinkRate] = None
+    between: Optional[LinkRate] = None
+    node_devices: int = 8
+
+
+# --- reading ---
+
+def _speed(path: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise Error(f"{path}: speed is {shown(value)}; it must be a number above 0: 1 as stated, 0.5 half as fast")
+    return float(value)
+
+
+def _of_file(path: str, count: int) -> DeviceType:
+    text = file_text(path)
+    read = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
+    if isinstance(read, list):
+        read = {"layers": read}
+    if not isinstance(read, dict):
+        raise Error(f"{path}: a type of devices must be a mapping with speed or layers, or a list of layers, not {shown(read)}")
+    if not isinstance(read.get("layers", []), list):
+        raise Error(f"{path}: layers must be a list, not {shown(read['layers'])}")
+    found = DeviceType(os.path.basename(path), count, None, read.get("layers"), _speed(path, read.get("speed", 1)), read.get("mem_limit"))
+    links: Dict[str, Any] = {name: link_of(path, name, read[name]) for name in ("inside", "between") if name in read}
+    node = read.get("node_devices", 8)
+    if type(node) is not int or node < 1:
+        raise Error(f"{path}: node_devices is {shown(node)}; it must be an integer, 1 or more")
+    found = found._replace(node_devices=node, **links)
+    if set(read) - set(_PLAIN):
+        return found._replace(sheet=device_of_fields(path, {key: value for key, value in read.items() if key not in _PLAIN[:3]}))
+    if "speed" not in read and "layers" not in read:
+        raise Error(f"{path}: it has no speed and no layers with times; give one of them, or the fields of a data sheet")
+    return found
+
+
+def read_types(words: Sequence[str]) -> List[DeviceType]:
+    """The types of --device-types. A name is that of a file, or of a data sheet."""
+    types = []
+    for word in words:
+        match = _WORD.fullmatch(word)
+        if match is None or int(match[2]) < 1:
+            raise UsageError(f"--device-types {shown(word)[1:-1]}: it must be NAME:COUNT, such as a100:8")
+        name, count = match[1], int(match[2])
+        if not os.path.isfile(name) and (os.sep in name or "." in name):
+            raise UsageError(f"--device-types {shown(word)[1:-1]}: there is no file {shown(name)}")
+        types.append(_of_file(name, count) if os.path.isfile(name) else DeviceType(name, count, find_accelerator(name)))
+    if len(types) > MOST_TYPES:
+        raise UsageError(f"--device-types has {len(types)} types; there may be {MOST_TYPES}")
+    return types
+
+
+# --- by device ---
+
+def by_device(types: Sequence[DeviceType]) -> List[int]:
+    """The number of the type of each device."""
+    return [number for number, one in enumerate(types) for _ in range(one.devices)]
+
+
+def _links(one: DeviceType) -> Tuple[Optional[LinkRate], Optional[LinkRate]]:
+    """The links inside a node and between nodes."""
+    sheet = one.sheet
+    return one.inside or (sheet.inside if sheet else one.between), one.between or (sheet.between if sheet else one.inside)
+
+
+def link_lists(types: Sequence[DeviceType], each: int = 1) -> Dict[str, List[float]]:
+    """p2p_time and p2p_bandwidth of all pairs, in seconds and bytes per second. Devices of a type fill its nodes one after another; between
+    types, the slower link between nodes counts. each: GPUs that a device of the pipeline has of its nodes."""
+    if all(_links(one)[0] is None for one in types):
+        return {}
+    missing = next((one for one in types if _links(one)[0] is None), None)
+    if missing is not None:
+        raise Error(f"{missing.name}: other types have links; give it \"between\", such as {{\"bandwidth\": \"25GB/s\", \"latency\": \"5us\"}}")
+    devices = by_device(types)
+    places = [number for one in types for number in range(one.devices)]
+    times, rates = [], []
+    for a, type_a in enumerate(devices):
+        for b, type_b in enumerate(devices):
+            per_node = max((types[type_a].sheet or types[type_a]).node_devices // each, 1)
+            is_near = type_a == type_b and places[a] // per_node == places[b] // per_node
+            ends = [_links(types[number])[0 if is_near else 1] for number in (type_a, type_b)]
+            times.append(0.0 if a == b else max(link.latency for link in ends if link is not None))
+            rates.append(min(link.rate for link in ends if link is not None))
+    return {"p2p_time": times, "p2p_bandwidth": rates}
+
+
+def _whole_times(row: Mapping[str, Any]) -> List[float]:
+    """The times of F, B, I and W that a row states, as the library completes them. With units they are in seconds."""
+    if any(isinstance(row.get(key), str) for key in row if key not in ("name", "place", "hybrid_symbols")):
+        row = in_seconds_and_bytes({"layers": [row]}, {})["layers"][0]
+    plain: Any = {**row, "place": "any", "with_next": False, "tied": False, "not_copied": False}
+    entry = Layers([plain])._entries()[0]
+    return [getattr(entry, name) for name in _TIMES]
+
+
+def with_scale(base: Sequence[Layer], others: Sequence[Tuple[str, Sequence[Layer]]]) -> List[Layer]:
+    """The layers, whose times on further types of devices are those of the same rows of these types."""
+    rows: List[Any] = [{**row, "device_scale": []} for row in base]
+    for name, other in others:
+        if [(row.get("name"), row.get("count", 1)) for row in other] != [(row.get("name"), row.get("count", 1)) for row in base]:
+            raise Error(f"{name}: its layers must be those of the model: the same names and counts, in the same order")
+        for row, own in zip(rows, other):
+            pairs = list(zip(_TIMES, _whole_times({key: value for key, value in row.items() if key != "device_scale"}), _whole_times(own)))
+            wrong = next((key for key, plain, time in pairs if (plain > 0) != (time > 0)), None)
+            if wrong is not None:
+                raise Error(f"{name}: layer {shown(row['name'])}: {wrong} is 0 on one type of devices alone; give it on all, or on none")
+            row["device_scale"].append([time / plain if plain > 0 else 1.0 for _, plain, time in pairs])
+    return rows
+
+
+def _check_counts(types: Sequence[DeviceType], devices: Optional[int]) -> int:
+    total = sum(one.devices for one in types)
+    if devices is not None and devices != total:
+        raise UsageError(f"--device-types has {total} devices, and --devices {devices}; give counts that sum to the devices")
+    return total
+
+
+def _limits(types: Sequence[DeviceType], given: Any) -> Optional[List[Any]]:
+    """The memory limit of each device: that of its type, else that of all. A given list of devices stays."""
+    if all(one.limit is None for one in types) or (isinstance(given, list) and len(given) > 1):
+        return None
+    common = given[0] if isinstance(given, list) else given
+    missing = next((one for one in types if one.limit is None), None)
+    if missing is not None and common is None:
+        raise Error(f"{missing.name}: other types have a mem_limit; give it one, or --mem-limit")
+    return [types[number].limit if types[number].limit is not None else common for number in by_device(types)]
+
+
+def _speeds(types: Sequence[DeviceType], given: Any) -> List[float]:
+    """The speed of each device: that of its type, times the given one."""
+    speeds = [types[number].speed for number in by_device(types)]
+    own = [1.0] if given is None else [float(speed) for speed in (given if isinstance(given, list) else [given])]
+    if len(own) not in (1, len(speeds)):
+        raise UsageError(f"--device-speeds has {len(own)} numbers; give one for each of {len(speeds)} devices")
+    return [speed * own[number if len(own) > 1 else 0] for number, speed in enumerate(speeds)]
+
+
+def with_types(values: Mapping[str, Any]) -> Dict[str, Any]:
+    """Values without --model, with what --device-types says of devices, links and layers."""
+    types = read_types(values["device_types"])
+    sheet = next((one for one in types if one.sheet is not None and one.rows is None and one.speed == 1), None)
+    if sheet is not None:
+        raise UsageError(f"--device-types {sheet.name}: a data sheet has no times for these layers without --model; give a file with a speed or "
+                         "with times of layers")
+    found: Dict[str, Any] = {**values, "device_types": None}
+    if found.get("num_devices") is None and found.get("num_stages") is not None and found["num_stages"] == sum(one.devices for one in types):
+        found["num_devices"] = found["num_stages"]
+    found["num_devices"] = _check_counts(types, found.get("num_devices"))
+    found["type_names"] = [types[number].name for number in by_device(types)]
+    speeds = _speeds(types, values.get("device_speeds"))
+    if any(speed != 1 for speed in speeds) or values.get("device_speeds") is not None:
+        found["device_speeds"] = speeds
+    limits = _limits(types, values.get("mem_limit"))
+    if limits is not None:
+        found["mem_limit"] = limits
+    for name, pairs in link_lists(types).items():
+        if values.get(name) is None:
+            found[name] = [f"{value!r}{'s' if name == 'p2p_time' else 'B/s'}" for value in pairs]
+    return _with_rows(found, types)
+
+
+def _with_rows(values: Dict[str, Any], types: Sequence[DeviceType]) -> Dict[str, Any]:
+    """The layers of the model with their times by type."""
+    own = [one for one in types if one.rows is not None]
+    if not own:
+        return values
+    if values.get("num_layers") is not None:
+        raise UsageError(f"--device-types {own[0].name}: its layers have their own times; give --layers in place of --num-layers, or nothing")
+    base: Sequence[Layer] = values["layers"] if values.get("layers") is not None else own[0].rows or ()
+    listed = values.get("layers") is not None
+    if not listed and len(own) < len(types):
+        other = next(one for one in types if one.rows is None)
+        raise UsageError(f"--device-types {other.name}: it has a speed alone; give --layers with the times at speed 1")
+    numbers, others = [0] * len(types), []
+    for number, one in enumerate(types):
+        if one.rows is not None and (listed or one is not own[0]):
+            others.append((one.name, one.rows))
+            numbers[number] = len(others)
+    rows = with_scale(base, others) if others else list(base)
+    return {**values, "layers": rows, "layer_types": [float(numbers[number]) for number in by_device(types)] if others else None}
+
+
+def types_row(names: Sequence[str], order: Optional[Sequence[int]]) -> Dict[str, List[str]]:
+    """For JSON: the type of the device in each place."""
+    return {"device_types": [names[device] for device in order or range(len(names))]}
+
+
+# --- with a model ---
+
+def sheets_of(types: Sequence[DeviceType]) -> List[Accelerator]:
+    """The data sheet of each type; a type with a speed alone has that of the first type with one."""
+    first = next((one.sheet for one in types if one.sheet is not None), None)
+    layered = next((one for one in types if one.rows is not None), None)
+    if layered is not None:
+        raise UsageError(f"--device-types {layered.name}: with --model times of layers follow from a data sheet; give a speed, or no --model")
+    if first is None:
+        raise UsageError(f"--device-types {types[0].name}: with --model a type needs a data sheet: {', '.join(one.name for one in accelerators())}")
+    return [one.sheet or first for one in types]
+
+
+def stages_of(types: Sequence[DeviceType], each: int, devices: int) -> List[DeviceType]:
+    """The types with their numbers of devices of the pipeline, each of which is `each` GPUs; counts may be those of all GPUs."""
+    total = sum(one.devices for one in types)
+    if total == devices:
+        return list(types)
+    if total != devices * each:
+        raise Error(f"--device-types has {total} devices; --pp {devices} needs {devices * each}" +
+                         (f", {each} for each device of the pipeline" if each > 1 else "") + "; give counts that sum to that")
+    uneven = next((one for one in types if one.devices % each), None)
+    if uneven is not None:
+        raise Error(f"--device-types {uneven.name}:{uneven.count}: each device of the pipeline is {each} GPUs of one type; give a multiple "
+                         f"of {each}")
+    return [one._replace(devices=one.devices // each) for one in types]
+
+
+def pipeline_of(types: Sequence[DeviceType], options: Mapping[str, Any]) -> Optional[int]:
+    """The devices of the pipeline that the counts leave, if it is not given and all other numbers are single."""
+    used = 1
+    for name in ("tp", "dp", "cp"):
+        numbers = options.get(name)
+        if isinstance(numbers, list) and len(numbers) > 1:
+            return None
+        used *= (numbers[0] if isinstance(numbers, list) else numbers) or 1
+    total = sum(one.devices for one in types)
+    return total // used if used > 0 and total % used == 0 else None
+
+
+class Unlike(NamedTuple):
+    """The devices of a pipeline of a job: the names of their types, their models, and the values of the problem."""
+
+    names: List[str]
+    models: List[Model]
+    limits: List[float]
+    values: Dict[str, Any]
+
+
+def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows: Sequence[Layer], given: Optional[float],
+                   buffers: float) -> Unlike:
+    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes."""
+    training = model.training
+    types = stages_of(types, training.tensor_parallel * training.context_parallel * training.data_parallel, devices)
+    sheets = sheets_of(types)
+    models = [model if sheet == sheets[0] else Model(model.description, training, sheet) for sheet in sheets]
+    numbers, others = [], []
+    for own, one in zip(models, types):
+        if own is not model:
+            others.append((one.name, own.layers().given))
+        numbers.append(0 if own is model else len(others))
+    scaled = with_scale(model.layers().given, others) if others else []
+    layers: List[Any] = [{**row, "device_scale": scale["device_scale"]} for row, scale in zip(rows, scaled)] if others else list(rows)
+    limits = [given if given is not None else amount_in(f"{one.name}: mem_limit", one.limit, "memory") if isinstance(one.limit, str)
+              else float(one.limit) if one.limit is not None else sheet.memory for one, sheet in zip(types, sheets)]
+    places = by_device(types)
+    values: Dict[str, Any] = {"layers": layers, "device_speeds": [types[number].speed for number in places],
+                              "mem_limit": [max(0.0, limits[number] - buffers) for number in places],
+                              **link_lists([one._replace(sheet=sheet) for one, sheet in zip(types, sheets)],
+                                           training.tensor_parallel * training.context_parallel * training.data_parallel)}
+    if others:
+        values["layer_types"] = [float(numbers[number]) for number in places]
+    return Unlike([types[number].name for number in places], [models[number] for number in places], [limits[number] for number in places], values)

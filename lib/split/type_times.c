@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices that differ by more than their speeds: for each, the times of its type's layers as sums, and two speeds. No layer
+ * runs faster than by the first, for bounds; the second is that over all layers, for first splits and the choice of moves. */
+#include "base/error.h"
+#include "ir/costs.h"
+#include "split/split_state.h"
+
+enum { KINDS = PPI_COMPUTE_KINDS - 1 };
+
+/* Sums over layers of their times on devices of a type, by kind. */
+static void sum_on_type(const struct ppi_split_state *state, double *sums, uint32_t type)
+{
+    static const uint8_t costs[] = {[PPSCHED_KIND_F] = PPI_LAYER_FORWARD,
+                                    [PPSCHED_KIND_B] = PPI_LAYER_BACKWARD,
+                                    [PPSCHED_KIND_I] = PPI_LAYER_INPUT,
+                                    [PPSCHED_KIND_W] = PPI_LAYER_WEIGHT};
+    const ppsched_layers *layers = state->layers;
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        sums[0] = 0;
+        for (uint32_t i = 0; i < layers->count; i++)
+            sums[i + 1] = sums[i] + ppi_layer_at(layers, i)->kinds[0].cost[costs[kind]] *
+                                        ppi_type_scale(layers, layers->entry_of[i], type, kind);
+        sums += layers->count + 1;
+    }
+}
+
+/* Takes what devices differ in where that is more than speeds. */
+ppsched_status ppi_split_state_take_types(struct ppi_split_state *state, ppsched_error *error)
+{
+    const uint32_t devices = state->schedule->shape.devices, types = state->layers->types + 1;
+    const size_t instances = (size_t)state->schedule->placement.copies * state->stages, each = state->layers->count + (size_t)1;
+    double *sums = ppi_arena_take(state->arena, KINDS * each * types, sizeof *sums);
+    state->types = ppi_arena_take_zeroed(state->arena, devices, sizeof *state->types);
+    state->speed = ppi_arena_take(state->arena, devices, sizeof *state->speed);
+    state->pace = ppi_arena_take(state->arena, devices, sizeof *state->pace);
+    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
+    ppsched_status status = ppi_arena_check(state->arena, "the split", error);
+    for (uint32_t type = 0; type < types && status == PPSCHED_OK; type++)
+        sum_on_type(state, sums + type * KINDS * each, type);
+    for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++) {
+        const uint32_t type = ppi_type_of(state->config, state->layers, d);
+        struct ppi_type_times *times = &state->types[d];
+        for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+            times->sums[kind] = sums + (type * (size_t)KINDS + kind - PPSCHED_KIND_F) * each;
+            times->scale[kind] = ppi_device_scale(state->config, kind, d) / ppi_speed_of(state->config, d);
+        }
+        times->again = ppi_type_scale_again(state->layers, type);
+        state->speed[d] = ppi_layers_most_speed(state->config, state->layers, d);
+        state->pace[d] = ppi_layers_speed(state->config, state->layers, d);
+    }
+    return status;
+}

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of devices: every split and order of small problems, priced with plain times of stages; the command's files, and what it refuses."""
+import itertools
+import json
+import os
+import pathlib
+import random
+import tempfile
+import unittest
+
+import in_process
+import ppsched
+
+KINDS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time")
+QUANTITIES = ("forward_times", "backward_times", "backward_input_times", "backward_weight_times")
+
+
+def row_of(draw, name):
+    parts = [draw.randint(1, 8) / 4 for _ in range(2)]
+    return {"name": name, "forward_time": draw.randint(1, 8) / 4, "backward_time": sum(parts), "backward_input_time": parts[0],
+            "backward_weight_time": parts[1]}
+
+
+class Problem:
+    """Layers with times on two types of devices, and devices of them."""
+
+    def __init__(self, draw, devices):
+        self.devices, self.microbatches = devices, draw.randint(2, 6)
+        self.types = [0, 1] + [draw.randint(0, 1) for _ in range(devices - 2)]
+        self.rows = [[row_of(draw, f"layer{number}") for number in range(devices + draw.randint(1, 3))] for _ in range(2)]
+        self.scale = [draw.choice((0.5, 1, 1.5)) for _ in range(4 * devices)] if draw.random() < 0.3 else [1.0] * (4 * devices)
+        self.speeds = [draw.choice((0.5, 1)) for _ in range(devices)]
+        self.layers = [{**row, "device_scale": [[other[key] / row[key] for key in KINDS]]} for row, other in zip(*self.rows)]
+
+    def config(self):
+        return ppsched.Config(self.devices, self.microbatches, device_speeds=self.speeds, device_scale=self.scale, layer_types=self.types)
+
+    def time(self, strategy, split, order):
+        """The step time of a split, from times of stages alone."""
+        ends = list(itertools.accumulate(split))
+        lists = {}
+        for kind, (key, quantity) in enumerate(zip(KINDS, QUANTITIES)):
+            lists[quantity] = [sum(row[key] for row in self.rows[self.types[device]][end - count:end])
+                               * self.scale[kind * self.devices + device] / self.speeds[device]
+                               for device, end, count in zip(order, ends, split)]
+        return ppsched.generate(strategy, ppsched.Config(self.devices, self.microbatches, **lists)).evaluate().metrics.makespan
+
+    def splits(self):
+        for cuts in itertools.combinations(range(1, len(self.layers)), self.devices - 1):
+            yield [end - begin for begin, end in zip((0, *cuts), (*cuts, len(self.layers)))]
+
+
+class SplitsTest(unittest.TestCase):
+    def test_no_split_and_no_order_is_better(self):
+        draw, proved = random.Random(5), 0
+        for trial in range(24):
+            problem, strategy = Problem(draw, draw.choice((2, 3))), draw.choice(("1f1b", "zb_h1", "gpipe"))
+            free = trial % 2 == 1
+            made = ppsched.plan(problem.config(), strategies=strategy, chunks=1, layers=problem.layers, free_device_order=free)
+            orders = list(itertools.permutations(range(problem.devices))) if free else [tuple(range(problem.devices))]
+            best = min(problem.time(strategy, split, order) for order in orders for split in problem.splits())
+            found = made.best
+            self.assertAlmostEqual(found.step_time, best, delta=1e-9 * best)
+            self.assertLessEqual(found.bound, best * (1 + 1e-9))
+            order = found.device_order or orders[0]
+            self.assertAlmostEqual(problem.time(strategy, made.split(found).layers, order), found.step_time, delta=1e-9 * best)
+            proved += found.proved
+        self.assertGreater(proved, 12)
+
+    def test_two_copies_and_several_stages_are_priced_by_device(self):
+        draw = random.Random(6)
+        for strategy, chunks in (("dualpipe", 1), ("interleaved_1f1b", 2), ("zbv", 2)):
+            rows = [row_of(draw, f"layer{number}") for number in range(12)]
+            factors = [draw.choice((0.5, 2)) for _ in range(4)]
+            layers = [{**row, "device_scale": [factors]} for row in rows]
+            config = ppsched.Config(4, 8, layer_types=[0, 1, 0, 1])
+            made = ppsched.plan(config, strategies=strategy, chunks=chunks, layers=layers)
+            same = ppsched.plan(ppsched.Config(4, 8, device_scale=[factor if device % 2 else 1 for factor in factors for device in range(4)]),
+                                strategies=strategy, chunks=chunks, layers=rows)
+            self.assertAlmostEqual(made.best.step_time, same.best.step_time, places=9)
+            self.assertGreaterEqual(made.best.step_time, made.best.bound * (1 - 1e-9))
+
+    def test_what_recomputation_adds_grows_like_forwards(self):
+        row = {"name": "layer", "count": 4, "forward_time": 1, "backward_time": 2, "mem_forward": 4,
+               "recompute": [{"name": "full", "backward_time": 3, "mem_forward": 1}], "device_scale": [[2, 3, 3, 3]]}
+        made = ppsched.plan(ppsched.Config(2, 4, layer_types=[0, 1], mem_limit=12), strategies="1f1b", chunks=1, layers=[row])
+        split = made.split(made.best)
+        times = []
+        for device, (begin, count) in enumerate(((0, split.layers[0]), (split.layers[0], split.layers[1]))):
+            added = sum(map(bool, split.recomputes[begin:begin + count]))
+            times.append((count, 2 * count + added) if device == 0 else (2 * count, 6 * count + 2 * added))
+        plain = ppsched.Config(2, 4, forward_times=[one for one, _ in times], backward_times=[one for _, one in times])
+        self.assertAlmostEqual(ppsched.generate("1f1b", plain).evaluate().metrics.makespan, made.best.step_time, places=9)
+
+    def test_what_is_refused(self):
+        layers = [{"name": "layer", "count": 4, "forward_time": 1, "device_scale": [[1, 1, 1, 1]]}]
+        with self.assertRaisesRegex(ppsched.Error, "layer_types of device 1 is 2; layers have times for types 0 to 1"):
+            ppsched.plan(ppsched.Config(2, 2, layer_types=[0, 2]), layers=layers)
+        with self.assertRaisesRegex(ppsched.Error, "layer_types of device 1 is 0.5; it must be a whole number from 0 to 255"):
+            ppsched.Config(2, 2, layer_types=[0, 0.5])
+        with self.assertRaisesRegex(ppsched.Error, "must be a list with four numbers"):
+            ppsched.Layers([{**layers[0], "device_scale": [[1, 1]]}])
+        with self.assertRaisesRegex(ppsched.Error, "finite and above 0"):
+            ppsched.Layers([{**layers[0], "device_scale": [[1, 1, 0, 1]]}])
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path("slow.json", {"speed": 0.5})
+        self.path("fast.json", {"speed": 1})
+
+    def path(self, name, content):
+        path = pathlib.Path(self.folder.name, name)
+        path.write_text(json.dumps(content))
+        return str(path)
+
+    def run_command(self, *words):
+        before = os.getcwd()
+        os.chdir(self.folder.name)
+        try:
+            return in_process.run_command(words)
+        finally:
+            os.chdir(before)
+
+    def best(self, *words):
+        run = self.run_command("pick", *words, "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)[0]
+
+    @staticmethod
+    def layers_of(row):
+        return [sum(stage["layers"].values()) for stage in row["split"]]
+
+    def test_speeds_by_type(self):
+        words = ("-b", 16, "--num-layers", 32, "--strategies", "1f1b", "--device-types", "fast.json:3", "slow.json:1")
+        row = self.best(*words)
+        self.assertEqual((self.layers_of(row), row["step_time"]), ([10, 10, 10, 2], 542))
+        self.assertEqual(row["device_types"], ["fast.json"] * 3 + ["slow.json"])
+        free = self.best(*words, "--free-device-order")
+        self.assertEqual((self.layers_of(free), free["step_time"], free["device_types"][2]), ([10, 10, 3, 9], 540, "slow.json"))
+        self.path("config.json", {"microbatches": 16, "num_layers": 32, "strategies": ["1f1b"], "device_types": ["fast.json:3", "slow.json:1"]})
+        self.assertEqual(self.best("-c", "config.json")["step_time"], 542)
+
+    def test_times_limits_and_links_by_type(self):
+        rows = [{"name": "layer", "count": 8, "forward_time": "1ms", "backward_time": "2ms", "mem_forward": "1GB", "output_bytes": "10MB"}]
+        slow = [{**rows[0], "forward_time": "2ms", "backward_time": "8ms"}]
+        link = {"inside": {"bandwidth": "100GB/s"}, "between": {"bandwidth": "10GB/s", "latency": "1ms"}}
+        self.path("a.json", {"layers": rows, "mem_limit": "40GB", **link})
+        self.path("b.json", {"layers": slow, "mem_limit": "80GB", **link})
+        row = self.best("-b", 8, "--strategies", "1f1b", "--device-types", "a.json:2", "b.json:2")
+        split = self.layers_of(row)
+        self.assertGreater(min(split[:2]), max(split[2:]))
+        again = self.run_command(*row["command"].split()[1:], "--format", "json")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertAlmostEqual(json.loads(again.stdout)["metrics"]["makespan"], row["step_time"], places=6)
+
+    def test_bad_input_is_one_line(self):
+        for words, message in ((("slow.json:3", "--devices", 4), "--device-types has 3 devices, and --devices 4"),
+                               (("slow.json",), "it must be NAME:COUNT, such as a100:8"),
+                               (("slow.json:0",), "it must be NAME:COUNT, such as a100:8"),
+                               (("a100:2",), "a data sheet has no times for these layers without --model"),
+                               (("none.json:2",), "there is no file 'none.json'"),
+                               (("a1000:2",), "there is no device"),
+                               (("zero.json:2",), "speed is 0; it must be a number above 0"),
+                               (("empty.json:2",), "it has no speed and no layers with times"),
+                               (("limit.json:1", "slow.json:1"), "other types have a mem_limit"),
+                               (("slow.json:2", "--device", "h100"), "--device")):
+            self.path("zero.json", {"speed": 0})
+            self.path("empty.json", {"mem_limit": 3})
+            self.path("limit.json", {"speed": 1, "mem_limit": 3})
+            run = self.run_command("pick", "-b", 4, "--num-layers", 8, "--device-types", *words)
+            self.assertNotEqual(run.returncode, 0, words)
+            self.assertIn(message, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+
+    def test_data_sheets_with_a_model(self):
+        self.path("model.json", {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 16,
+                                 "intermediate_size": 5632, "vocab_size": 32000, "max_position_embeddings": 2048})
+        words = ("--model", "model.json", "--seq", 2048, "--global-batch", 16, "--strategies", "1f1b", "--chunks", 1)
+        row = self.best(*words, "--device-types", "h100:2", "a100:2")
+        split = self.layers_of(row)
+        self.assertGreater(sum(split[:2]), sum(split[2:]))
+        self.assertEqual(row["device_types"], ["h100", "h100", "a100", "a100"])
+        alike = self.best(*words, "--device", "a100", "--pp", 4)
+        fast = self.best(*words, "--device", "h100", "--pp", 4)
+        self.assertLess(row["step"]["step_time"], alike["step"]["step_time"])
+        self.assertGreater(row["step"]["step_time"], fast["step"]["step_time"])
+        same = self.best(*words, "--device-types", "h100:4")
+        self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=0.02 * fast["step"]["pipeline_time"])
+        for more, message in ((("--device-types", "h100:4", "--device", "a100"), "give one of them"),
+                              (("--device-types", "h100:3", "--pp", 4), "needs 4"),
+                              (("--device-types", "fast.json:4"), "needs a data sheet")):
+            run = self.run_command("pick", *words, *more)
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn(message, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
