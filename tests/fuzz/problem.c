@@ -56,7 +56,11 @@ static const int32_t quantities[QUANTITIES] = {PPSCHED_QUANTITY_FORWARD_TIMES,
                                                PPSCHED_QUANTITY_SEND_OVERHEAD,
                                                PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT,
                                                PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD,
-                                               PPSCHED_QUANTITY_DEVICE_SPEEDS};
+                                               PPSCHED_QUANTITY_DEVICE_SPEEDS,
+                                               PPSCHED_QUANTITY_MICROBATCH_REQUEST,
+                                               PPSCHED_QUANTITY_DEVICE_SCALE,
+                                               PPSCHED_QUANTITY_LAYER_TYPES,
+                                               PPSCHED_QUANTITY_STAGE_SCALE};
 
 int32_t quantity_at(int32_t index)
 {

@@ -17,7 +17,7 @@ enum { LARGEST_STAGES = 16 };
 ppsched_config *take_problem(struct bytes *bytes, const struct largest *largest, struct meter *meter);
 
 /* The quantities one after another, from 1; a number that is none of them where `index` is none. */
-enum { QUANTITIES = 53 };
+enum { QUANTITIES = 57 };
 int32_t quantity_at(int32_t index);
 bool is_quantity(int32_t quantity);
 

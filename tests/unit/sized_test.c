@@ -1026,6 +1026,10 @@ struct row {
 
 /* A function, its struct, and a call with all but `size` zero. A struct that has grown since its first release has another
  * `first`. */
+#define ROW_SINCE(function, type, first_added, call)                                                                           \
+    {                                                                                                                          \
+#function, #type, offsetof(type, first_added), sizeof(type), call                                                      \
+    }
 #define ROW(function, type, call)                                                                                              \
     {                                                                                                                          \
 #function, #type, sizeof(type), sizeof(type), call                                                                     \
@@ -1065,7 +1069,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_write_launch_arguments, ppsched_split, launch_split),
     ROW(ppsched_config_from_layers, ppsched_split, config_of_split),
     ROW(ppsched_layers_create, ppsched_environment, layers_of_environment),
-    ROW(ppsched_layers_create, ppsched_layer, layers_of_entry),
+    ROW_SINCE(ppsched_layers_create, ppsched_layer, device_scale, layers_of_entry),
     ROW(ppsched_layout_create, ppsched_environment, layout_of_stages),
     ROW(ppsched_layout_create_from_text, ppsched_environment, layout_of_text),
     ROW(ppsched_layout_create_from_text, ppsched_layout_rules, layout_by_rules),
@@ -1112,7 +1116,7 @@ static const struct row filled[] = {
     ROW(ppsched_steady_get_idle, ppsched_idle, steady_idle),
     ROW(ppsched_steady_get_period, ppsched_steady_period, period),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
-    ROW(ppsched_layers_get_entry, ppsched_layer, layer_entry),
+    ROW_SINCE(ppsched_layers_get_entry, ppsched_layer, device_scale, layer_entry),
     ROW(ppsched_description_get_info, ppsched_description_info, description_info),
     ROW(ppsched_model_get_row, ppsched_model_row, model_row),
     ROW(ppsched_model_get_row_measure, ppsched_row_measure, row_measure),

@@ -370,7 +370,7 @@ class Config:
         if isinstance(placement, int):
             call(lib.ppsched_config_set_placement, self._handle, placement, None, 0)
             return
-        placement = list(placement)
+        placement = [*placement]
         if any(isinstance(entry, (list, tuple)) for entry in placement):
             self._map = [[*entry] if isinstance(entry, (list, tuple)) else entry for entry in placement]
             counts, devices = _stage_lists("placement", [entry if isinstance(entry, (list, tuple)) else [entry] for entry in placement])

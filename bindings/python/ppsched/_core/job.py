@@ -111,7 +111,7 @@ class Job:
             pipeline = sized(_abi.Pipeline)
             call(lib.ppsched_price_get_pipeline, ctypes.byref(pipeline), price)
             return FoundLayout(_state(found.state), found.memory, runs_on, found.tried, _step(price, pipeline.devices),
-                               pipeline.strategy.decode(), tuple(pipeline.split[:pipeline.devices * pipeline.chunks]),
+                               (pipeline.strategy or b"").decode(), tuple(pipeline.split[:pipeline.devices * pipeline.chunks]),
                                pipeline.recompute.decode() if pipeline.recompute else None, pipeline.recompute_layers)
         finally:
             lib.ppsched_price_destroy(price)

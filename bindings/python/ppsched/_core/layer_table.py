@@ -3,7 +3,7 @@
 import contextlib
 import ctypes
 import re
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi
 from ._abi import Collective, Measure
@@ -116,6 +116,11 @@ def table_record(table: LayerTable) -> Any:
     return record
 
 
+def _naming(names: Sequence[str]) -> Callable[["re.Match[str]"], str]:
+    """Puts a row's name in the place of its number."""
+    return lambda match: names[int(match[1])] if int(match[1]) < len(names) else match[0]
+
+
 @contextlib.contextmanager
 def naming_rows(table: LayerTable) -> Iterator[None]:
     """As a context manager: errors of the library name the rows as the table does."""
@@ -123,7 +128,7 @@ def naming_rows(table: LayerTable) -> Iterator[None]:
         yield
     except Error as error:
         for pattern, names in zip(_NUMBERS, table.names):
-            error.args = (pattern.sub(lambda match, names=names: names[int(match[1])] if int(match[1]) < len(names) else match[0], str(error)),)
+            error.args = (pattern.sub(_naming(names), str(error)),)
         raise
 
 
@@ -143,7 +148,7 @@ def _told(name: str, measure: RowMeasure, figures: Sequence[str]) -> str:
     return f"layer table, {name}: {'; '.join(parts + plain)}"
 
 
-def table_notes(table: LayerTable, measures: Dict[str, RowMeasure], again: Dict[str, Sequence[str]]) -> List[str]:
+def table_notes(table: LayerTable, measures: Dict[str, RowMeasure], again: Mapping[str, Sequence[str]]) -> List[str]:
     """What of each row of a model was measured, and what was filled how. again: kinds of recomputation that are told, by row."""
     if not table.layers:
         return []

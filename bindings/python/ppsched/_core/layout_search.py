@@ -39,6 +39,10 @@ class Ranked(NamedTuple):
     found: FoundLayout
 
 
+def _key_of(row: Tuple[Any, Ranked]) -> Any:
+    return row[0]
+
+
 class Search(NamedTuple):
     """best: the first `top`; lacking: those closest to fitting; counts: of all layouts, how many there are, over the limit, slower
     than the last of the best by their bounds, and priced."""
@@ -88,7 +92,7 @@ class _Best:
         if found.state != "priced" or found.price is None:
             return
         key = (not found.runs_on, found.price.step_time / self._scale(layout), found.memory, layout.number)
-        self.rows = sorted([*self.rows, (key, Ranked(layout, found))], key=lambda row: row[0])[:self._top]
+        self.rows = sorted([*self.rows, (key, Ranked(layout, found))], key=_key_of)[:self._top]
 
     @property
     def step(self) -> float:

@@ -23,7 +23,7 @@ class LayoutRows(List[Dict[str, Any]]):
     those that lack least memory, if none fits; search: what the rows were made of."""
 
     counts: Dict[str, int]
-    nearest: List[Dict[str, Any]]
+    nearest: List[Dict[str, object]]
     search: Search
 
 

@@ -212,7 +212,7 @@ def _with_rows(values: Dict[str, Any], types: Sequence[DeviceType]) -> Dict[str,
     return {**values, "layers": rows, "layer_types": [float(numbers[number]) for number in by_device(types)] if others else None}
 
 
-def types_row(names: Sequence[str], order: Optional[Sequence[int]]) -> Dict[str, List[str]]:
+def types_row(names: Sequence[str], order: Optional[Sequence[int]]) -> Dict[str, Any]:
     """For JSON: the type of the device in each place."""
     return {"device_types": [names[device] for device in order or range(len(names))]}
 

@@ -153,7 +153,7 @@ def overlap_words(arguments: argparse.Namespace) -> List[str]:
     return [name for word in given for name in word.split(",") if name and name != "none"]
 
 
-def _overlaps(given: Optional[List[str]]) -> Dict[str, bool]:
+def _overlaps(given: Optional[List[str]]) -> Dict[str, Any]:
     words = USUAL_OVERLAPS if given is None else given
     if "none" in words and len(words) > 1:
         raise UsageError("--overlap none goes with no other word")

@@ -142,7 +142,8 @@ def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, mod
 def _nearest_words(rows: LayoutRows) -> str:
     """The layouts that lack least."""
     told = []
-    for row in rows.nearest:
+    nearest: List[Dict[str, Any]] = rows.nearest
+    for row in nearest:
         layout = row["layout"]
         sizes = ", ".join(f"{name.replace('_', ' ')} {layout[name]}" for name in NAMES if name != "chunks" or layout["chunks"] > 1)
         told.append(f"{sizes} lacks {max(row['lacks'], 0.0) / GIB:.2f} GiB")
@@ -153,7 +154,8 @@ def _no_row(rows: LayoutRows, words: JobWords) -> Error:
     if not rows.nearest:
         return Error(f"no layout of {words.gpus} devices can be run"
                      + (f" by {words.runtime}; leave out --runtime" if words.runtime else "; give other --strategies"))
-    limit = rows.nearest[0]["memory_limit"] / GIB
+    first: Dict[str, Any] = rows.nearest[0]
+    limit = first["memory_limit"] / GIB
     return Error(f"no layout fits in {limit:.1f} GiB of a device; nearest: {_nearest_words(rows)}")
 
 
@@ -191,7 +193,8 @@ def run_gpus_pick(file: ModelFile, options: Mapping[str, Any], values: Mapping[s
     text = _table(rows, hour) + "".join(line + "\n" for line in _notes(rows, words, arguments, model)) + "\n" + table.text
     for folder in folders:
         write_folder(folder, table)
-    for path in files or ([] if folders and arguments.json else [None]):
+    paths: List[Optional[str]] = [*files] or ([] if folders and arguments.json else [None])
+    for path in paths:
         is_json = arguments.json or (path is not None and ending_of(path, (".json",)) is not None)
         shown = _json(rows, words, arguments, hour, file) if is_json else text
         print_text(stamped(shown, "text") if path is not None and not is_json else shown, path)

@@ -28,17 +28,19 @@ def add_request_arguments(parser: argparse.ArgumentParser) -> None:
                              "forwards alone (default: makespan)")
 
 
-def take_objective(values: Dict[str, Any]) -> None:
-    """Makes the objective an option of the strategy."""
+def take_objective(values: Dict[str, Any], is_told: bool) -> None:
+    """Makes the objective an option of the strategy. is_told: on the command line; a file may have it for `compare` and `pick` alone."""
     objective = values.get("objective")
     if objective is None:
         return
     if objective not in OBJECTIVES:
         raise UsageError(f"objective {objective}: it must be {', '.join(OBJECTIVES[:-1])} or {OBJECTIVES[-1]}")
+    if not is_told and "objective" in values["options"]:
+        return
     if "objective" in values["options"]:
         raise UsageError("--objective and --set objective are the same; give one")
     if not any(option.name == "objective" for option in find_strategy(values.get("strategy", "1f1b")).options):
-        if objective != "makespan":
+        if is_told and objective != "makespan":
             raise UsageError(f"--objective works with strategies that search for one, such as auto, not with {values.get('strategy', '1f1b')}")
         return
     values["options"] = {**values["options"], "objective": objective}
@@ -53,7 +55,7 @@ def request_ends(timeline: Timeline) -> Optional[List[float]]:
     requests = requests * microbatches if len(requests) == 1 else requests
     ends = {m: m + 1 == microbatches or requests[m] != requests[m + 1] for m in range(microbatches)}
     found = {op.microbatch: span.end for queue, spans in zip(timeline.schedule.queues, timeline.spans) for op, span in zip(queue, spans)
-             if op.kind == Kind.F and op.stage == last and ends[op.microbatch % microbatches]}
+             if op.kind == Kind.F and op.stage == last and op.microbatch is not None and ends[op.microbatch % microbatches]}
     return [found[m] for m in sorted(found)]
 
 

@@ -180,7 +180,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
     """A layout as JSON."""
     if found.answer is None or found.made is None or found.step is None:
         return {"layout": found.layout, "fits": False, "reason": found.reason}
-    row = found.answer.row(found.answer.best[0], csv)
+    row: Dict[str, Any] = found.answer.row(found.answer.best[0], csv)
     for runtime, launch in row["launch"].items():
         if launch["line"] is not None:
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))

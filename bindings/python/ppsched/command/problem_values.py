@@ -66,7 +66,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
     values = {**values, **given, "options": options}
     if arguments.command == "schedule":
-        take_objective(values)
+        take_objective(values, getattr(arguments, "objective", None) is not None)
     fault = profile_fault(values)
     if fault:
         raise UsageError(fault)

@@ -69,9 +69,9 @@ def _of_block(block: Mapping[str, Any]) -> Iterator[Module]:
 
 
 def _modules(description: Description) -> List[Module]:
-    values = description.values()
+    kinds: Any = description.values()["kinds"]
     found = [Module(own.target, f"model.layers.0.{own.name}", own.is_linear) for name in dict.fromkeys(description.layer_kinds)
-             for block in values["kinds"][name] for own in _of_block(block)]
+             for block in kinds[name] for own in _of_block(block)]
     targets = {own.target for own in found}
     others = [Module(target, f"model.layers.0.{name}", target != "experts") for target, names in ALIASES.items() if target in targets for name in names]
     return [*found, *others, Module("head", "lm_head")]
@@ -85,7 +85,8 @@ def options_of(path: str, description: Description, adapters: Adapters) -> Dict[
     options: Dict[str, Any] = {"lora_rank": adapters.rank, "lora_targets": [target.name.lower() for target in AdapterTarget if target.name.lower() in targets],
                                "lora_dropout": adapters.dropout, "lora_fused": adapters.fused}
     if adapters.scales_experts:
-        each = max((block.get("experts_per_token", 1) for blocks in description.values()["kinds"].values() for block in blocks), default=1)
+        kinds: Any = description.values()["kinds"]
+        each = max((block.get("experts_per_token", 1) for blocks in kinds.values() for block in blocks), default=1)
         if adapters.rank < each:
             raise Error(f"{path}: moe_rank_scaling divides dim {adapters.rank} by {each} experts of a token; give dim {each} or more")
         options["lora_expert_rank"] = adapters.rank // each

@@ -93,7 +93,7 @@ def _kept(layer: _Layer) -> float:
     return float(_bytes_of([*saved, *inputs], [*layer.module.parameters(), *layer.module.buffers()]))
 
 
-def _rows(kind: str, layer: _Layer, steps: int, sizes: Dict[str, int], recomputes: bool, states: float) -> List[MeasuredLayer]:
+def _rows(kind: str, layer: _Layer, steps: int, sizes: Dict[str, Any], recomputes: bool, states: float) -> List[MeasuredLayer]:
     forward, one, both = _times(layer, layer.module, steps)
     count = sum(parameter.numel() for parameter in layer.module.parameters())
     one = min(one, both)  # of noise
