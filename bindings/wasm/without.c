@@ -297,3 +297,23 @@ void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
     (void)loop, (void)timeline;
     __builtin_trap();
 }
+
+/* --- devices that differ by layer: only plans with layers ask --- */
+
+bool ppi_layers_are_scaled(const ppsched_config *config, const ppsched_layers *layers)
+{
+    (void)config, (void)layers;
+    __builtin_trap();
+}
+
+double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    (void)config, (void)layers, (void)device;
+    __builtin_trap();
+}
+
+double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    (void)config, (void)layers, (void)device;
+    __builtin_trap();
+}
