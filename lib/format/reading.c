@@ -197,13 +197,24 @@ static ppsched_status build(ppsched_schedule **out, struct ppi_reading *reading,
     return status;
 }
 
+/* The devices of each stage: a map, unless a stage has several. */
+static ppsched_status set_devices(ppsched_config *config, const struct ppi_stage_lists *sets, ppsched_error *error)
+{
+    bool has_several = false;
+    for (uint32_t s = 0; s < sets->stages; s++)
+        has_several |= sets->counts[s] != 1;
+    if (has_several)
+        return ppi_config_set_stage_devices(config, sets->counts, sets->values, sets->stages, error);
+    return ppi_config_set_placement(config, PPSCHED_PLACEMENT_MAP, sets->values, sets->stages, error);
+}
+
 /* The stage graph, and the devices of each stage for a map. */
 static ppsched_status set_graph(ppsched_config *config, const struct ppi_reading *reading)
 {
     const struct ppi_stage_lists *sets = &reading->sets, *inputs = &reading->inputs, *runs = &reading->runs;
     ppsched_status status = PPSCHED_OK;
     if (sets->counts != NULL)
-        status = ppi_config_set_stage_devices(config, sets->counts, sets->values, sets->stages, reading->error);
+        status = set_devices(config, sets, reading->error);
     if (status == PPSCHED_OK && inputs->counts != NULL)
         status = ppi_config_set_stage_inputs(config, inputs->counts, inputs->values, inputs->stages, reading->error);
     if (status == PPSCHED_OK && reading->passes != NULL)
