@@ -238,7 +238,7 @@ class ConfigFileTest(unittest.TestCase):
                                   (config_file.LISTS, {"list"}, "a list")):
             for key, (kind, value) in itertools.product(keys, self.SAMPLES.items()):
                 if kind in taken:
-                    if key != "recompute":
+                    if key not in ("recompute", "device_types"):
                         config_file._check_value("f.json", key, value)
                 else:
                     with self.assertRaisesRegex(ppsched.Error, f"f.json: {key} must be {told}, not "):
@@ -253,14 +253,15 @@ class ConfigFileTest(unittest.TestCase):
 
 class QuantitiesTest(unittest.TestCase):
     def test_which_are_not_of_stages(self):
-        """They refuse a value for each of three stages, of no other thing of which there are three; the share is one number."""
+        """They refuse a value for each of three stages, of no other thing of which there are three; the share is one number, and stage_scale
+        has one for each stage on each device."""
         for name in QUANTITIES:
             try:
                 ppsched.Config(2, 5, 3, slices=7, **{name: [1, 1, 1]})
                 is_of_run = False
             except ppsched.Error as error:
                 is_of_run = error.status == _abi.Status.ERROR_LENGTH
-            self.assertEqual(is_of_run, name in (*OF_RUN, "backward_input_share"), name)
+            self.assertEqual(is_of_run, name in (*OF_RUN, "backward_input_share", "stage_scale"), name)
         self.assertEqual(set(OF_RUN) - set(QUANTITIES), set())
 
 
