@@ -4,6 +4,7 @@ import importlib.util
 import json
 import math
 import pathlib
+import re
 import tempfile
 import unittest
 from unittest import mock
