@@ -76,8 +76,12 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             if not isinstance(value, bool):
                 raise Error(f"{where}: shares_ports is {shown(value)}; it must be true or false")
             row[name] = value
+        elif name == "name":
+            if not isinstance(value, str):
+                raise Error(f"{where}: name is {shown(value)}; it must be a text")
+            row[name] = value
         else:
-            row[name] = str(value) if name == "name" else _number(where, name, value)
+            row[name] = _number(where, name, value)
     return row
 
 
