@@ -4,6 +4,7 @@
 #include "eval/idle.h"
 
 #include "base/checked.h"
+#include "base/inline.h"
 #include "eval/event_loop.h"
 #include "eval/memory_saving.h"
 #include "ir/stage_graph.h"
@@ -55,7 +56,7 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
 }
 
 /* The same in a stage graph. An op of several devices that starts later waits for the others of them. */
-static void last_feed(const struct making *making, const ppsched_op *op, double start, double *made, double *there)
+PPI_APART void last_feed(const struct making *making, const ppsched_op *op, double start, double *made, double *there)
 {
     const ppsched_schedule *schedule = making->timeline->schedule;
     const struct ppi_stage_graph *graph = schedule->placement.graph;

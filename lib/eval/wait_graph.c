@@ -127,21 +127,30 @@ void ppi_waits_clear(struct ppi_waits *waits)
     ppi_release(host, waits->copies);
 }
 
-uint32_t ppi_device_of_unit(const struct ppi_waits *waits, size_t unit)
+/* The device, from `device` on, in whose queue a copy of an op of several devices stands. */
+PPI_APART uint32_t device_of_copy(const ppsched_schedule *schedule, size_t unit, uint32_t device)
+{
+    while (unit >= schedule->queues[device].first + schedule->queues[device].count)
+        device++;
+    return device;
+}
+
+static inline uint32_t device_of(const struct ppi_waits *waits, size_t unit)
 {
     const ppsched_schedule *schedule = waits->timeline->schedule;
-    uint32_t device = ppi_schedule_device_of(schedule, &schedule->ops[unit]);
-    if (waits->copies == NULL)
-        return device;
-    while (unit >= schedule->queues[device].first + schedule->queues[device].count)
-        device++; /* an op of several devices: this copy is on a later one */
-    return device;
+    const uint32_t device = ppi_schedule_device_of(schedule, &schedule->ops[unit]);
+    return waits->copies == NULL ? device : device_of_copy(schedule, unit, device);
+}
+
+uint32_t ppi_device_of_unit(const struct ppi_waits *waits, size_t unit)
+{
+    return device_of(waits, unit);
 }
 
 size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit)
 {
     const ppsched_schedule *schedule = waits->timeline->schedule;
-    size_t first = schedule->queues[ppi_device_of_unit(waits, unit)].first, i = unit;
+    size_t first = schedule->queues[device_of(waits, unit)].first, i = unit;
     while (i > first)
         if (ppi_is_compute(schedule->ops[--i].kind))
             return i > first && ppi_unit_length(&schedule->ops[i - 1]) == 2 ? i - 1 : i;
@@ -199,7 +208,7 @@ static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op 
     return (struct ppi_wait){unit, timeline->spans[unit].end + delay};
 }
 
-/* --- in a stage graph: the turn, what may feed the op, and the turns on the other devices of the op --- */
+/* --- in a stage graph, after the op's turn: what may feed it, and the turns on its other devices --- */
 
 static uint32_t count_devices(const struct ppi_waits *waits, size_t unit)
 {
@@ -214,18 +223,16 @@ static struct ppi_feeds feeds_of(const struct ppi_waits *waits, size_t unit)
     return ppi_feeds_of(waits->timeline->schedule->placement.graph, op->kind, op->stage);
 }
 
-static struct ppi_wait wait_in_graph(const struct ppi_waits *waits, size_t unit, size_t i)
+PPI_APART struct ppi_wait wait_in_graph(const struct ppi_waits *waits, size_t unit, size_t i)
 {
     const ppsched_timeline *timeline = waits->timeline;
     const ppsched_op *op = &timeline->schedule->ops[unit];
     const struct ppi_feeds feeds = feeds_of(waits, unit);
     const bool backward = op->kind != PPSCHED_KIND_F;
-    if (i == 0)
-        return turn_of(waits, unit);
     if (i > feeds.count) {
         for (size_t steps = i - feeds.count; steps > 0; steps--)
             unit = waits->copies[unit];
-        return turn_of(waits, unit);
+        return ppi_wait_at(waits, unit, 0);
     }
     const uint32_t feed = (uint32_t)i - 1;
     if (!ppi_feed_runs(timeline->schedule->placement.graph, &feeds, feed, op->microbatch))
@@ -234,6 +241,11 @@ static struct ppi_wait wait_in_graph(const struct ppi_waits *waits, size_t unit,
     const size_t node = (backward ? waits->backward : waits->forward)[ppi_cell_of(timeline->schedule, &other)];
     return (struct ppi_wait){node, timeline->spans[node].end + ppi_link_delay_of(&timeline->costs, timeline->schedule, op,
                                                                                  ppi_feed_link(&feeds, feed), backward)};
+}
+
+PPI_APART size_t count_in_graph(const struct ppi_waits *waits, size_t unit)
+{
+    return (size_t)feeds_of(waits, unit).count + count_devices(waits, unit);
 }
 
 bool ppi_waits_for_input(const struct ppi_waits *waits, size_t unit, size_t i)
@@ -249,7 +261,7 @@ size_t ppi_wait_count(const struct ppi_waits *waits, size_t node)
     if (ppi_is_flush(waits, node))
         return waits->worker_count;
     if (waits->timeline->schedule->placement.graph != NULL)
-        return (size_t)feeds_of(waits, node).count + count_devices(waits, node);
+        return count_in_graph(waits, node);
     return 1 + ppi_unit_length(&waits->timeline->schedule->ops[node]) + (waits->senders != NULL);
 }
 
@@ -261,9 +273,11 @@ struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i
         size_t unit = waits->before_flush[flush * waits->worker_count + i];
         return (struct ppi_wait){unit, timeline->spans[unit].end};
     }
+    if (i == 0)
+        return turn_of(waits, node);
     if (timeline->schedule->placement.graph != NULL)
         return wait_in_graph(waits, node, i);
     if (waits->senders != NULL && i > ppi_unit_length(&timeline->schedule->ops[node]))
         return own_input_of(waits, node);
-    return i == 0 ? turn_of(waits, node) : input_of(waits, &timeline->schedule->ops[node + i - 1]);
+    return input_of(waits, &timeline->schedule->ops[node + i - 1]);
 }
