@@ -169,6 +169,11 @@ class FieldTest(ReadingTest):
         self.refused("num_experts", {**types["mixtral"], "num_experts": experts + 1})
         self.refused("n_ctx", {**types["gpt2"], "n_ctx": 512})
 
+    def test_a_type_of_layer_that_nobody_defines(self):
+        types = ["full_attention"] * 7 + ["spiral_attention"]
+        self.refused('layer_types has "spiral_attention" for layer 7; layers of a qwen3 are of full_attention, sliding_attention',
+                     {**one_of_each()["qwen3"], "num_hidden_layers": 8, "layer_types": types})
+
     def test_hints_do_not_lead_elsewhere(self):
         """Names of other models are no slips of letters, and no other type is advised for them."""
         for kind in ("gpt_neo", "mllama", "pixtral", "voxtral", "whisper", "rwkv7"):
