@@ -174,6 +174,12 @@ class FieldTest(ReadingTest):
         self.refused('layer_types has "spiral_attention" for layer 7; layers of a qwen3 are of full_attention, sliding_attention',
                      {**one_of_each()["qwen3"], "num_hidden_layers": 8, "layer_types": types})
 
+    def test_what_a_class_cannot_do(self):
+        self.refused("the heads of a helium are as wide as its hidden_size", {**one_of_each()["helium"], "head_dim": 40})
+        tied = model_of("config.json", {**one_of_each()["nemotron_h"], "tie_word_embeddings": True})
+        self.assertEqual(tied.description.tied, False)
+        self.assertIn("does not tie", " ".join(tied.description.warnings))
+
     def test_hints_do_not_lead_elsewhere(self):
         """Names of other models are no slips of letters, and no other type is advised for them."""
         for kind in ("gpt_neo", "mllama", "pixtral", "voxtral", "whisper", "rwkv7"):
