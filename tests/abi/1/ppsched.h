@@ -2021,6 +2021,43 @@ PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *
 }
 #endif
 #endif
+#ifndef PPSCHED_PREFILL_H
+#define PPSCHED_PREFILL_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_prefill {
+    uint32_t size;
+    uint32_t chunks;
+    uint64_t tokens;
+    uint64_t block;
+    double constant;
+    double linear;
+    double quadratic;
+} ppsched_prefill;
+typedef struct ppsched_prefill_figures {
+    uint32_t size;
+    uint32_t is_best;
+    double makespan;
+    double equal_makespan;
+} ppsched_prefill_figures;
+PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity,
+                                                       size_t *needed,
+                                                       ppsched_prefill_figures *figures,
+                                                       const ppsched_prefill *prefill,
+                                                       const ppsched_config *config,
+                                                       const char *strategy, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,
+                                                         const ppsched_prefill *prefill,
+                                                         const ppsched_config *config,
+                                                         const uint64_t *chunks, size_t count,
+                                                         ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_RESOURCES_H
 #define PPSCHED_RESOURCES_H
 #include <stddef.h>
