@@ -72,29 +72,6 @@ static const char *meant_by(const char *type)
     return search.distance <= most ? search.answer : NULL;
 }
 
-/* What a family must have that the object lacks, and what it has that would not be counted. */
-static ppsched_status fail_unknown(const struct ppi_json_value *object, const char *type, ppsched_error *error)
-{
-    static const char *const needed[] = {"num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads",
-                                         "vocab_size"};
-    char missing[LINE] = "", parts[LINE] = "";
-    uint32_t missing_count = 0, part_count = 0;
-    const char *meant = meant_by(type);
-    if (meant != NULL)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "model_type %q is not known; did you mean %s?", type, meant);
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!ppi_json_in_use(ppi_json_member_of(object, needed[i])))
-            ppi_add_name(missing, sizeof missing, missing_count++, needed[i]);
-    for (uint32_t i = 0; i < object->count; i++)
-        if (ppi_json_in_use(&object->items[i]) && strcmp(object->keys[i], "intermediate_size") != 0 &&
-            ppi_is_structure(object->keys[i]))
-            ppi_add_name(parts, sizeof parts, part_count++, object->keys[i]);
-    return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                    "model_type %q is not known%s%s%s%s; with another type it would be another model; " PPI_INSTEAD, type,
-                    missing_count > 0 ? "; it lacks " : "", missing, part_count > 0 ? "; parts that are not understood: " : "",
-                    parts);
-}
-
 /* The model_type of an object; NULL if it has none. */
 static ppsched_status take_type(const char **out, const struct ppi_json_value *object, ppsched_error *error)
 {
@@ -211,6 +188,26 @@ static ppsched_status read_text(const struct place *place, const struct family *
     return ppi_fields_check(&fields);
 }
 
+/* How many letters two names begin with in common. */
+static size_t common_start(const char *one, const char *other)
+{
+    size_t count = 0;
+    while (one[count] != '\0' && one[count] == other[count])
+        count++;
+    return count;
+}
+
+/* The known type of the same name but for its number or ending: four letters at the start, and the fewest edits. NULL if there
+ * is none. */
+static const char *nearest_to(const char *type)
+{
+    struct ppi_nearest search = ppi_nearest_start(type);
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (common_start(type, families[i].type) >= 4)
+            ppi_nearest_offer(&search, families[i].type, families[i].type);
+    return search.answer;
+}
+
 /* Of a family that is not known: what is understood by the usual names. */
 static ppsched_status guess_text(const struct place *place, const char *type, struct ppi_arena *arena, struct ppi_draft *draft,
                                  ppsched_error *error)
@@ -221,6 +218,38 @@ static ppsched_status guess_text(const struct place *place, const char *type, st
         ppi_guess(&fields, draft);
     draft->info.family = type;
     return ppi_fields_check(&fields);
+}
+
+/* The fields that a guess does not understand. */
+static void list_not_understood(char parts[LINE], const struct ppi_json_value *object, const struct ppi_draft *draft)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < draft->warning_count; i++)
+        if (strcmp(draft->warnings[i], "model_type") != 0 && ppi_json_in_use(ppi_json_member_of(object, draft->warnings[i])))
+            ppi_add_name(parts, LINE, count++, draft->warnings[i]);
+}
+
+/* What a family must have that the object lacks, and what it has that would not be counted. */
+static ppsched_status fail_unknown(const struct place *place, const char *type, struct ppi_arena *arena,
+                                   struct ppi_draft *draft, ppsched_error *error)
+{
+    static const char *const needed[] = {"num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads",
+                                         "vocab_size"};
+    char missing[LINE] = "", parts[LINE] = "";
+    uint32_t missing_count = 0;
+    const char *meant = meant_by(type), *nearest = nearest_to(type);
+    if (meant != NULL)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "model_type %q is not known; did you mean %s?", type, meant);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!ppi_json_in_use(ppi_json_member_of(place->text, needed[i])))
+            ppi_add_name(missing, sizeof missing, missing_count++, needed[i]);
+    if (guess_text(place, type, arena, draft, error) == PPSCHED_ERROR_NO_MEMORY)
+        return PPSCHED_ERROR_NO_MEMORY;
+    list_not_understood(parts, place->text, draft);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "model_type %q is not known%s%s%s%s%s%s%s; " PPI_INSTEAD, type,
+                    nearest != NULL ? "; the nearest is " : "", nearest != NULL ? nearest : "",
+                    nearest != NULL ? ", which is another model" : "", missing_count > 0 ? "; it lacks " : "", missing,
+                    *parts != '\0' ? "; not understood: " : "", parts);
 }
 
 static ppsched_status read_model(const struct ppi_json_value *object, bool may_guess, struct ppi_arena *arena,
@@ -240,7 +269,7 @@ static ppsched_status read_model(const struct ppi_json_value *object, bool may_g
     if (family == NULL && may_guess)
         return guess_text(&place, known, arena, draft, error);
     if (family == NULL)
-        return fail_unknown(place.text, known, error);
+        return fail_unknown(&place, known, arena, draft, error);
     draft->info.family = type != NULL ? type : known;
     status = read_text(&place, family, arena, draft, error);
     for (uint32_t i = 0; i < place.wrapper_count && status == PPSCHED_OK; i++)

@@ -221,7 +221,11 @@ class FileTest(unittest.TestCase):
         for kind in ("whisper", "gpt3", "gpt_neo"):
             self.refused(f"model_type {kind} is not known", {**LLAMA, "model_type": kind})
         self.refused("; it lacks hidden_size, vocab_size; ", {"model_type": "whisper", "num_hidden_layers": 3, "intermediate_size": 8, "num_attention_heads": 2})
-        self.refused("with another type it would be another model", {**LLAMA, "model_type": "whisper"})
+        self.refused("model_type whisper is not known; describe its layers", {**LLAMA, "model_type": "whisper"})
+        self.refused("model_type llama9 is not known; the nearest is llama, which is another model; not understood: gate_rank, mixes; describe",
+                     {**LLAMA, "model_type": "llama9", "gate_rank": 8, "mixes": [1], "attn_gate": None, "is_new": False})
+        self.refused("the nearest is qwen2_moe, which is another model; it lacks vocab_size; describe",
+                     {**LLAMA, "model_type": "qwen99_moe", "vocab_size": None})
         self.refused("it has no model_type", {**LLAMA, "model_type": None})
         self.refused("config.json: num_hidden_layers is 0; it must be 1 or more", {**LLAMA, "num_hidden_layers": 0})
         self.refused("config.json: num_layers is 0; it must be 1 or more", {"num_layers": 0, "hidden_size": 8, "num_attention_heads": 2,

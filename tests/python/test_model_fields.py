@@ -105,6 +105,7 @@ class ReadingTest(unittest.TestCase):
         message = str(caught.exception)
         self.assertIn(part, message)
         self.assertEqual((message.count("\n"), "Megatron" in message, len(message) < 700), (0, False, True), message)
+        return message
 
 
 class FieldTest(ReadingTest):
@@ -168,10 +169,22 @@ class FieldTest(ReadingTest):
         self.refused("num_experts", {**types["mixtral"], "num_experts": experts + 1})
         self.refused("n_ctx", {**types["gpt2"], "n_ctx": 512})
 
+    def test_a_type_of_layer_that_nobody_defines(self):
+        types = ["full_attention"] * 7 + ["spiral_attention"]
+        self.refused('layer_types has "spiral_attention" for layer 7; layers of a qwen3 are of full_attention, sliding_attention',
+                     {**one_of_each()["qwen3"], "num_hidden_layers": 8, "layer_types": types})
+
+    def test_what_a_class_cannot_do(self):
+        self.refused("the heads of a helium are as wide as its hidden_size", {**one_of_each()["helium"], "head_dim": 40})
+        tied = model_of("config.json", {**one_of_each()["nemotron_h"], "tie_word_embeddings": True})
+        self.assertEqual(tied.description.tied, False)
+        self.assertIn("does not tie", " ".join(tied.description.warnings))
+
     def test_hints_do_not_lead_elsewhere(self):
         """Names of other models are no slips of letters, and no other type is advised for them."""
         for kind in ("gpt_neo", "mllama", "pixtral", "voxtral", "whisper", "rwkv7"):
-            self.refused("with another type it would be another model", {**SMALL, "model_type": kind})
+            refusal = self.refused(f"model_type {kind} is not known; ", {**SMALL, "model_type": kind})
+            self.assertNotIn("did you mean", refusal)
         for kind, meant in (("lama", "llama"), ("mixtrl", "mixtral"), ("gpt_neoxx", "gpt_neox")):
             self.refused(f"did you mean {meant}?", {**SMALL, "model_type": kind})
 

@@ -128,16 +128,24 @@ static bool is_among(const char *type, const char *const *allowed)
     return false;
 }
 
+static void refuse_type(struct ppi_fields *fields, const char *names, const struct ppi_json_value *types, uint32_t layer,
+                        const char *const *allowed)
+{
+    char shown[64], known[320] = "";
+    for (uint32_t i = 0; allowed[i] != NULL; i++)
+        ppi_add_name(known, sizeof known, i, allowed[i]);
+    ppi_fields_fail(fields, "%s has %s for layer %u; layers of a %s are of %s", names,
+                    ppi_json_show(shown, sizeof shown, &types->items[layer]), layer, fields->family, known);
+}
+
 const struct ppi_json_value *ppi_types_of(struct ppi_fields *fields, const char *names, uint32_t layers,
                                           const char *const *allowed)
 {
     const struct ppi_json_value *types = ppi_list_of(fields, names, layers);
     for (uint32_t i = 0; types != NULL && i < layers && i < types->count; i++) {
-        char shown[64];
         if (is_among(type_of(&types->items[i]), allowed))
             continue;
-        ppi_fields_fail(fields, "%s has %s; the supported layers of a %s are %s and similar ones", names,
-                        ppi_json_show(shown, sizeof shown, &types->items[i]), fields->family, allowed[0]);
+        refuse_type(fields, names, types, i, allowed);
         return NULL;
     }
     return types;

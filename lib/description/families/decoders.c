@@ -42,7 +42,13 @@ void ppi_family_helium(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {.sizes = {48000, 2560, 7040, 24, 20, 20, 128},
                                                   .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_MLP_BIAS};
-    ppi_read_plain(fields, draft, &class);
+    struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
+    const uint64_t width = (uint64_t)stack.attention.heads * stack.attention.head_size;
+    if (fields->status == PPSCHED_OK && width != draft->info.hidden_size)
+        ppi_fields_fail(fields,
+                        "the heads of a helium are as wide as its hidden_size, %u; head_dim %u with %u heads makes %llu",
+                        draft->info.hidden_size, stack.attention.head_size, stack.attention.heads, (unsigned long long)width);
+    ppi_add_layers(fields, draft, &stack);
 }
 
 void ppi_family_seed_oss(struct ppi_fields *fields, struct ppi_draft *draft)

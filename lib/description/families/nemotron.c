@@ -157,6 +157,12 @@ static void read_mtp(struct ppi_fields *fields, struct ppi_draft *draft, const p
 void ppi_family_nemotron_h(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     ppi_read_frame(fields, draft, &frame);
+    if ((draft->info.flags & PPSCHED_DESCRIPTION_FLAG_TIED) != 0) {
+        draft->info.flags &= ~(uint32_t)PPSCHED_DESCRIPTION_FLAG_TIED;
+        ppi_draft_warn(
+            draft, "tie_word_embeddings is true, but the class of a %s does not tie them; the output has weights of its own",
+            fields->family);
+    }
     bool has_bias = ppi_switch_or(fields, "mlp_bias", false);
     const ppsched_block blocks[TYPES] = {[MAMBA] = read_mamba(fields),
                                          [ATTENTION] = read_attention(fields),

@@ -17,7 +17,7 @@ from ..readers.layer_table import read_layer_table
 from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
-from ..readers.model_files import ModelFile, model_of, read_model
+from ..readers.model_files import ModelFile, guessed_model, model_of, read_model
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
@@ -128,13 +128,23 @@ def _check_training(where: str, config: Mapping[str, Any]) -> None:
         raise Error(f"{where}: {twice}: with --model it follows from the model; leave it out")
 
 
+def _read(path: str) -> ModelFile:
+    """The model of a file; of a config.json of an unknown type the refusal also says how to start a description."""
+    try:
+        return read_model(path)
+    except Error as error:
+        if guessed_model(path) is None:
+            raise
+        raise Error(f"{error}; ppsched model --model {path} --describe -o start.json writes what is understood of it") from None
+
+
 def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     """The model from its file, and all options: from the command line, else from the config file, else from the model's file."""
     path: Optional[str] = arguments.model
     config: Mapping[str, Any] = arguments.job
     if path is None and not config:
         raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
-    found = read_model(path) if path is not None else model_of(arguments.config, config)
+    found = _read(path) if path is not None else model_of(arguments.config, config)
     options: Dict[str, Any] = dict(found.options)
     if path is not None:
         training = plain(arguments.config, config)

@@ -31,10 +31,15 @@ function setSize(name, value) {
   resize(sizes.devices, sizes.chunks, sizes.microbatches);
 }
 
+/** How many chunks a strategy gets: its own number, or the present one. */
+function chunksFor(name) {
+  const wanted = strategies.get(name)?.chunks;
+  return wanted || (wanted === 0 && /interleaved|looped/.test(name) && sizeOf("chunks") === 1 ? 2 : sizeOf("chunks"));
+}
+
 /** Another strategy has its own number of chunks, placement and options. */
 function setStrategy(name) {
-  const wanted = strategies.get(name)?.chunks, known = new Set(strategies.get(name)?.options.map((option) => option.name));
-  const chunks = wanted || (wanted === 0 && /interleaved|looped/.test(name) && sizeOf("chunks") === 1 ? 2 : sizeOf("chunks"));
+  const known = new Set(strategies.get(name)?.options.map((option) => option.name)), chunks = chunksFor(name);
   const options = Object.fromEntries(Object.entries(problem.options).filter(([option]) => known.has(option)));
   problem = { ...problem, strategy: name, options, placement: "default" };
   resize(problem.devices, chunks, problem.microbatches);
