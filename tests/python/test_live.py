@@ -719,6 +719,55 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("beside", self.value("location.hash"))
         self.assertEqual(self.beside(), {"kept: 1f1b": "33"})
 
+    # --- layouts ---
+
+    def drop(self, text, name="config.json"):
+        self.value(f"""(() => {{ const data = new DataTransfer(); data.items.add(new File([{text!r}], {name!r}));
+            document.querySelector('main').dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }})); }})()""")
+
+    def job_knob(self, name, value):
+        self.value(f"(() => {{ const knob = document.getElementById('job-{name}'); knob.value = {str(value)!r}; "
+                   "knob.dispatchEvent(new Event('input', { bubbles: true })); })()")
+
+    def layouts(self):
+        self.browser.wait("document.documentElement.dataset.layouts === 'yes'")
+        return self.value("[...document.querySelectorAll('#job-rows tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+
+    def test_a_dropped_model_gives_the_layouts_of_pick(self):
+        path = ROOT / "docs" / "examples" / "config.json"
+        text = json.dumps(json.loads(path.read_text(encoding="utf-8")))
+        self.open("devices=4&stages=4&microbatches=8")
+        self.value("document.getElementById('job-device').value = 'h100'")
+        self.drop(text)
+        for knobs, words in (({}, ("--gpus", 64)), ({"gpus": 16, "pp": "2 4", "batch": 64}, ("--gpus", 16, "--pp", 2, 4, "--global-batch", 64)),
+                             ({"tp": 2, "sequence": 2048}, ("--gpus", 16, "--pp", 2, 4, "--global-batch", 64, "--tp", 2, "--seq", 2048))):
+            for name, value in knobs.items():
+                self.job_knob(name, value)
+            told = ppsched_command("pick", "--model", path, "--device", "h100", *words, *(() if "--seq" in words else ("--seq", 4096)), "--json")
+            self.assertEqual(told.returncode, 0, told.stderr)
+            best, rows = [row for row in json.loads(told.stdout) if row["fits"]][:10], self.layouts()
+            wanted = [[str(row["layout"][name]) for name in ("tp", "cp", "ep", "pp", "dp", "chunks", "micro_batch", "zero")] for row in best]
+            self.assertEqual([row[1:9] for row in rows], wanted)
+            self.assertEqual([(row[9], row[15]) for row in rows], [(row["strategy"], " ".join(row["runs_on"])) for row in best])
+            self.assertRegex(self.text("job-told"), r"^The best of [\d,]+ layouts of config.json: tp ")
+        self.job_knob("gpus", "7.5")
+        self.assertEqual(self.layouts(), [])
+        self.assertIn("integers", self.text("job-told"))
+
+    def test_a_file_that_is_no_model_is_told(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        for text in ("no", "{}", '{"model_type": "lama"}', "[" * 5000):
+            self.drop(text)
+            self.assertEqual(self.layouts(), [])
+            self.assertRegex(self.text("job-told"), "^No layout: ")
+            self.value("document.documentElement.dataset.layouts = 'no'")
+
+    def test_device_speeds(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        self.set("device_speeds", "1 1 0.5 1")
+        self.settled()
+        self.check_native(self.native(device_speeds=[1, 1, 0.5, 1]))
+
     def test_critical_path(self):
         self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")
         timeline = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.5)).evaluate()

@@ -19,7 +19,7 @@ _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
 _COMPUTING = ("problem.js", "work.js")  # also in reports that rank again
 _LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "lessons.js",
-         "live.js")  # joined to one script in this order
+         "layouts.js", "live.js")  # joined to one script in this order
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 

@@ -7,7 +7,7 @@ const quantityNames = [];
 let turned = () => {};
 
 const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices", "iterations"];
-const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0 };
+const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0, device_speeds: 1 };
 const LIST_OF_DEVICES = "list"; // the choice of placement that has its own field
 
 function sizeOf(name) {

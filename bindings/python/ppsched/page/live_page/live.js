@@ -242,6 +242,7 @@ async function start() {
   startPrinting();
   watchPixelRatio();
   startWaiting();
+  startLayouts(module);
   addEventListener("hashchange", followLink);
   followLink();
   paintAll();
