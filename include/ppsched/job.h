@@ -64,9 +64,9 @@ enum ppsched_job_dimension {
                                          decoders of a device; on one device 1 */
     PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6, /* powers of 2 up to 64 */
     PPSCHED_JOB_DIMENSION_SHARDING = 7,    /* 1 and 3 (ZeRO-1, FSDP); without replicas 0 */
-    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* sequences of a step: one number, of 4 Mi tokens,
-                                              rounded up to a multiple of the largest divisor of
-                                              the devices that is not above it */
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* sequences of a step: 4 Mi tokens, rounded up to a
+                                              multiple of the largest divisor of the devices
+                                              that is not larger */
 };
 
 /* Values of a dimension. A plain record. */

@@ -91,8 +91,8 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
  * on them in turn. `kinds` says of all windows in turn whose is next: PPSCHED_KIND_F,
  * PPSCHED_KIND_B or PPSCHED_KIND_W; `count` is their number. Each channel runs its windows in this
  * order, and waits for one that is not ready, also while a later one is. All else is as in
- * ppsched_pair_find_order; `bound` is a bound of any order, also of orders that wait, and `is_best`
- * says whether `time` reaches it.
+ * ppsched_pair_find_order; `bound` is a lower bound for all orders, also for those that wait,
+ * and `is_best` says whether `time` equals it.
  * Errors: as there; INVALID_SCHEDULE where `kinds` does not have each window once, or has a weight
  *   gradient before the backward's windows that it needs. */
 PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,

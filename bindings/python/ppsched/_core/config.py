@@ -519,7 +519,7 @@ class Config:
         return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
 
     def with_device_order(self, order: Sequence[int]) -> "Config":
-        """The same devices in other places: device order[p], as lists of devices and links number it, becomes device p."""
+        """The same devices in other places: device order[p] becomes device p. Numbers in `order` are those that lists of devices and links have now."""
         devices = device_numbers(order)
         config = self.__copy__()
         call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))

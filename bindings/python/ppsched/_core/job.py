@@ -100,7 +100,7 @@ class Job:
                          record.global_batch, record.sharding, _state(record.state), record.bound, record.least_memory)
 
     def price(self, number: int, above: float = float("inf")) -> FoundLayout:
-        """Prices a layout: the fastest pipeline that fits, of those that some runtime runs if there is one. If it cannot be faster than
+        """Prices a layout by the fastest pipeline that fits. If some runtime runs one of them, only those count. If it cannot be faster than
         `above` seconds, the state is "slower". The result does not depend on what was priced before."""
         found, price = sized(_abi.JobFound), ctypes.c_void_p()
         call(lib.ppsched_job_evaluate_layout, ctypes.byref(price), ctypes.byref(found), self._handle, c_count("layout", number), above)

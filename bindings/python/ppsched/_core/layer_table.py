@@ -20,7 +20,7 @@ FIGURES = ("forward_time", "backward_input_time", "backward_weight_time", "mem_f
 
 class MeasuredLayer(NamedTuple):
     """One layer on one device for one microbatch, in seconds and bytes. kind: a row of the model; recompute: "none", "selective", "full" or
-    "modules". Sizes of 0 are any; None was not measured. mem_static: weights, gradients and optimizer states that nothing shards."""
+    "modules". A size of 0 stands for any size; None: not measured. mem_static: weights, gradients and optimizer states where nothing is sharded."""
 
     kind: str
     recompute: str = "none"

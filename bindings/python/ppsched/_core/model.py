@@ -229,7 +229,7 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """The cost of a step for this number of parameters on a device, which includes those of experts. With frozen weights they are frozen;
+        """The cost of an optimizer step on a device with so many parameters, those of experts included. With frozen weights they are frozen;
         `learning` has the cost of adapters."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 

@@ -198,7 +198,7 @@ class Plan(Shared, Sequence[Candidate]):
         return list(range(candidate.microbatches)) if order is None else list(order)
 
     def device_order(self, candidate: Candidate) -> List[int]:
-        """Which of the config's devices stands in each place, in the order that the plan found or as they are."""
+        """For each place of the pipeline the number of its device: in the order that the plan found, or in that of the config."""
         order = candidate.device_order
         if not self._frees_device_order or order is None:
             return list(range(self.config.devices))

@@ -251,7 +251,7 @@ def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool
 
 
 def in_seconds_and_bytes(values: Mapping[str, Any], files: Files) -> Dict[str, Any]:
-    """Values with all numbers converted to seconds and bytes, the units of a model's costs, in which plain numbers are, too."""
+    """Values with all numbers in seconds and bytes, the units of a model's costs. Plain numbers are in these units already."""
     copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers") else value for name, value in values.items()}
     for place in places(copied, files):
         if given_amounts([place]):
@@ -269,7 +269,7 @@ def refuse_plain(values: Mapping[str, Any], files: Files) -> None:
 
 
 def has_units(values: Mapping[str, Any], group: str) -> bool:
-    """Whether any number of one of GROUPS has a unit."""
+    """Whether at least one number of a group has a unit, for one of GROUPS."""
     return bool(given_amounts(place for place in places(dict(values), {}) if place.dimension in GROUPS[group]))
 
 

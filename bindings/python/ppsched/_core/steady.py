@@ -79,8 +79,8 @@ class Steady(Shared):
 
 
 def steady(strategy: str, config: Config, *, progress: Optional[Progress] = None) -> Steady:
-    """The figures that generate(strategy, config).evaluate() has, without the schedule where the order and its times repeat: then time and
-    memory do not grow with the number of microbatches.
+    """The same figures as generate(strategy, config).evaluate(). Where the order and its times repeat, no schedule is
+    built, so time and memory do not grow with the number of microbatches.
 
     They are equal bit for bit where times are multiples of one power of two, and otherwise up to 2^-40 of each time. Where no period is
     found, all ops are timed; `period.reason` says why. progress: as for generate. Errors: ppsched.Error, as generate and evaluate have;

@@ -27,7 +27,7 @@ class PlacedWindow(NamedTuple):
 
 
 def _placed(found: PairTime, device: int, pair: str, span: "Span") -> Iterator[PlacedWindow]:
-    """Where a pair takes longer, as of a large microbatch, its windows do so too."""
+    """Where a pair takes longer, for example because its microbatch is large, its windows take longer in proportion."""
     stretch = (span.end - span.start) / found.time if found.time else 0.0
     for window in found.windows:
         start, end = (span.start + moment * stretch for moment in (window.start, window.end))

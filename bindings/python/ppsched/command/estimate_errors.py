@@ -21,7 +21,7 @@ def estimate_line(options: Mapping[str, Any], model: Model) -> str:
 
 
 def _step_words(model: Model) -> str:
-    """Of published runs of the model's device, kind and precision; A100's are compared layer by layer."""
+    """The errors against published runs with the model's device, kind and precision. Runs on A100 are compared layer by layer."""
     of, errors = error_of(model)
     if model.accelerator is not None and model.accelerator.name == "a100":
         return f"step time within {ERRORS['step_time']:.1%}"

@@ -118,7 +118,7 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
 
 def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,
              device: Accelerator) -> JobWords:
-    """What is searched, of the options of the command line and the files."""
+    """The search space, from the options of the command line and of the files."""
     if options.get("dp") is not None:
         raise UsageError("--gpus, --dp: give one of them")
     _check_devices(int(arguments.gpus), options)

@@ -34,7 +34,7 @@ def overlaps_of(words: Optional[List[str]]) -> Dict[str, bool]:
 
 
 def recompute_of(word: str) -> Recompute:
-    """Of none, selective, full, modules=a,b, block=N or uniform=N."""
+    """The recomputation: none, selective, full, modules=a,b, block=N or uniform=N."""
     kind, _, value = word.partition("=")
     if word in ("none", "selective", "full"):
         return Recompute(None if word == "none" else word)

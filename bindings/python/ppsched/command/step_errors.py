@@ -31,7 +31,7 @@ def _key(model: Model) -> Tuple[str, bool, str]:
 
 
 def error_of(model: Model) -> Tuple[str, Dict[str, Optional[float]]]:
-    """What it was found on, and median and p90; None where nothing was measured."""
+    """The runs from which the error was found, its median and p90; None where nothing was measured."""
     device, has_experts, precision = _key(model)
     found = ERRORS.get((device, has_experts, precision))
     what = f"{'MoE' if has_experts else 'dense'} models on {device} in {precision}"

@@ -36,7 +36,7 @@ def _section(fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
 
 
 def _named(model: Mapping[str, Any]) -> Optional[object]:
-    """At the model, or at its config."""
+    """The name of the model, from its own fields or its config."""
     config = model.get("config")
     if isinstance(config, str):
         return config

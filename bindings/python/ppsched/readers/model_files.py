@@ -110,7 +110,7 @@ def _of_hub(path: str, script: Script) -> ModelFile:
 
 
 def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Optional[Adapters] = None) -> ModelFile:
-    """Frozen, if whoever trains it freezes them, or has no adapters in them."""
+    """The towers are frozen if the training program freezes them, or has adapters that are not in them."""
     values: Dict[str, Any] = dict(found.description.values())
     if not are_frozen or not values.get("towers"):
         return found
