@@ -181,7 +181,7 @@ static void make_layer_list(struct handles *handles)
 
 static void make_replan(struct handles *handles)
 {
-    static const uint32_t split[] = {1, 2, 2, 1};
+    static const uint32_t split[] = {3, 1, 1, 1};
     static const double speeds[] = {1, 0.5}, bytes[] = {1, 2, 3, 4, 5, 6};
     const ppsched_replan_options options = {.size = sizeof options,
                                             .strategy = "zbv",
