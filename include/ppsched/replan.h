@@ -122,8 +122,8 @@ typedef struct ppsched_layer_move {
  * The config's progress callback may cancel it.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; LENGTH; RANGE for a device that is unknown or
  *   named twice, and for a split that is not one of the layers; REFUSED if no device is left, or
- *   the strategy does not support what is left, and for a config with a placement map, stage_scale or a
- *   robust objective; CANCELLED, NO_MEMORY. */
+ *   the strategy does not support what is left, and for a config with a placement map,
+ *   stage_scale or a robust objective; CANCELLED, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
                                                  const ppsched_replan_options *options,
                                                  ppsched_error *error);
