@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a release from a checkout, with their checksums: source distribution, wheels, npm package, live page, man pages
 # and completions, Debian packages.
-# usage: release.sh FOLDER [PART...]      PART: python musl npm page deb (default: all)
-# It needs what bindings/wasm/build.sh and bindings/python/run.sh install, Python with venv, npm, musl-tools for musl, and debhelper,
-# dh-python and lintian for deb.
+# usage: release.sh FOLDER [PART...]      PART: python musl npm page deb windows (default: all)
+# It needs what bindings/wasm/build.sh and bindings/python/run.sh install, Python with venv, npm, musl-tools for musl, debhelper,
+# dh-python and lintian for deb, and gcc-mingw-w64-x86-64 and wine64 for windows.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "${1:?usage: release.sh FOLDER [PART...]}")
 shift
-[ $# -gt 0 ] || set -- python musl npm page deb
+[ $# -gt 0 ] || set -- python musl npm page deb windows
 version=$("$root/lib/version.sh")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -73,6 +73,27 @@ make_deb() {
   lintian --fail-on error,warning "$work"/deb/*.changes >&2
   rm -f "$work"/deb/*-dbgsym_*.deb
   cp "$work"/deb/*.deb "$folder"
+}
+
+make_windows() { # the library for C; examples and the digest of all results run under wine
+  say "the library for Windows"
+  local built=$work/windows name=ppsched-$version-windows-x86_64 tests=$root/tests wine
+  wine=$(command -v wine64 wine /usr/lib/wine/wine64 | head -n 1) || { say "wine64 is missing"; exit 1; }
+  PATH=$PATH:/usr/lib/wine meson setup "$built" "$root" --cross-file "$root/packaging/mingw-w64.ini" --prefix=/ -Dtests=false -Dpython=false >&2
+  meson install -C "$built" --destdir "$work/$name" --quiet >&2
+  cp "$root/LICENSE" "$work/$name"
+  export WINEPREFIX=$work/wine WINEDEBUG=-all
+  mkdir "$work/tried"
+  cp "$work/$name"/bin/*.dll "$work/tried"
+  for example in first search replan; do
+    x86_64-w64-mingw32-gcc -std=c11 -I"$work/$name/include" "$root/docs/examples/$example.c" "$work/$name/lib/libppsched.dll.a" -o "$work/tried/$example.exe"
+    "$wine" "$work/tried/$example.exe" >&2
+  done
+  x86_64-w64-mingw32-gcc -std=gnu11 -ffp-contract=off -DGOLDEN_CASES="\"$tests/golden/cases\"" -I"$tests/portability/plain" -I"$tests/wasm/plain" \
+    -I"$tests" -I"$work/$name/include" "$tests"/portability/*.c "$tests/support/golden.c" "$tests/support/problem.c" "$work/$name/lib/libppsched.a" \
+    -o "$work/tried/digest.exe" -static -fstack-protector-strong
+  "$wine" "$work/tried/digest.exe" "Z:$tests/portability/digest.txt" >&2 || { say "results differ on Windows"; exit 1; }
+  tar -C "$work" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$folder/$name.tar.gz" "$name"
 }
 
 for part in "$@"; do

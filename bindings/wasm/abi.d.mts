@@ -511,8 +511,8 @@ export interface Bound {
 }
 
 export interface ChakraOptions {
-  sizes: number;
-  links: number;
+  sizes: Lowercase<keyof typeof ChakraSizes>;
+  links: Lowercase<keyof typeof ChakraLinks>;
   time_scale: number;
   bytes_scale: number;
   memory_scale: number;
@@ -525,7 +525,7 @@ export interface ChakraTrace {
 }
 
 export interface ChannelModel {
-  order: number;
+  order: Lowercase<keyof typeof ChannelOrder>;
   rendezvous: number;
   batched: number;
   blocking: number;
@@ -549,7 +549,7 @@ export interface ModelEnd {
 }
 
 export interface Block {
-  kind: number;
+  kind: Lowercase<keyof typeof BlockKind>;
   flags: number;
   norms: number;
   heads: number;
@@ -618,7 +618,7 @@ export interface Environment {
 export interface Metrics {
   span_device: number;
   peak_device: number;
-  limit_device: number;
+  limit_device: number | null;
   makespan: number;
   span: number;
   bubble_of_total: number;
@@ -628,7 +628,7 @@ export interface Metrics {
 }
 
 export interface DeviceMetrics {
-  peak_position: number;
+  peak_position: number | null;
   busy: number;
   idle: number;
   first_start: number;
@@ -660,10 +660,10 @@ export interface IdleWindow {
 }
 
 export interface MemoryItem {
-  cause: number;
-  stage: number;
-  microbatch: number;
-  position: number;
+  cause: Lowercase<keyof typeof MemoryCause>;
+  stage: number | null;
+  microbatch: number | null;
+  position: number | null;
   memory: number;
   since: number;
 }
@@ -684,13 +684,13 @@ export interface ExportOptions {
 }
 
 export interface JobList {
-  dimension: number;
+  dimension: Lowercase<keyof typeof JobDimension>;
   count: number;
   values: number;
 }
 
 export interface JobLayout {
-  state: number;
+  state: Lowercase<keyof typeof JobState>;
   tensor_parallel: number;
   context_parallel: number;
   expert_parallel: number;
@@ -702,13 +702,13 @@ export interface JobLayout {
   microbatches: number;
   global_batch: number;
   sharding: number;
-  rank: number;
+  rank: number | null;
   bound: number;
   least_memory: number;
 }
 
 export interface JobFound {
-  state: number;
+  state: Lowercase<keyof typeof JobState>;
   runs_on: number;
   tried: number;
   memory: number;
@@ -731,7 +731,7 @@ export interface MeasuredLayer {
 }
 
 export interface MeasuredCollective {
-  collective: number;
+  collective: Lowercase<keyof typeof Collective>;
   group: number;
   span: number;
   bytes: number;
@@ -739,7 +739,7 @@ export interface MeasuredCollective {
 }
 
 export interface FigureMeasure {
-  source: number;
+  source: Lowercase<keyof typeof Measure>;
   factor: number;
 }
 
@@ -784,13 +784,13 @@ export interface MegatronSplit {
 }
 
 export interface LowerOptions {
-  lowering: number;
+  lowering: Lowercase<keyof typeof Lowering>;
   merge_backwards: number;
   split_backwards: number;
   unshard: number;
   reduce_grad: number;
   defer_receives: number;
-  unshard_lookahead: number;
+  unshard_lookahead: Lowercase<keyof typeof UnshardLookahead>;
   unshard_lookaheads: number;
   unshard_lookahead_count: number;
   receive_prefetch: number;
@@ -808,7 +808,7 @@ export interface OffloadOptions {
 }
 
 export interface OrderOptions {
-  objective: number;
+  objective: Lowercase<keyof typeof Objective>;
   effort: number;
 }
 
@@ -832,7 +832,7 @@ export interface Training {
   gradient_bytes: number;
   optimizer_bytes: number;
   activation_bytes: number;
-  precision: number;
+  precision: Lowercase<keyof typeof Precision>;
   recompute_modules: number;
   expert_load: number;
   adapter_rank: number;
@@ -866,7 +866,7 @@ export interface Parameters {
 }
 
 export interface ModelRow {
-  role: number;
+  role: Lowercase<keyof typeof ModelRole>;
   name: string | null;
   layers: number;
   index: number;
@@ -937,10 +937,10 @@ export interface MegatronPipeline {
 }
 
 export interface Op {
-  microbatch: number;
+  microbatch: number | null;
   stage: number;
   slice: number;
-  kind: number;
+  kind: keyof typeof Kind;
   flags: number;
 }
 
@@ -985,19 +985,19 @@ export interface SliceOptions {
 }
 
 export interface Candidate {
-  status: number;
+  status: Lowercase<keyof typeof Status>;
   strategy: string | null;
   reason: string | null;
   chunks: number;
   stages: number;
   microbatches: number;
   group_size: number;
-  placement: number;
+  placement: Lowercase<keyof typeof Placement>;
   evaluated: number;
   fits: number;
-  limit_device: number;
+  limit_device: number | null;
   peak_device: number;
-  rank: number;
+  rank: number | null;
   memory_limit: number;
   step_time: number;
   makespan: number;
@@ -1107,21 +1107,21 @@ export interface Link {
 }
 
 export interface OpBuffer {
-  slot: number;
-  until: number;
+  slot: number | null;
+  until: number | null;
 }
 
 export interface Connection {
   round: number;
   sender: number;
   receiver: number;
-  sending_stage: number;
-  receiving_stage: number;
+  sending_stage: number | null;
+  receiving_stage: number | null;
 }
 
 export interface Lifetime {
   microbatch: number;
-  stage: number;
+  stage: number | null;
   kind: number;
   slot: number;
   first: number;
@@ -1129,7 +1129,7 @@ export interface Lifetime {
 }
 
 export interface Arena {
-  stage: number;
+  stage: number | null;
   kind: number;
   slots: number;
   first: number;
@@ -1137,7 +1137,7 @@ export interface Arena {
 }
 
 export interface ScenarioOptions {
-  dispatch: number;
+  dispatch: Lowercase<keyof typeof Dispatch>;
   seed: number;
   jitter: number;
   message_jitter: number;
@@ -1160,16 +1160,16 @@ export interface ScenarioMetrics {
 }
 
 export interface Error {
-  status: number;
-  device: number;
-  stage: number;
-  microbatch: number;
-  position: number;
+  status: Lowercase<keyof typeof Status>;
+  device: number | null;
+  stage: number | null;
+  microbatch: number | null;
+  position: number | null;
   message: string;
 }
 
 export interface SteadyPeriod {
-  reason: number;
+  reason: Lowercase<keyof typeof SteadyReason>;
   block: number;
   blocks: number;
   transient: number;
@@ -1180,7 +1180,7 @@ export interface SteadyPeriod {
 }
 
 export interface StrategyInfo {
-  placement: number;
+  placement: Lowercase<keyof typeof Placement>;
   option_count: number;
   alias_count: number;
   chunks: number;
@@ -1216,11 +1216,11 @@ export interface Wait {
 }
 
 export interface Finding {
-  kind: number;
+  kind: Lowercase<keyof typeof FindingKind>;
   device: number;
-  position: number;
-  other_device: number;
-  other_position: number;
+  position: number | null;
+  other_device: number | null;
+  other_position: number | null;
   op: Op;
   other: Op;
 }
@@ -1235,7 +1235,7 @@ export interface CriticalOp {
   device: number;
   position: number;
   op: Op;
-  reason: number;
+  reason: Lowercase<keyof typeof Reason>;
   start: number;
   end: number;
 }
@@ -1244,8 +1244,8 @@ export interface JobOptions {
   gpus: number;
   lists: number;
   list_count: number;
-  goal: number;
-  runtime: number;
+  goal: Lowercase<keyof typeof JobGoal>;
+  runtime: Lowercase<keyof typeof Runtime>;
   top: number;
   strategies: number;
   strategy_count: number;
@@ -1283,7 +1283,7 @@ export interface RowMeasure {
 export interface Layer {
   count: number;
   name: string | null;
-  place: number;
+  place: Lowercase<keyof typeof LayerPlace>;
   flags: number;
   forward_time: number;
   backward_time: number;
@@ -1348,7 +1348,7 @@ export interface PairWindows {
 
 export interface RankingOptions {
   scenario_count: number;
-  rank_by: number;
+  rank_by: Lowercase<keyof typeof RankBy>;
   quantile: number;
   scenario_options: number;
 }
@@ -1365,7 +1365,7 @@ export interface Tower {
 }
 
 export interface PlanOptions {
-  objective: number;
+  objective: Lowercase<keyof typeof Objective>;
   strategies: number;
   chunks: number;
   group_sizes: number;
@@ -1387,7 +1387,7 @@ export interface PlanOptions {
   effort: number;
   order_effort: number;
   runtimes: number;
-  runtime: number;
+  runtime: Lowercase<keyof typeof Runtime>;
   offload: number;
   free_device_order: number;
   top: number;
@@ -1413,5 +1413,5 @@ export interface DescriptionInfo {
   family: string | null;
 }
 
-export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;
+export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number, Record<string, number>?]> }>;
 export const FUNCTIONS: Record<string, string[]>;

@@ -458,7 +458,7 @@ export const SteadyReason = Object.freeze({
   ROUNDING: 5,
 });
 
-// name: { size, fields: { name: [type, offset, count] } }
+// name: { size, fields: { name: [type, offset, count, enum] } }
 export const STRUCTS = {
   Bound: { size: 56, fields: {
     size: ["u32", 0, 1],
@@ -472,8 +472,8 @@ export const STRUCTS = {
   } },
   ChakraOptions: { size: 48, fields: {
     size: ["u32", 0, 1],
-    sizes: ["i32", 4, 1],
-    links: ["i32", 8, 1],
+    sizes: ["i32", 4, 1, ChakraSizes],
+    links: ["i32", 8, 1, ChakraLinks],
     reserved: ["u32", 12, 1],
     time_scale: ["f64", 16, 1],
     bytes_scale: ["f64", 24, 1],
@@ -486,7 +486,7 @@ export const STRUCTS = {
   } },
   ChannelModel: { size: 20, fields: {
     size: ["u32", 0, 1],
-    order: ["i32", 4, 1],
+    order: ["i32", 4, 1, ChannelOrder],
     rendezvous: ["u32", 8, 1],
     batched: ["u32", 12, 1],
     blocking: ["u32", 16, 1],
@@ -512,7 +512,7 @@ export const STRUCTS = {
   } },
   Block: { size: 136, fields: {
     size: ["u32", 0, 1],
-    kind: ["i32", 4, 1],
+    kind: ["i32", 4, 1, BlockKind],
     flags: ["u32", 8, 1],
     norms: ["u32", 12, 1],
     heads: ["u32", 16, 1],
@@ -624,7 +624,7 @@ export const STRUCTS = {
     free: ["f64", 24, 1],
   } },
   MemoryItem: { size: 32, fields: {
-    cause: ["i32", 0, 1],
+    cause: ["i32", 0, 1, MemoryCause],
     stage: ["u32", 4, 1],
     microbatch: ["u32", 8, 1],
     position: ["u32", 12, 1],
@@ -645,13 +645,13 @@ export const STRUCTS = {
     time_scale: ["f64", 8, 1],
   } },
   JobList: { size: 12, fields: {
-    dimension: ["i32", 0, 1],
+    dimension: ["i32", 0, 1, JobDimension],
     count: ["u32", 4, 1],
     values: ["pointer", 8, 1],
   } },
   JobLayout: { size: 72, fields: {
     size: ["u32", 0, 1],
-    state: ["i32", 4, 1],
+    state: ["i32", 4, 1, JobState],
     tensor_parallel: ["u32", 8, 1],
     context_parallel: ["u32", 12, 1],
     expert_parallel: ["u32", 16, 1],
@@ -669,7 +669,7 @@ export const STRUCTS = {
   } },
   JobFound: { size: 24, fields: {
     size: ["u32", 0, 1],
-    state: ["i32", 4, 1],
+    state: ["i32", 4, 1, JobState],
     runs_on: ["u32", 8, 1],
     tried: ["u32", 12, 1],
     memory: ["f64", 16, 1],
@@ -690,7 +690,7 @@ export const STRUCTS = {
     mem_static: ["f64", 64, 1],
   } },
   MeasuredCollective: { size: 32, fields: {
-    collective: ["i32", 0, 1],
+    collective: ["i32", 0, 1, Collective],
     group: ["u32", 4, 1],
     span: ["u32", 8, 1],
     reserved: ["u32", 12, 1],
@@ -698,7 +698,7 @@ export const STRUCTS = {
     time: ["f64", 24, 1],
   } },
   FigureMeasure: { size: 16, fields: {
-    source: ["i32", 0, 1],
+    source: ["i32", 0, 1, Measure],
     reserved: ["u32", 4, 1],
     factor: ["f64", 8, 1],
   } },
@@ -743,13 +743,13 @@ export const STRUCTS = {
   } },
   LowerOptions: { size: 44, fields: {
     size: ["u32", 0, 1],
-    lowering: ["i32", 4, 1],
+    lowering: ["i32", 4, 1, Lowering],
     merge_backwards: ["u32", 8, 1],
     split_backwards: ["u32", 12, 1],
     unshard: ["u32", 16, 1],
     reduce_grad: ["u32", 20, 1],
     defer_receives: ["u32", 24, 1],
-    unshard_lookahead: ["i32", 28, 1],
+    unshard_lookahead: ["i32", 28, 1, UnshardLookahead],
     unshard_lookaheads: ["pointer", 32, 1],
     unshard_lookahead_count: ["u32", 36, 1],
     receive_prefetch: ["u32", 40, 1],
@@ -767,7 +767,7 @@ export const STRUCTS = {
   } },
   OrderOptions: { size: 12, fields: {
     size: ["u32", 0, 1],
-    objective: ["i32", 4, 1],
+    objective: ["i32", 4, 1, Objective],
     effort: ["u32", 8, 1],
   } },
   Balance: { size: 24, fields: {
@@ -791,7 +791,7 @@ export const STRUCTS = {
     gradient_bytes: ["f64", 48, 1],
     optimizer_bytes: ["f64", 56, 1],
     activation_bytes: ["f64", 64, 1],
-    precision: ["i32", 72, 1],
+    precision: ["i32", 72, 1, Precision],
     recompute_modules: ["u32", 76, 1],
     expert_load: ["f64", 80, 1],
     adapter_rank: ["u32", 88, 1],
@@ -825,7 +825,7 @@ export const STRUCTS = {
   } },
   ModelRow: { size: 72, fields: {
     size: ["u32", 0, 1],
-    role: ["i32", 4, 1],
+    role: ["i32", 4, 1, ModelRole],
     name: ["string", 8, 1],
     layers: ["u32", 12, 1],
     index: ["u32", 16, 1],
@@ -903,7 +903,7 @@ export const STRUCTS = {
     microbatch: ["u32", 0, 1],
     stage: ["u16", 4, 1],
     slice: ["u16", 6, 1],
-    kind: ["u8", 8, 1],
+    kind: ["u8", 8, 1, Kind],
     flags: ["u8", 9, 1],
     reserved: ["u16", 10, 1],
   } },
@@ -947,14 +947,14 @@ export const STRUCTS = {
   } },
   Candidate: { size: 200, fields: {
     size: ["u32", 0, 1],
-    status: ["i32", 4, 1],
+    status: ["i32", 4, 1, Status],
     strategy: ["string", 8, 1],
     reason: ["string", 12, 1],
     chunks: ["u32", 16, 1],
     stages: ["u32", 20, 1],
     microbatches: ["u32", 24, 1],
     group_size: ["u32", 28, 1],
-    placement: ["i32", 32, 1],
+    placement: ["i32", 32, 1, Placement],
     evaluated: ["u32", 36, 1],
     fits: ["u32", 40, 1],
     limit_device: ["u32", 44, 1],
@@ -1095,7 +1095,7 @@ export const STRUCTS = {
   } },
   ScenarioOptions: { size: 56, fields: {
     size: ["u32", 0, 1],
-    dispatch: ["i32", 4, 1],
+    dispatch: ["i32", 4, 1, Dispatch],
     seed: ["u64", 8, 1],
     jitter: ["f64", 16, 1],
     message_jitter: ["f64", 24, 1],
@@ -1118,7 +1118,7 @@ export const STRUCTS = {
     worst: ["f64", 40, 1],
   } },
   Error: { size: 512, fields: {
-    status: ["i32", 0, 1],
+    status: ["i32", 0, 1, Status],
     device: ["u32", 4, 1],
     stage: ["u32", 8, 1],
     microbatch: ["u32", 12, 1],
@@ -1128,7 +1128,7 @@ export const STRUCTS = {
   } },
   SteadyPeriod: { size: 48, fields: {
     size: ["u32", 0, 1],
-    reason: ["i32", 4, 1],
+    reason: ["i32", 4, 1, SteadyReason],
     block: ["u32", 8, 1],
     blocks: ["u32", 12, 1],
     transient: ["u32", 16, 1],
@@ -1139,7 +1139,7 @@ export const STRUCTS = {
   } },
   StrategyInfo: { size: 80, fields: {
     size: ["u32", 0, 1],
-    placement: ["i32", 4, 1],
+    placement: ["i32", 4, 1, Placement],
     option_count: ["u32", 8, 1],
     alias_count: ["u32", 12, 1],
     chunks: ["u32", 16, 1],
@@ -1174,7 +1174,7 @@ export const STRUCTS = {
     op: ["Op", 8, 1],
   } },
   Finding: { size: 44, fields: {
-    kind: ["i32", 0, 1],
+    kind: ["i32", 0, 1, FindingKind],
     device: ["u32", 4, 1],
     position: ["u32", 8, 1],
     other_device: ["u32", 12, 1],
@@ -1192,7 +1192,7 @@ export const STRUCTS = {
     device: ["u32", 0, 1],
     position: ["u32", 4, 1],
     op: ["Op", 8, 1],
-    reason: ["i32", 20, 1],
+    reason: ["i32", 20, 1, Reason],
     start: ["f64", 24, 1],
     end: ["f64", 32, 1],
   } },
@@ -1201,8 +1201,8 @@ export const STRUCTS = {
     gpus: ["u32", 4, 1],
     lists: ["pointer", 8, 1],
     list_count: ["u32", 12, 1],
-    goal: ["i32", 16, 1],
-    runtime: ["i32", 20, 1],
+    goal: ["i32", 16, 1, JobGoal],
+    runtime: ["i32", 20, 1, Runtime],
     top: ["u32", 24, 1],
     strategies: ["pointer", 28, 1],
     strategy_count: ["u32", 32, 1],
@@ -1244,7 +1244,7 @@ export const STRUCTS = {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
-    place: ["i32", 12, 1],
+    place: ["i32", 12, 1, LayerPlace],
     flags: ["u32", 16, 1],
     forward_time: ["f64", 24, 1],
     backward_time: ["f64", 32, 1],
@@ -1310,7 +1310,7 @@ export const STRUCTS = {
   RankingOptions: { size: 32, fields: {
     size: ["u32", 0, 1],
     scenario_count: ["u32", 4, 1],
-    rank_by: ["i32", 8, 1],
+    rank_by: ["i32", 8, 1, RankBy],
     reserved: ["u32", 12, 1],
     quantile: ["f64", 16, 1],
     scenario_options: ["pointer", 24, 1],
@@ -1328,7 +1328,7 @@ export const STRUCTS = {
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],
-    objective: ["i32", 4, 1],
+    objective: ["i32", 4, 1, Objective],
     strategies: ["pointer", 8, 1],
     chunks: ["pointer", 12, 1],
     group_sizes: ["pointer", 16, 1],
@@ -1350,7 +1350,7 @@ export const STRUCTS = {
     effort: ["u32", 80, 1],
     order_effort: ["u32", 84, 1],
     runtimes: ["u32", 88, 1],
-    runtime: ["i32", 92, 1],
+    runtime: ["i32", 92, 1, Runtime],
     offload: ["u32", 96, 1],
     free_device_order: ["u32", 100, 1],
     top: ["u32", 104, 1],

@@ -22,6 +22,24 @@ NUMBERS = {"c_double": ("f64", 8), "c_int32": ("i32", 4), "c_int64": ("i64", 8),
            "c_uint16": ("u16", 2), "c_uint32": ("u32", 4), "c_uint64": ("u64", 8), "c_char": ("u8", 1)}
 
 
+def words_of_fields(abi):
+    """{struct: {field: enum}} of fields that have an enumerator, and {struct: fields} of those that may be PPSCHED_NONE, as the headers'
+    comments say."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(python_abi.HEADERS.glob("*.h")))
+    enums, nothing = {}, {}
+    for struct, body in re.findall(r"typedef struct (\w+) \{(.*?)\n\} \1;", text, flags=re.S):
+        for c_type, field, comment in re.findall(r"^ {4}(\w+) (\w+); *(?:/\*(.*?)\*/)?", body, flags=re.S | re.M):
+            named = re.match(r" *enum (ppsched_\w+)", comment)
+            if c_type == "ppsched_status":
+                enums.setdefault(struct, {})[field] = "Status"
+            elif named and c_type in ("int32_t", "uint8_t"):
+                enums.setdefault(struct, {})[field] = python_abi.class_name(named[1])
+            if c_type == "uint32_t" and "PPSCHED_NONE" in comment and not comment.lstrip().startswith("1:"):
+                nothing.setdefault(struct, set()).add(field)
+    return ({python_abi.class_name(struct): fields for struct, fields in enums.items()},
+            {python_abi.class_name(struct): fields for struct, fields in nothing.items()})
+
+
 class Layouts:
     """Sizes and offsets as a compiler for wasm32 has them."""
 
@@ -83,8 +101,12 @@ def enum_lines(abi):
         yield "});"
 
 
-def seen_type(kind, count):
+def seen_type(kind, count, enumeration=None, may_be_nothing=False):
     """What a field is where a struct is read as an object."""
+    if enumeration:
+        return f"keyof typeof {enumeration}" if enumeration == "Kind" else f"Lowercase<keyof typeof {enumeration}>"
+    if may_be_nothing:
+        return "number | null"
     if kind == "text":
         return "string"
     one = "string | null" if kind == "string" else "number" if kind == "pointer" or kind in dict(NUMBERS.values()) else kind
@@ -98,12 +120,13 @@ def generate_types():
     for name, members in enumerations(abi):
         lines += [f"\nexport const {name}: {{", *(f"  readonly {member}: {value};" for member, value in members), "};",
                   f"export type {name} = (typeof {name})[keyof typeof {name}];"]
+    enums, nothing = words_of_fields(abi)
     for name, (_, _, rows) in Layouts(abi).structs.items():
         lines.append(f"\nexport interface {name} {{")
-        lines += [f"  {field}: {seen_type(kind, count)};" for field, kind, _, count in rows
-                  if field != "size" and "reserved" not in field]
+        lines += [f"  {field}: {seen_type(kind, count, enums.get(name, {}).get(field), field in nothing.get(name, ()))};"
+                  for field, kind, _, count in rows if field != "size" and "reserved" not in field]
         lines.append("}")
-    lines += ["", "export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;",
+    lines += ["", "export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number, Record<string, number>?]> }>;",
               "export const FUNCTIONS: Record<string, string[]>;"]
     return "\n".join([*lines, ""])
 
@@ -113,10 +136,13 @@ def generate():
     lines = head("The C ABI on wasm32: constants, struct layouts, prototypes.")
     lines += [f"export const {name.removeprefix('PPSCHED_')} = {value};" for name, value in sorted(abi.defines.items())]
     lines += enum_lines(abi)
-    lines += ["", "// name: { size, fields: { name: [type, offset, count] } }", "export const STRUCTS = {"]
+    lines += ["", "// name: { size, fields: { name: [type, offset, count, enum] } }", "export const STRUCTS = {"]
+    enums, _ = words_of_fields(abi)
     for name, (size, _, rows) in Layouts(abi).structs.items():
         lines.append(f"  {name}: {{ size: {size}, fields: {{")
-        lines += [f"    {field}: {json.dumps([kind, offset, count])}," for field, kind, offset, count in rows]
+        for field, kind, offset, count in rows:
+            enumeration = enums.get(name, {}).get(field)
+            lines.append(f"    {field}: {json.dumps([kind, offset, count])[:-1]}{f', {enumeration}' if enumeration else ''}],")
         lines.append("  } },")
     lines += ["};", "", "// name: [result, arguments...]", "export const FUNCTIONS = {"]
     for result, name, parameters in abi.functions:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of ppsched.mjs. What the library fills is typed by abi.d.mts, which is written from the headers.
-import type { Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Finding as AbiFinding, Idle, MemoryPoint,
-  Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, SliceOptions as AbiSliceOptions, Span, StrategyInfo as AbiStrategy } from "./abi.mjs";
+import type { Accelerator, Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Finding as AbiFinding, Idle, JobFound, JobLayout, MemoryPoint,
+  Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, SliceOptions as AbiSliceOptions, Span, StepPrice, StrategyInfo as AbiStrategy } from "./abi.mjs";
 import { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status } from "./abi.mjs";
 
 export { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status };
@@ -80,7 +80,7 @@ export class Config extends Handle {
 }
 
 /** An op to append. */
-export type NewOp = Pick<Op, "kind" | "stage" | "microbatch"> & Partial<Op>;
+export type NewOp = { kind: Of<typeof Kind> } & Pick<Op, "stage" | "microbatch"> & Partial<Omit<Op, "kind">>;
 
 export class Builder extends Handle {
   append(device: number, ops: readonly NewOp[]): this;
@@ -145,11 +145,11 @@ export interface SliceOptions extends Partial<Pick<AbiSliceOptions, "slice_time"
   slices?: readonly number[];
 }
 
-export interface Candidate extends Omit<AbiCandidate, "placement" | "rank" | "strategy"> {
+export interface Candidate extends Omit<AbiCandidate, "peak_device" | "strategy"> {
   number: number;
   strategy: string;
-  placement: PlacementName;
-  rank: number | null;
+  /** null where it is not evaluated. */
+  peak_device: number | null;
 }
 
 export class Plan extends Handle {
@@ -162,14 +162,52 @@ export class Plan extends Handle {
   leastLimit(): { limit: number; candidate: number };
 }
 
+export interface Layout extends JobLayout {
+  number: number;
+}
+
+/** What was found for a layout; the pipeline's split is the layers of each stage, with ends. */
+export interface FoundLayout extends JobFound {
+  step: StepPrice | null;
+  pipeline: { strategy: string; recompute: string | null; recompute_layers: number; devices: number; chunks: number; microbatches: number; split: number[] } | null;
+}
+
+export class Job extends Handle {
+  readonly length: number;
+  layout(number: number): Layout;
+  price(number: number, above?: number): FoundLayout;
+  run(): this;
+  ranked(): Layout[];
+}
+
+type SomeNumbers = number | readonly number[] | null;
+
+export interface JobOptions {
+  /** A name of Engine.accelerators. */
+  device: string;
+  gpus: number;
+  /** Tokens. */
+  sequence: number;
+  memoryLimit?: number;
+  top?: number;
+  tp?: SomeNumbers;
+  cp?: SomeNumbers;
+  ep?: SomeNumbers;
+  etp?: SomeNumbers;
+  pp?: SomeNumbers;
+  chunks?: SomeNumbers;
+  micro_batch?: SomeNumbers;
+  zero?: SomeNumbers;
+  global_batch?: SomeNumbers;
+}
+
 export interface Option extends Omit<AbiOption, "choices" | "name"> {
   name: string;
   choices: string[];
 }
 
-export interface Strategy extends Omit<AbiStrategy, "placement" | "aliases" | "name"> {
+export interface Strategy extends Omit<AbiStrategy, "aliases" | "name"> {
   name: string;
-  placement: PlacementName;
   aliases: string[];
   options: Option[];
 }
@@ -180,10 +218,12 @@ export class Engine {
   readonly exports: WebAssembly.Exports & { readonly memory: WebAssembly.Memory };
   readonly version: string;
   config(devices: number, stages: number, microbatches: number): Config;
+  accelerators(): Accelerator[];
+  job(model: string, options: JobOptions): Job;
   importSchedule(format: "csv" | "json" | "CSV" | "JSON" | Format, text: string): Schedule;
   strategies(): Strategy[];
   token(op: NewOp): string;
-  kindText(kind: Kind): string;
+  kindText(kind: Of<typeof Kind>): string;
 }
 
 export function load(source?: string | URL | BufferSource | WebAssembly.Module): Promise<Engine>;

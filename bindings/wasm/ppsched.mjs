@@ -5,12 +5,13 @@
 //   const config = pp.config(4, 4, 8).set("forward_times", [1, 1.2, 1.2, 1.4]).set("p2p_time", 0.1);
 //   const timeline = config.generate("zb_h1").evaluate(config);
 //   timeline.metrics.makespan;
-//   for (const { kind, microbatch, stage } of timeline.schedule.ops(3)) ...
+//   for (const { kind, microbatch, stage } of timeline.schedule.ops(3)) ...     // "F", 0, 3
 //
+// Enumerators are words, in objects and arguments; what there is not is null.
 // What a handle hands out as Records is the library's own memory, not a copy: it holds as long as its handle is not
 // destroyed. Handles that are forgotten are freed when the collector finds them; destroy() does it at once.
-import { FUNCTIONS, Format, Kind, NONE, Objective, Placement, Quantity, Runtime, STRUCTS, SenderWaits, Status, ABI_VERSION,
-  MemoryCause } from "./abi.mjs";
+import { FUNCTIONS, Format, JobDimension, Kind, NONE, Objective, Placement, Quantity, Runtime, STRUCTS, SenderWaits, Status, ABI_VERSION,
+  MemoryCause, TrainingFlag } from "./abi.mjs";
 
 export { Format, Kind, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status, MemoryCause };
 
@@ -21,7 +22,7 @@ export class PpschedError extends Error {
     this.name = "PpschedError";
     this.status = status;
     for (const field of ["device", "stage", "microbatch", "position"])
-      this[field] = record?.[field] === undefined || record[field] === NONE ? null : record[field];
+      this[field] = record?.[field] ?? null;
   }
 }
 
@@ -93,8 +94,10 @@ function listOf(what, given) {
   throw new TypeError(`${what} is ${shown(given)}; it must be a list`);
 }
 
+/** The word of an enumerator: in small letters, but kinds of ops as in their tokens. */
 function nameOf(enumeration, value) {
-  return Object.keys(enumeration).find((name) => enumeration[name] === value)?.toLowerCase() ?? null;
+  const name = Object.keys(enumeration).find((word) => enumeration[word] === value) ?? null;
+  return enumeration === Kind ? name : name?.toLowerCase() ?? null;
 }
 
 const seenFields = {}; // of each struct, what of it is handed out
@@ -156,13 +159,15 @@ class Memory {
   }
 
   field(struct, name, at) {
-    const [type, offset, count] = STRUCTS[struct].fields[name];
+    const [type, offset, count, enumeration] = STRUCTS[struct].fields[name];
     if (type === "text")
       return this.text(at + offset);
     if (type in STRUCTS)
       return this.struct(type, at + offset);
-    if (count === 1)
-      return this.read(type, at + offset);
+    if (count === 1) {
+      const value = this.read(type, at + offset);
+      return enumeration !== undefined ? nameOf(enumeration, value) ?? value : type === "u32" && value === NONE ? null : value;
+    }
     return Array.from({ length: count }, (_, i) => this.read(type, at + offset + i * SIZES[type]));
   }
 
@@ -503,7 +508,7 @@ export class Plan extends Handle {
 
   candidate(number) {
     const row = this.struct("Candidate", "ppsched_plan_get_candidate", number);
-    return { ...row, number, placement: nameOf(Placement, row.placement), rank: row.rank === NONE ? null : row.rank };
+    return { ...row, number };
   }
 
   /** All candidates by rank, once it has run. */
@@ -523,6 +528,53 @@ export class Plan extends Handle {
     });
   }
 }
+
+/** The layouts of a training on a number of devices. */
+export class Job extends Handle {
+  constructor(engine, pointer) {
+    super(engine, pointer, "ppsched_job_destroy");
+  }
+
+  get length() { return this.call("ppsched_job_layout_count"); }
+
+  /** A layout by its number, with its bounds. */
+  layout(number) { return { ...this.struct("JobLayout", "ppsched_job_get_layout", number), number }; }
+
+  /** Prices a layout: what was found, with the step and the pipeline, which are null where nothing fits. above: seconds; what
+   * cannot be faster is "slower". */
+  price(number, above = Infinity) {
+    const { engine } = this;
+    return engine.scratch((room) => {
+      const out = room.take(4), found = room.struct("JobFound", {});
+      engine.call("ppsched_job_evaluate_layout", out, found, this.alive(), number, above);
+      const price = engine.memory.read("pointer", out), row = { ...engine.memory.struct("JobFound", found), step: null, pipeline: null };
+      if (price === 0)
+        return row;
+      try {
+        const { strategy, split, recompute, recompute_layers, devices, chunks, microbatches } = engine.struct("Pipeline", "ppsched_price_get_pipeline", price);
+        return { ...row, step: engine.struct("StepPrice", "ppsched_price_get_step", price),
+                 pipeline: { strategy, recompute, recompute_layers, devices, chunks, microbatches, split: engine.numbers("u32", split, devices * chunks) } };
+      } finally {
+        engine.exports.ppsched_price_destroy(price);
+      }
+    });
+  }
+
+  /** Prices as many as the best ranks need. */
+  run() {
+    this.call("ppsched_job_run");
+    return this;
+  }
+
+  /** The best layouts, once it has run. */
+  ranked() {
+    return Array.from({ length: this.call("ppsched_job_best_count") }, (_, rank) => this.layout(this.call("ppsched_job_layout_at_rank", rank)));
+  }
+}
+
+/** What layouts differ in, as the command line names it. */
+const JOB_DIMENSIONS = { tp: "TENSOR", cp: "CONTEXT", ep: "EXPERT", etp: "EXPERT_TENSOR", pp: "PIPELINE", chunks: "CHUNKS", micro_batch: "MICRO_BATCH",
+                         zero: "SHARDING", global_batch: "GLOBAL_BATCH" };
 
 /** Lists of a plan's options, with their numbers of values, and its groups with the structs that they are. */
 const PLAN_LISTS = { chunks: ["u32", "chunk_count"], group_sizes: ["u32", "group_size_count"], microbatches: ["u32", "microbatch_count"],
@@ -567,9 +619,10 @@ class Room {
     for (const [name, value] of Object.entries(values)) {
       if (!(name in fields))
         throw new TypeError(`no field ${name} in ${type}`);
-      const [kind, offset] = fields[name];
+      const [kind, offset, , enumeration] = fields[name];
       if (value !== null && value !== undefined)
-        this.engine.memory.write(kind, at + offset, numberOf(kind, name, value));
+        this.engine.memory.write(kind, at + offset,
+          numberOf(kind, name, enumeration !== undefined && typeof value === "string" ? valueOf(enumeration, name, value) : value));
     }
     return at;
   }
@@ -579,7 +632,8 @@ class Room {
     for (const [i, row] of rows.entries()) {
       if (typeof row !== "object" || row === null)
         throw new TypeError(`${shown(row)} is no object with the fields ${Object.keys(fields).join(", ")}`);
-      this.struct(type, Object.fromEntries(Object.entries(row).filter(([name]) => name in fields)), pointer + i * size);
+      this.struct(type, Object.fromEntries(Object.entries(row).filter(([name]) => name in fields)
+        .map(([name, value]) => [name, value === null && fields[name][0] === "u32" ? NONE : value])), pointer + i * size);
     }
     return pointer;
   }
@@ -761,6 +815,39 @@ export class Engine {
     return new Config(this, this.made("ppsched_config_create", devices, stages, microbatches, 0));
   }
 
+  /** The devices whose data sheets the library has. */
+  accelerators() {
+    return Array.from({ length: this.call("ppsched_accelerator_count") }, (_, number) => this.memory.struct("Accelerator", this.call("ppsched_accelerator_at", number)));
+  }
+
+  /** The layouts of a model, the text of its config.json, on so many devices of a name. fixed: numbers or lists of tp, cp, ep, etp, pp,
+   * chunks, micro_batch, zero and global_batch; all that is possible is tried for the others. What overlaps is that of pick --gpus. */
+  job(model, { device, gpus, sequence, memoryLimit = 0, top = 10, ...fixed }) {
+    const names = this.accelerators().map(({ name }) => name), number = names.findIndex((name) => name.toLowerCase() === String(device).toLowerCase());
+    if (number < 0)
+      throw new TypeError(`no device is called ${shown(device)}; ${namesNear(device, names)}`);
+    const unknown = Object.keys(fixed).find((name) => !(name in JOB_DIMENSIONS));
+    if (unknown !== undefined)
+      throw new TypeError(`layouts do not differ in ${shown(unknown)}; ${namesNear(unknown, Object.keys(JOB_DIMENSIONS))}`);
+    const { SEQUENCE_PARALLEL, OVERLAPS_GRADIENTS, OVERLAPS_PARAMETERS, OVERLAPS_CONTEXT } = TrainingFlag;
+    return this.scratch((room) => {
+      const bytes = encoder.encode(model), text = room.take(bytes.length);
+      this.memory.bytes.set(bytes, text);
+      const description = this.made("ppsched_description_read", text, bytes.length, 0);
+      try {
+        const lists = Object.entries(fixed).filter(([, given]) => given !== null).map(([name, given]) => {
+          const values = typeof given === "number" ? [given] : listOf(name, given);
+          return { dimension: JobDimension[JOB_DIMENSIONS[name]], count: values.length, values: room.list("u32", name, values) };
+        });
+        const options = room.struct("JobOptions", { gpus, top, memory_limit: memoryLimit, lists: lists.length > 0 ? room.records("JobList", lists) : 0, list_count: lists.length });
+        const training = room.struct("Training", { sequence_length: sequence, flags: SEQUENCE_PARALLEL | OVERLAPS_GRADIENTS | OVERLAPS_PARAMETERS | OVERLAPS_CONTEXT });
+        return new Job(this, this.made("ppsched_job_create", description, training, this.call("ppsched_accelerator_at", number), options, 0));
+      } finally {
+        this.exports.ppsched_description_release(description);
+      }
+    });
+  }
+
   /** A schedule from a text of the format "csv" or "json". */
   importSchedule(format, text) {
     return this.scratch((room) => {
@@ -778,7 +865,7 @@ export class Engine {
         const row = this.struct("OptionInfo", "ppsched_strategy_get_option", number, option);
         return { ...row, choices: this.texts(row.choices, row.choice_count) };
       });
-      return { ...info, placement: nameOf(Placement, info.placement), aliases: this.texts(info.aliases, info.alias_count), options };
+      return { ...info, aliases: this.texts(info.aliases, info.alias_count), options };
     });
   }
 
@@ -791,7 +878,7 @@ export class Engine {
     return this.scratch((room) => this.text("ppsched_op_write_token", room.records("Op", [op])));
   }
 
-  kindText(kind) { return this.call("ppsched_kind_text", kind); }
+  kindText(kind) { return this.call("ppsched_kind_text", valueOf(Kind, "kind", kind)); }
 }
 
 /** Loads ppsched.wasm: its bytes, a compiled module, or where it is (default: beside this file). */

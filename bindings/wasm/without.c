@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ppsched.wasm is without, in the place of the library's own: layers and their splits, scenarios, lowering, and formats of
+/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, scenarios, lowering, and formats of
  * runtimes, none of which ppsched.mjs gives out. Linked before the library, so that the linker takes nothing behind these doors.
  * A door that a number could open says that it is shut; the others are behind a pointer that nobody can make here. */
 #include "base/error.h"
@@ -117,43 +117,7 @@ ppsched_status ppi_auto_jobs(ppsched_schedule **out, const struct ppi_task *task
     return lacks("auto for forwards alone and for the bidirectional placement", error);
 }
 
-/* --- layers --- */
-
-void ppi_layers_retain(const ppsched_layers *layers)
-{
-    (void)layers;
-}
-
-void ppi_layers_release(const ppsched_layers *layers)
-{
-    (void)layers;
-}
-
-ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers,
-                                 const struct ppi_microbatch_size *size, ppsched_error *error)
-{
-    (void)out, (void)layers, (void)size, (void)error;
-    __builtin_trap();
-}
-
-ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
-{
-    (void)out, (void)layers, (void)name, (void)error;
-    __builtin_trap();
-}
-
-ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *config, const ppsched_layers *layers,
-                                 const ppsched_split *split, ppsched_error *error)
-{
-    (void)out, (void)config, (void)layers, (void)split, (void)error;
-    __builtin_trap();
-}
-
-ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
-{
-    (void)layers, (void)split;
-    return lacks("layers", error);
-}
+/* --- splits: that of a layout is the search's own --- */
 
 double ppi_split_fastest(const struct ppi_values *speeds)
 {
@@ -183,58 +147,6 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {
     (void)plan, (void)candidate;
-}
-
-/* --- layers in launches --- */
-
-ppsched_status ppi_parts_make(struct ppi_parts *out, const struct ppi_host *host, const ppsched_layers *layers,
-                              const ppsched_split *split, ppsched_error *error)
-{
-    (void)out, (void)host, (void)layers, (void)split;
-    return lacks("layers", error);
-}
-
-void ppi_parts_clear(struct ppi_parts *parts)
-{
-    (void)parts;
-}
-
-uint32_t ppi_parts_first_named(const struct ppi_parts *parts, uint32_t entry)
-{
-    (void)parts, (void)entry;
-    __builtin_trap();
-}
-
-bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer)
-{
-    (void)parts, (void)layer;
-    __builtin_trap();
-}
-
-/* `parts` is always NULL here. */
-ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *title, ppsched_error *error)
-{
-    (void)parts, (void)title, (void)error;
-    return PPSCHED_OK;
-}
-
-ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsched_error *error)
-{
-    (void)parts, (void)devices, (void)error;
-    __builtin_trap();
-}
-
-uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage)
-{
-    (void)parts, (void)stage;
-    __builtin_trap();
-}
-
-ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rules *rules, bool is_even, const char *title,
-                             ppsched_error *error)
-{
-    (void)parts, (void)rules, (void)is_even, (void)title, (void)error;
-    __builtin_trap();
 }
 
 /* --- stage graphs: none can be set or read, so that nothing else here is called --- */
@@ -295,25 +207,5 @@ ppsched_status ppi_graph_earliest(struct ppi_event_loop *loop, ppsched_timeline 
 void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     (void)loop, (void)timeline;
-    __builtin_trap();
-}
-
-/* --- devices that differ by layer: only plans with layers ask --- */
-
-bool ppi_layers_are_scaled(const ppsched_config *config, const ppsched_layers *layers)
-{
-    (void)config, (void)layers;
-    __builtin_trap();
-}
-
-double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
-{
-    (void)config, (void)layers, (void)device;
-    __builtin_trap();
-}
-
-double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
-{
-    (void)config, (void)layers, (void)device;
     __builtin_trap();
 }

@@ -109,6 +109,10 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *   - An overlapped pair of stages i and j takes what ppsched_pair_find_order finds for `forward`
  *     of i, and `backward` and `weight` of j. This sets PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless
  *     they are set already.
+ *   - The output of a pair's F leaves at its `forward_end`, that of its backward at its
+ *     `backward_end`: ops that wait for them on other devices need not wait for the pair's end. In
+ *     lowered schedules with a channel model sends come after the pair. With overlapped times that
+ *     were given, both leave at the end of the pair.
  *   - Where the config is converted to fewer stages, windows of joined stages are appended, those
  *     of backwards from the last stage. Windows cannot be divided.
  *   - Setting times of ops or pairs afterwards goes over windows, which are forgotten then.

@@ -20,6 +20,7 @@ struct least {
     double tail;              /* after an I, before the chain ends with stage 0 */
     double area, on_the_path; /* activations times the time they are held: during compute, and during transfers */
     double rise;              /* of memory, while the backward runs that adds least */
+    double early;             /* the most by which the backward of a pair ends before the pair */
 };
 
 /* Factors of the micro-slices of one iteration. */
@@ -122,6 +123,23 @@ static double most_saved(const struct bounds *bounds, size_t instance, double sp
     return most;
 }
 
+/* What both ends of pairs change, on a device of that speed: outputs may be there before a pair ends. */
+static void end_early(const struct bounds *bounds, uint32_t stage, double speed, struct least *least)
+{
+    const double whole = least->input + least->weight;
+    for (uint32_t other = 0; other < bounds->costs.stages && bounds->costs.pair_ends != NULL; other++) {
+        const ppsched_op first[2] = {{.stage = (uint16_t)stage}, {.stage = (uint16_t)other}},
+                         second[2] = {{.stage = (uint16_t)other}, {.stage = (uint16_t)stage}};
+        const double as_first = ppi_plain_overlap(&bounds->costs, stage, other) / speed,
+                     as_second = ppi_plain_overlap(&bounds->costs, other, stage) / speed;
+        const double backward = ppi_end_in_pair(&bounds->costs, second, true, as_second);
+        least->forward = ppi_smaller(least->forward, ppi_end_in_pair(&bounds->costs, first, false, as_first));
+        least->input = ppi_smaller(least->input, backward);
+        least->early = ppi_larger(least->early, as_second - backward);
+    }
+    least->weight = whole - least->input;
+}
+
 /* Subtracts the most that overlapped pairs could save. */
 static void overlap(const struct bounds *bounds, size_t instance, struct least *least)
 {
@@ -134,6 +152,8 @@ static void overlap(const struct bounds *bounds, size_t instance, struct least *
     least->forward = ppi_smaller(least->forward, shortest_as_forward(given, stages, stage) / speed);
     least->input = ppi_smaller(least->input, pair);
     least->weight = ppi_smaller(backward, pair) - least->input;
+    if (bounds->costs.pair_ends != NULL)
+        end_early(bounds, stage, speed, least);
     least->chain -= saved;
     least->pass -= saved;
 }
@@ -211,6 +231,14 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     }
 }
 
+/* After the device has run its last I, which may have ended before its pair; by an unknown time where microbatches differ. */
+static double tail_of(const struct bounds *bounds, const struct least *least)
+{
+    if (bounds->costs.pair_ends != NULL && bounds->costs.factors != NULL)
+        return 0;
+    return ppi_larger(0, least->tail - least->early);
+}
+
 /* Adds the stage passes of a stage instance in all iterations. */
 static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
 {
@@ -231,7 +259,7 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     sums->hold = ppi_larger(sums->hold, transfer->held + least->rise * micro_slices->most);
     transfer->chain += micro_slices->time * bounds->iterations * least->chain;
     transfer->head = ppi_smaller(transfer->head, least->head);
-    transfer->tail = ppi_smaller(transfer->tail, least->tail);
+    transfer->tail = ppi_smaller(transfer->tail, tail_of(bounds, least));
 }
 
 static void sum_devices(struct bounds *bounds)

@@ -45,6 +45,7 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
+    timeline->costs.pair_ends = NULL;                    /* likewise */
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;

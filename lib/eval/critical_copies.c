@@ -139,8 +139,10 @@ static bool find_input(const struct trace *trace, const ppsched_op *op, double t
         from = trace->forward[cell - schedule->micro_slices];
     else if (backward && op->stage + 1u < schedule->shape.stages)
         from = trace->backward[cell + schedule->micro_slices];
-    if (from == PPI_NO_NODE ||
-        trace->timeline->spans[from].end + ppi_delay_of(&trace->timeline->costs, schedule, op, backward) != time)
+    if (from == PPI_NO_NODE)
+        return false;
+    const size_t writer = backward ? from + ppi_unit_length(&schedule->ops[from]) - 1 : from;
+    if (ppi_made_at(trace->timeline, writer) + ppi_delay_of(&trace->timeline->costs, schedule, op, backward) != time)
         return false;
     *step = (struct step){from, PPSCHED_REASON_INPUT};
     return true;

@@ -86,6 +86,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     destroy_reuse(&host, timeline->reuse);
     ppi_costs_clear(&timeline->costs);
     ppi_release(&host, timeline->spans);
+    ppi_release(&host, timeline->outputs);
     ppi_release(&host, timeline->latest);
     ppi_release(&host, timeline->flush_times);
     ppi_release(&host, timeline->devices);
@@ -185,6 +186,10 @@ static ppsched_status add_what_is_asked(ppsched_timeline *timeline, const ppsche
     ppsched_status status = ppi_holds_more(config) ? add_memory(timeline, error) : PPSCHED_OK;
     if (status == PPSCHED_OK && config->senders_wait && timeline->senders == NULL)
         status = ppi_senders_make(&timeline->senders, timeline->schedule, error);
+    if (status == PPSCHED_OK && config->windows != NULL && timeline->outputs == NULL) {
+        timeline->outputs = ppi_allocate(&timeline->host, (size_t)timeline->schedule->op_count, sizeof *timeline->outputs);
+        status = timeline->outputs != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the timeline");
+    }
     return status;
 }
 
@@ -242,6 +247,9 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     if (status != PPSCHED_OK)
         return status;
     ppi_event_loop_set_costs(loop, &timeline->costs);
+    timeline->has_ends = timeline->costs.pair_ends != NULL && timeline->schedule->placement.graph == NULL;
+    for (size_t i = 0; i < timeline->schedule->op_count && timeline->has_ends; i++)
+        timeline->outputs[i] = -1;
     status = find_times(loop, timeline, config, error);
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
@@ -251,6 +259,7 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
         find_latest(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
+    timeline->costs.pair_ends = NULL;                    /* likewise */
     return status;
 }
 

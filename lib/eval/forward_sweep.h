@@ -16,6 +16,7 @@ struct sweep {
     size_t done;            /* stage passes whose ops have all run */
     bool is_forward_only;
     bool meets_saving; /* a device reached an op of memory saving, without `saving` */
+    double *outputs;   /* of the timeline; NULL: both ops of a pair end with it */
 #if PPI_SENDERS_WAIT
     const ppsched_timeline *timeline;
 #endif
@@ -134,6 +135,15 @@ PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct 
     return forward->duration[PPSCHED_KIND_F - 1] + backward->duration[pair[1].kind - 1];
 }
 
+/* Notes when the outputs of both ops of a pair are there. */
+static void note_outputs(const struct sweep *sweep, const ppsched_op *pair, double start, double time, double made[2])
+{
+    for (int i = 0; i < 2; i++) {
+        made[i] = start + ppi_end_in_pair(sweep->loop.costs, pair, i == 1, time);
+        sweep->outputs[pair + i - sweep->loop.schedule->ops] = made[i];
+    }
+}
+
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative if it cannot run. */
 PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing, uint32_t device, const ppsched_op *pair,
                                  double start, struct ppi_sums *sums, enum ppi_form form)
@@ -151,8 +161,11 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing,
     sums->busy += busy_with(pacing, start, work, end);
     ppi_sum_memory(sums, ppi_memory_at(forward->memory, pair[0].kind, first.factor.memory), &pair[0]);
     ppi_sum_memory(sums, ppi_memory_at(backward->memory, pair[1].kind, second.factor.memory), &pair[1]);
-    forward_done(sweep, forward, first.index, end);
-    backward_done(sweep, backward, second.index, pair[1].kind, end);
+    double made[2] = {end, end};
+    if (sweep->outputs != NULL)
+        note_outputs(sweep, pair, start, busy_with(pacing, start, work, end), made);
+    forward_done(sweep, forward, first.index, made[0]);
+    backward_done(sweep, backward, second.index, pair[1].kind, made[1]);
     return (ppsched_span){start, end};
 }
 
@@ -371,6 +384,7 @@ ppsched_status PPI_SWEEP(struct ppi_event_loop *loop, ppsched_timeline *timeline
 #if PPI_SENDERS_WAIT
     sweep.timeline = timeline;
 #endif
+    sweep.outputs = timeline->has_ends ? timeline->outputs : NULL;
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);

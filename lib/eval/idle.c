@@ -27,9 +27,9 @@ static void note_ends(const struct making *making)
     for (uint64_t i = 0; i < schedule->op_count; i++) {
         const ppsched_op *op = &schedule->ops[i];
         if (op->kind == PPSCHED_KIND_F)
-            pass_of(making, op)->forward.value = making->timeline->spans[i].end;
+            pass_of(making, op)->forward.value = ppi_made_at(making->timeline, i);
         else if (ppi_is_backward(op->kind))
-            pass_of(making, op)->backward.value = making->timeline->spans[i].end;
+            pass_of(making, op)->backward.value = ppi_made_at(making->timeline, i);
     }
 }
 

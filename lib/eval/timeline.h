@@ -13,13 +13,15 @@
 struct ppsched_timeline {
     struct ppi_host host;
     const ppsched_schedule *schedule; /* holds a reference */
-    struct ppi_costs costs;           /* without `overlapped`, which is borrowed; for the memory curve */
+    struct ppi_costs costs;           /* without `overlapped` and the like, which are borrowed; for the memory curve */
     ppsched_span *spans;              /* by op */
+    double *outputs;                  /* by op: when the output of an op of a pair is there; NULL until a config has ends */
     double *latest;                   /* by op; NULL: not requested */
     double *flush_times;              /* [flush_count]: when iteration k + 1 may start */
     size_t flush_count;
     bool has_transfers;          /* made by ppi_evaluate_transfers */
     bool pairs_are_timed;        /* the config gave the durations of overlapped pairs */
+    bool has_ends;               /* and both ends of each: `outputs` is filled in */
     bool blocks, batches;        /* with transfers: as in the channel model */
     bool has_sharding;           /* with transfers: UNSHARD and REDUCE_GRAD take time */
     double sharding_end;         /* end of the last of them */
@@ -57,6 +59,13 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
 static inline struct ppi_senders *ppi_senders_of(const ppsched_timeline *timeline)
 {
     return timeline->costs.senders_wait ? timeline->senders : NULL;
+}
+
+/* When the output of an op of a unit is there: at the end of the unit, or before, in a pair. */
+static inline double ppi_made_at(const ppsched_timeline *timeline, size_t op)
+{
+    const bool is_in_pair = timeline->has_ends && timeline->outputs[op] >= 0;
+    return is_in_pair ? timeline->outputs[op] : timeline->spans[op].end;
 }
 
 /* A timeline without times; the costs of its stage instances are zeroed. Shapes must agree. */

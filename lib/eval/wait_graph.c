@@ -205,7 +205,10 @@ static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op 
     } else {
         return NOTHING;
     }
-    return (struct ppi_wait){unit, timeline->spans[unit].end + delay};
+    if (timeline->has_ends && op->kind != PPSCHED_KIND_F)
+        return (struct ppi_wait){unit,
+                                 ppi_made_at(timeline, unit + ppi_unit_length(&timeline->schedule->ops[unit]) - 1) + delay};
+    return (struct ppi_wait){unit, ppi_made_at(timeline, unit) + delay};
 }
 
 /* --- in a stage graph, after the op's turn: what may feed it, and the turns on its other devices --- */

@@ -409,6 +409,8 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     costs->speeds = config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
     costs->device_scale = config->values[PPSCHED_QUANTITY_DEVICE_SCALE];
     costs->stage_scale = config->values[PPSCHED_QUANTITY_STAGE_SCALE];
+    costs->pair_ends = config->windows != NULL ? config->windows->ends : NULL;
+    costs->pair_end_stages = config->windows != NULL ? config->windows->stages : 1;
     costs->stages = stages;
     costs->devices = config->shape.devices;
     costs->senders_wait = config->senders_wait;

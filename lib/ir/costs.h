@@ -45,6 +45,8 @@ struct ppi_costs {
     struct ppi_values overlapped;                /* borrowed from the config, */
     struct ppi_values speeds;                    /* like these; for overlapped pairs, as durations are divided by them */
     struct ppi_values device_scale, stage_scale; /* and multiplied by these */
+    const double *pair_ends;                     /* borrowed, as in ppi_windows; NULL: both ops of a pair end with it */
+    uint32_t pair_end_stages;                    /* 1: all stages are alike */
     uint32_t stages, devices;
     bool senders_wait;              /* as in the config */
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
@@ -277,6 +279,10 @@ static inline double ppi_overlapped_duration(const struct ppi_costs *costs, cons
     double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage, ppi_instance_of(costs, schedule, pair)->device);
     return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
 }
+
+/* Time from the start of an overlapped pair to the end of its forward, or of its backward: what waits for the output on another
+ * device need not wait for the pair's end. `time`: what the pair takes here. */
+double ppi_end_in_pair(const struct ppi_costs *costs, const ppsched_op *pair, bool backward, double time);
 
 /* Time of an op or an overlapped pair. */
 static inline double ppi_unit_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *unit)

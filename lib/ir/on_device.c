@@ -49,6 +49,19 @@ double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, 
     return costs->speeds.values != NULL ? scaled / ppi_value_at(&costs->speeds, device) : scaled;
 }
 
+double ppi_end_in_pair(const struct ppi_costs *costs, const ppsched_op *pair, bool backward, double time)
+{
+    const size_t stages = costs->pair_end_stages, pairs = stages * stages;
+    if (costs->pair_ends == NULL)
+        return time;
+    const size_t number = stages == 1 ? 0 : pair[0].stage * stages + pair[1].stage;
+    const double end = costs->pair_ends[backward ? pairs + number : number];
+    const double plain = ppi_plain_overlap(costs, pair[0].stage, pair[1].stage);
+    if (end >= plain)
+        return time;
+    return time == plain ? end : end * (time / plain);
+}
+
 ppsched_status ppi_check_on_device(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
                                    ppsched_error *error)
 {

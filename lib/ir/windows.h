@@ -21,7 +21,9 @@ struct ppi_stage_windows {
 struct ppi_windows {
     uint32_t stages; /* 1: all stages are alike */
     double slowdown[PPSCHED_MAX_WINDOW_CHANNELS];
-    struct ppi_stage_windows stage[]; /* then the windows */
+    double *ends; /* from the start of a pair to the end of its forward's windows, by stage of the forward and of the backward;
+                     then the same of its backward's windows */
+    struct ppi_stage_windows stage[]; /* then the ends, then the windows */
 };
 
 static inline const struct ppi_stage_windows *ppi_windows_of(const struct ppi_windows *windows, uint32_t stage)
@@ -35,7 +37,7 @@ struct ppi_windows *ppi_windows_create(const struct ppi_host *host, uint32_t sta
 /* The first of the windows. */
 static inline ppsched_window *ppi_windows_room(struct ppi_windows *windows)
 {
-    return (ppsched_window *)(void *)&windows->stage[windows->stages];
+    return (ppsched_window *)(void *)(windows->ends + 2 * (size_t)windows->stages * windows->stages);
 }
 
 /* A copy with times multiplied by a factor; NULL if memory is short. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies the windows of stages into the config, adds them up to times of F, B, I and W, and finds the time of each pair of
- * unlike stages once. */
+ * unlike stages, and both of its ends, once. */
 #include "pair/stages.h"
 
 #include <string.h>
@@ -149,9 +149,11 @@ static void find_first(const struct ppi_windows *windows, uint32_t *forward, uin
     }
 }
 
-static ppsched_status time_of(double *out, const struct ppi_windows *windows, uint32_t forward, uint32_t backward,
+/* Also notes the ends of its two ops, which rounding keeps within the pair. */
+static ppsched_status time_of(double *out, struct ppi_windows *windows, uint32_t forward, uint32_t backward,
                               const struct ppi_host *host, ppsched_error *error)
 {
+    const size_t pair_number = (size_t)forward * windows->stages + backward, pairs = (size_t)windows->stages * windows->stages;
     const struct ppi_stage_windows *f = &windows->stage[forward], *b = &windows->stage[backward];
     ppsched_pair_windows pair = {.size = sizeof pair,
                                  .forward = f->of[FORWARD],
@@ -164,29 +166,32 @@ static ppsched_status time_of(double *out, const struct ppi_windows *windows, ui
     ppsched_pair_times times = {0};
     ppsched_status status = ppi_pair_find(&times, NULL, &pair, host, error);
     *out = times.time;
+    windows->ends[pair_number] = ppi_smaller(times.forward_end, times.time);
+    windows->ends[pairs + pair_number] = ppi_smaller(times.backward_end, times.time);
     return status;
 }
 
-static ppsched_status find_times(double *times, uint32_t *first, const struct ppi_windows *windows, const struct ppi_host *host,
+static ppsched_status find_times(double *times, uint32_t *first, struct ppi_windows *windows, const struct ppi_host *host,
                                  ppsched_error *error)
 {
     const size_t stages = windows->stages;
+    double *backward_ends = windows->ends + stages * stages;
     uint32_t *forward = first, *backward = first + stages;
     find_first(windows, forward, backward);
     for (uint32_t f = 0; f < stages; f++)
         for (uint32_t b = 0; b < stages; b++) {
-            if (forward[f] == f && backward[b] == b) {
-                ppsched_status status = time_of(&times[f * stages + b], windows, f, b, host, error);
-                if (status != PPSCHED_OK)
-                    return status;
-            } else {
-                times[f * stages + b] = times[forward[f] * stages + backward[b]];
-            }
+            const size_t own = f * stages + b, same = forward[f] * stages + backward[b];
+            ppsched_status status = own == same ? time_of(&times[own], windows, f, b, host, error) : PPSCHED_OK;
+            if (status != PPSCHED_OK)
+                return status;
+            times[own] = times[same];
+            windows->ends[own] = windows->ends[same];
+            backward_ends[own] = backward_ends[same];
         }
     return PPSCHED_OK;
 }
 
-static ppsched_status put_pairs(ppsched_config *config, const struct ppi_windows *windows, ppsched_error *error)
+static ppsched_status put_pairs(ppsched_config *config, struct ppi_windows *windows, ppsched_error *error)
 {
     size_t pairs = 0;
     double *times = NULL;
@@ -206,8 +211,7 @@ static ppsched_status put_pairs(ppsched_config *config, const struct ppi_windows
 }
 
 /* Sets the times of ops, and of pairs where they are wanted, in a config that has nothing else. */
-static ppsched_status put_times(ppsched_config *config, const struct ppi_windows *windows, bool with_pairs,
-                                ppsched_error *error)
+static ppsched_status put_times(ppsched_config *config, struct ppi_windows *windows, bool with_pairs, ppsched_error *error)
 {
     double *times = ppi_allocate(&config->host, windows->stages, sizeof *times);
     if (times == NULL)

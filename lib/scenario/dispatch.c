@@ -50,6 +50,16 @@ static int needs_of(const struct making *making, const ppsched_op *op, struct ne
     return count;
 }
 
+/* After which share of a pair the output that an op reads is sent; 0: at its end. */
+static double early_of(const struct making *making, const struct need *need, const ppsched_op *reader)
+{
+    if (making->graph->ends == NULL)
+        return 0;
+    const struct ppi_ends_in_pair *ends = &making->graph->ends[making->node_of[need->unit]];
+    const double end = ends->of[reader->kind != PPSCHED_KIND_F];
+    return end >= ends->time ? 0 : end > 0 ? end / ends->time : 1e-300;
+}
+
 /* Counts the edges to a unit or, in the second pass, puts them in their places. */
 static void add_edges(struct making *making, size_t unit, bool puts)
 {
@@ -64,9 +74,13 @@ static void add_edges(struct making *making, size_t unit, bool puts)
             size_t place = dispatch->tasks[from].first + making->filled[from]++;
             dispatch->tasks[task].needs += puts;
             if (puts)
-                dispatch->edges[place] = (struct ppi_release_edge){from, task, needs[n].is_message,
+                dispatch->edges[place] = (struct ppi_release_edge){from,
+                                                                   task,
+                                                                   needs[n].is_message,
                                                                    needs[n].is_message ? node->delay[i] : 0,
-                                                                   needs[n].is_message ? node->message_stream[i] : 0};
+                                                                   needs[n].is_message ? node->message_stream[i] : 0,
+                                                                   needs[n].is_message ? early_of(making, &needs[n], &ops[i])
+                                                                                       : 0};
         }
 }
 
@@ -193,7 +207,8 @@ ppsched_status ppi_dispatch_make(struct ppi_dispatch *out, const ppsched_timelin
                                  const struct ppi_scenario_graph *graph, ppsched_error *error)
 {
     struct ppi_waits waits;
-    struct ppi_dispatch dispatch = {.host = timeline->host, .devices = timeline->schedule->shape.devices};
+    struct ppi_dispatch dispatch = {
+        .host = timeline->host, .devices = timeline->schedule->shape.devices, .sends_early = graph->ends != NULL};
     struct making making = {
         .dispatch = &dispatch, .schedule = timeline->schedule, .costs = costs, .graph = graph, .waits = &waits};
     dispatch.runs = (uint32_t)timeline->flush_count + 1;

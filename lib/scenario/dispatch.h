@@ -12,6 +12,7 @@ struct ppi_release_edge {
     bool is_message;
     double delay;
     uint64_t stream; /* random stream of its jitter */
+    double early;    /* share of its task's time after which it is sent; 0: at the end */
 };
 
 /* A unit as a task. Tasks are numbered device by device, in planned order. */
@@ -34,6 +35,7 @@ struct ppi_dispatch {
     double *level;                 /* by task: memory of its device's tasks, in planned order, once it has started */
     double *cap;                   /* by device: limit on the memory of its tasks */
     double *base;                  /* by device: all other memory */
+    bool sends_early;              /* of some edges */
 };
 
 /* For the timeline from which the graph was made. */

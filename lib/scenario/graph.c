@@ -75,6 +75,15 @@ static void add_sent(const struct making *making, struct ppi_scenario_node *node
         add_input(making, node, &timeline->schedule->ops[sender->receiver], 1, sender->previous);
 }
 
+/* The ends of a unit's ops at its time, with the factors that are the same in each scenario. */
+static void add_ends(const struct making *making, const ppsched_op *unit, const struct ppi_scenario_node *node)
+{
+    struct ppi_ends_in_pair *ends = &making->graph->ends[making->graph->count];
+    *ends = (struct ppi_ends_in_pair){{node->duration, node->duration}, node->duration};
+    for (int i = 0; i < 2 && ppi_unit_length(unit) == 2; i++)
+        ends->of[i] = ppi_end_in_pair(making->costs, unit, i == 1, node->duration);
+}
+
 static void add_unit(struct making *making, size_t unit)
 {
     const ppsched_op *op = &making->waits->timeline->schedule->ops[unit];
@@ -89,6 +98,8 @@ static void add_unit(struct making *making, size_t unit)
         add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
     if (ppi_senders_of(making->waits->timeline) != NULL)
         add_sent(making, node, unit);
+    if (making->graph->ends != NULL)
+        add_ends(making, op, node);
 }
 
 /* Numbers a node after all that it waits for; there are no wait cycles, as the schedule has been timed. */
@@ -137,10 +148,12 @@ static ppsched_status make_of(struct ppi_scenario_graph *graph, struct making *m
     graph->nodes = ppi_allocate(host, nodes + 1, sizeof *graph->nodes);
     graph->before = ppi_allocate(host, timeline->flush_count * graph->workers, sizeof *graph->before);
     graph->last = ppi_allocate(host, graph->workers, sizeof *graph->last);
+    if (making->costs->pair_ends != NULL)
+        graph->ends = ppi_allocate_zeroed(host, nodes + 1, sizeof *graph->ends);
     making->number = ppi_allocate_zeroed(host, nodes, sizeof *making->number);
     making->path = ppi_allocate(host, nodes + 1, sizeof *making->path);
     bool has_all = graph->nodes != NULL && graph->before != NULL && graph->last != NULL && making->number != NULL &&
-                   making->path != NULL;
+                   making->path != NULL && (graph->ends != NULL || making->costs->pair_ends == NULL);
     if (has_all)
         add_all(making);
     ppi_release(host, making->number);
@@ -172,4 +185,5 @@ void ppi_scenario_graph_clear(struct ppi_scenario_graph *graph)
     ppi_release(&graph->host, graph->nodes);
     ppi_release(&graph->host, graph->before);
     ppi_release(&graph->host, graph->last);
+    ppi_release(&graph->host, graph->ends);
 }

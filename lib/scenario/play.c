@@ -121,6 +121,8 @@ static void end_task(struct ppi_dispatch_run *run, uint32_t number, double now)
     touch(run, task->device);
     for (size_t e = task->first; e < task[1].first; e++) {
         const struct ppi_release_edge *edge = &run->dispatch->edges[e];
+        if (edge->is_message && edge->early > 0)
+            continue; /* sent before */
         if (edge->is_message)
             ppi_heap_put(&run->events, now + run->times->message_time(run->times->user, edge, run->scenario), ARRIVED,
                          (uint32_t)e);
@@ -181,6 +183,20 @@ static void leave_queue(struct ppi_dispatch_run *run, struct device *device, uin
         device->head++;
 }
 
+/* Sends what a pair has made before it ends. */
+static void send_early(struct ppi_dispatch_run *run, uint32_t number, double now)
+{
+    const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
+    for (size_t e = task->first; e < task[1].first; e++) {
+        const struct ppi_release_edge *edge = &run->dispatch->edges[e];
+        if (edge->is_message && edge->early > 0)
+            ppi_heap_put(&run->events,
+                         now + run->spent[number] * edge->early +
+                             run->times->message_time(run->times->user, edge, run->scenario),
+                         ARRIVED, (uint32_t)e);
+    }
+}
+
 static void start_task(struct ppi_dispatch_run *run, uint32_t d, uint32_t end, double now)
 {
     struct device *device = &run->devices[d];
@@ -197,6 +213,8 @@ static void start_task(struct ppi_dispatch_run *run, uint32_t d, uint32_t end, d
     device->last = number;
     device->until = now + run->spent[number];
     ppi_heap_put(&run->events, device->until, ENDED, number);
+    if (run->dispatch->sends_early)
+        send_early(run, number, now);
 }
 
 static void start_touched(struct ppi_dispatch_run *run, uint32_t part, double now)

@@ -29,6 +29,7 @@ struct run {
     bool by_device, by_stage;              /* factors by scenario */
     const double *jitter, *message_jitter; /* tables; NULL: none */
     struct times *starts, *ends;           /* by node */
+    struct times *outputs;                 /* by node and op of a pair; NULL: both end with it */
 };
 
 /* Multiplies by factors given per scenario; lanes past the last scenario repeat it. */
@@ -44,6 +45,8 @@ static void scale(struct times *times, const struct run *run, const double *fact
 static inline struct times arrival_of(const struct run *run, const struct ppi_scenario_node *node, int i)
 {
     const struct times *end = &run->ends[node->input[i]];
+    if (run->outputs != NULL)
+        end = &run->outputs[2 * (size_t)node->input[i] + ppi_reads_gradient(run->timeline->schedule, node, i)];
     struct times there;
     for (int k = 0; k < LANES; k++)
         there.at[k] = node->delay[i];
@@ -87,6 +90,10 @@ static void sweep_unit(const struct run *run, const struct ppi_scenario_node *no
     run->starts[number] = start;
     for (int k = 0; k < LANES; k++)
         run->ends[number].at[k] = start.at[k] + duration.at[k];
+    for (int k = 0; k < 2 * LANES && run->outputs != NULL; k++)
+        run->outputs[2 * (size_t)number + k / LANES].at[k % LANES] = start.at[k % LANES] +
+                                                                     ppi_node_output(&run->graph.ends[number], k >= LANES,
+                                                                                     duration.at[k % LANES]);
 }
 
 static void sweep(const struct run *run)
@@ -288,8 +295,10 @@ static ppsched_status run_in(struct run *run, ppsched_error *error)
     uint32_t *order = ppi_allocate(host, run->count, 2 * sizeof *order);
     run->starts = ppi_allocate(host, run->graph.count, sizeof *run->starts);
     run->ends = ppi_allocate(host, run->graph.count, sizeof *run->ends);
+    if (run->graph.ends != NULL)
+        run->outputs = ppi_allocate(host, run->graph.count, 2 * sizeof *run->outputs);
     ppsched_status status = PPSCHED_OK;
-    if (order == NULL || run->starts == NULL || run->ends == NULL)
+    if (order == NULL || run->starts == NULL || run->ends == NULL || (run->graph.ends != NULL && run->outputs == NULL))
         status = ppi_fail_memory(error, "the scenarios");
     if (status == PPSCHED_OK)
         status = run_all(run, error);
@@ -298,6 +307,7 @@ static ppsched_status run_in(struct run *run, ppsched_error *error)
     ppi_release(host, order);
     ppi_release(host, run->starts);
     ppi_release(host, run->ends);
+    ppi_release(host, run->outputs);
     return status;
 }
 

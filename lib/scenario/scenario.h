@@ -22,6 +22,11 @@ struct ppi_scenario_node {
     uint64_t stream, message_stream[2];
 };
 
+/* When both ops of a pair end, after its start, if it takes `time`; in other units the end of the unit. */
+struct ppi_ends_in_pair {
+    double of[2], time;
+};
+
 struct ppi_scenario_graph {
     struct ppi_host host;
     struct ppi_scenario_node *nodes; /* [count]; the first stands for time 0 */
@@ -29,7 +34,20 @@ struct ppi_scenario_graph {
     uint32_t *before; /* [flushes][workers]: nodes that each flush waits for */
     uint32_t *last;   /* [workers]: last node of each, in order of devices */
     uint32_t workers;
+    struct ppi_ends_in_pair *ends; /* by node; NULL: both ops of a pair end with it */
 };
+
+/* When the output of an op of a node is there, after the start of the node, which takes `time`. */
+static inline double ppi_node_output(const struct ppi_ends_in_pair *ends, bool backward, double time)
+{
+    return time == ends->time || !(ends->time > 0) ? ends->of[backward] : ends->of[backward] * (time / ends->time);
+}
+
+/* Whether the i-th input of a node comes from a backward. */
+static inline bool ppi_reads_gradient(const ppsched_schedule *schedule, const struct ppi_scenario_node *node, int i)
+{
+    return schedule->ops[node->op + (ppi_unit_length(&schedule->ops[node->op]) == 2 ? (uint32_t)i : 0)].kind != PPSCHED_KIND_F;
+}
 
 struct ppsched_scenarios {
     struct ppi_host host;

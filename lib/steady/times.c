@@ -46,6 +46,9 @@ static struct tally tally_of(const struct ppi_exactness *exactness)
     }
     for (size_t i = 0; i < pairs->count && pairs->values != NULL; i++)
         count(&tally, pairs->values[i]);
+    const size_t ends = 2 * (size_t)exactness->costs.pair_end_stages * exactness->costs.pair_end_stages;
+    for (size_t i = 0; i < ends && exactness->costs.pair_ends != NULL; i++)
+        count(&tally, exactness->costs.pair_ends[i]);
     return tally;
 }
 
@@ -138,8 +141,8 @@ void ppi_exactness_round(struct ppi_exactness *exactness, ppsched_config *config
         exactness->pairs[i] = ppi_multiple_of(exactness->costs.overlapped.values[i], step);
     if (exactness->pairs != NULL)
         pairs->values = exactness->pairs;
-    if (exactness->costs.speeds.values != NULL && exactness->pairs != NULL)
-        exactness->rounding = 1; /* they are divided by speeds afterwards */
+    if ((exactness->costs.speeds.values != NULL || exactness->costs.pair_ends != NULL) && exactness->pairs != NULL)
+        exactness->rounding = 1; /* they are divided by speeds afterwards, or their ends are not rounded */
 }
 
 bool ppi_exactness_holds(const struct ppi_exactness *exactness, const ppsched_config *config, const ppsched_timeline *timeline)

@@ -3,6 +3,7 @@
 
 usage: test_live.py [FOLDER]     FOLDER keeps what is built from run to run"""
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -55,9 +56,12 @@ class FileTest(unittest.TestCase):
         text = PAGE.read_text(encoding="utf-8")
         (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
         policy = html.unescape(policy)
-        (script,) = re.findall(r'<script type="module">(.*)</script>\n</body>', text, flags=re.S)
+        (start,) = re.findall(r'<script type="module">(.*)</script>\n</body>', text, flags=re.S)
+        (program,) = re.findall(r'<script type="text/plain" id="program">(.*?)</script>', text, flags=re.S)
         (style,) = re.findall(r"<style>(.*?)</style>", text, flags=re.S)
-        for part in (script, style):
+        script = gzip.decompress(base64.b64decode(program)).decode()
+        self.assertIn("function makeLibrary()", script)
+        for part in (start, script, style):
             self.assertIn(base64.b64encode(hashlib.sha256(part.encode()).digest()).decode(), policy)
         self.assertTrue(policy.startswith("default-src 'none';"))
         self.assertIn("'wasm-unsafe-eval'", policy)
@@ -131,6 +135,14 @@ class FileTest(unittest.TestCase):
         self.assertEqual((told.returncode, told.stdout), (0, "https://example.org/p.html#v=1&strategy=1f1b_no_flush&devices=4&stages=4&microbatches=8&weight_versions=2\n"), told.stderr)
         told = ppsched_command("schedule", "-s", 4, "-b", 8, "--link-base", "x.html")
         self.assertEqual((told.returncode, told.stderr.count("\n")), (2, 1))
+
+    def test_beside_refuses_what_cannot_be_drawn(self):
+        for words, part in ((("gpipee",), "did you mean gpipe?"), (("gpipe:0",), "such as interleaved_1f1b:4"), (("zbv:3",), "needs 2 stages per device"),
+                            (("gpipe", "zbv", "1f1b", "zb_h1"), "at most 3")):
+            told = ppsched_command("live", "-o", FOLDER / "never.html", "--devices", 4, "--microbatches", 8, "--beside", *words)
+            self.assertEqual((told.returncode != 0, told.stdout, told.stderr.count("\n")), (True, "", 1), words)
+            self.assertIn(part, told.stderr)
+        self.assertFalse((FOLDER / "never.html").exists())
 
     def test_live_refuses_words_without_a_size(self):
         for words in (("--strategy", "zbv"), ("--p2p-time", 0.1), ("--set", "group_size=2")):
@@ -641,17 +653,120 @@ class PageTest(unittest.TestCase):
         self.assertIn("of 27", self.text("window"))
         self.assertEqual(self.value("document.querySelectorAll('#timeline-panels figure').length"), 1)
 
-    def test_three_side_by_side(self):
+    def test_four_side_by_side(self):
         self.open("devices=4&stages=4&microbatches=8")
         captions = "[...document.querySelectorAll('#timeline-panels figcaption')].map(caption => caption.textContent.split(',')[0])"
         for strategy, shown in (("zb_h1", ["zb_h1", "kept: 1f1b"]), ("gpipe", ["gpipe", "kept: 1f1b", "kept: zb_h1"]),
-                                ("zbv", ["zbv", "kept: zb_h1", "kept: gpipe"])):  # the oldest gives way
+                                ("zbv", ["zbv", "kept: 1f1b", "kept: zb_h1", "kept: gpipe"]),
+                                ("zb_h2", ["zb_h2", "kept: zb_h1", "kept: gpipe", "kept: zbv"])):  # the oldest gives way
             self.value("document.getElementById('keep-beside').click()")
             self.set("strategy", strategy)
             self.browser.frames()
             self.assertEqual(self.value(captions), shown)
         self.value("document.querySelector('#timeline-panels figure:nth-child(2) button').click()")
-        self.assertEqual(self.value(captions), ["zbv", "kept: gpipe"])
+        self.assertEqual(self.value(captions), ["zb_h2", "kept: gpipe", "kept: zbv"])
+
+    def beside(self):
+        """{the start of a caption: its end in percent of the drawn one} of the timelines beside."""
+        return dict(self.value("[...document.querySelectorAll('#timeline-panels figcaption')].slice(1).map(caption => "
+                               "[caption.textContent.split(',')[0], caption.textContent.match(/makespan ([^,]*)/)[1]])"))
+
+    def test_link_puts_beside_what_follows_the_knobs(self):
+        told = ppsched_command("live", "-o", FOLDER / "written.html", "--devices", 4, "--microbatches", 8, "--strategy", "zb_h1",
+                               "--beside", "gpipe", "interleaved:4", "--beside", "auto")
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        fragment = told.stdout.strip().partition("#")[2]
+        self.assertEqual(fragment, "v=1&strategy=zb_h1&devices=4&stages=4&microbatches=8&beside=gpipe,interleaved_1f1b:4,auto")
+        self.open(fragment)
+        for microbatches in (8, 12):
+            if microbatches != 8:
+                self.set("microbatches", microbatches)
+            self.settled()
+            four = ppsched.Config(devices=4, stages=4, microbatches=microbatches)
+            wanted = {f"beside: {name}": ppsched.generate(name, config).evaluate().metrics.makespan
+                      for name, config in (("gpipe", four), ("interleaved_1f1b", four.with_stages(16)), ("auto", four))}
+            self.browser.wait("document.querySelectorAll('#timeline-panels figure').length === 4 && "
+                              f"document.querySelectorAll('#timeline-panels figcaption')[1].textContent.includes('{microbatches} microbatches')")
+            self.browser.wait(f"document.querySelectorAll('#timeline-panels figcaption')[3].textContent.includes('{microbatches} microbatches')")
+            self.assertEqual({name: float(end) for name, end in self.beside().items()}, wanted)
+            self.assertIn("beside=gpipe,interleaved_1f1b:4,auto", self.value("location.hash"))
+        self.value("document.querySelector('#timeline-panels figure:nth-child(2) button').click()")
+        self.settled()
+        self.assertIn("beside=interleaved_1f1b:4,auto", self.value("location.hash"))
+        self.assertEqual(self.value("document.querySelectorAll('#timeline-panels figure').length"), 3)
+
+    def test_what_cannot_stand_beside_is_told(self):
+        self.open("devices=4&stages=4&microbatches=8&beside=dualpipe,gpipee,gpipe")
+        self.settled()
+        self.assertIn("there is no strategy", self.text("beside-told"))
+        self.assertEqual(list(self.beside()), ["beside: dualpipe", "beside: gpipe"])
+        self.set("microbatches", 7)
+        self.settled()
+        self.assertRegex(self.text("beside-told"), "^dualpipe: .* gpipee: ")
+        self.assertEqual(list(self.beside()), ["beside: gpipe"])
+        for fragment, part in (("beside=a,b,c,d", "at most 3"), ("beside=gpipe:0", "must be strategies")):
+            self.open(fragment)
+            self.assertIn(part, self.text("notes"))
+
+    def test_kept_timelines_are_in_the_link_while_it_makes_them(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        self.value("document.getElementById('keep-beside').click()")
+        self.set("strategy", "zbv")
+        self.settled()
+        self.assertIn("beside=1f1b&", self.value("location.hash"))
+        self.set("microbatches", 12)
+        self.settled()
+        self.assertNotIn("beside", self.value("location.hash"))
+        self.assertEqual(self.beside(), {"kept: 1f1b": "33"})
+
+    # --- layouts ---
+
+    def drop(self, text, name="config.json"):
+        self.value(f"""(() => {{ const data = new DataTransfer(); data.items.add(new File([{text!r}], {name!r}));
+            document.querySelector('main').dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }})); }})()""")
+
+    def job_knob(self, name, value):
+        self.value(f"(() => {{ const knob = document.getElementById('job-{name}'); knob.value = {str(value)!r}; "
+                   "knob.dispatchEvent(new Event('input', { bubbles: true })); })()")
+
+    def layouts(self):
+        self.browser.wait("document.documentElement.dataset.layouts === 'yes'")
+        return self.value("[...document.querySelectorAll('#job-rows tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+
+    def test_a_dropped_model_gives_the_layouts_of_pick(self):
+        path = ROOT / "docs" / "examples" / "config.json"
+        text = json.dumps(json.loads(path.read_text(encoding="utf-8")))
+        self.open("devices=4&stages=4&microbatches=8")
+        self.value("document.getElementById('job-device').value = 'h100'")
+        self.drop(text)
+        for knobs, words in (({}, ("--gpus", 64)), ({"gpus": 16, "pp": "2 4", "batch": 64}, ("--gpus", 16, "--pp", 2, 4, "--global-batch", 64)),
+                             ({"tp": 2, "sequence": 2048}, ("--gpus", 16, "--pp", 2, 4, "--global-batch", 64, "--tp", 2, "--seq", 2048))):
+            for name, value in knobs.items():
+                self.job_knob(name, value)
+            told = ppsched_command("pick", "--model", path, "--device", "h100", *words, *(() if "--seq" in words else ("--seq", 4096)), "--json")
+            self.assertEqual(told.returncode, 0, told.stderr)
+            best, rows = [row for row in json.loads(told.stdout) if row["fits"]][:10], self.layouts()
+            wanted = [[str(row["layout"][name]) for name in ("tp", "cp", "ep", "pp", "dp", "chunks", "micro_batch", "zero")] for row in best]
+            self.assertEqual([row[1:9] for row in rows], wanted)
+            self.assertEqual([(row[9], row[15]) for row in rows], [(row["strategy"], " ".join(row["runs_on"])) for row in best])
+            self.assertRegex(self.text("job-told"), r"^The best of [\d,]+ layouts of config.json: tp ")
+        self.job_knob("gpus", "7.5")
+        self.assertEqual(self.layouts(), [])
+        self.assertIn("integers", self.text("job-told"))
+
+    def test_a_file_that_is_no_model_is_told(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        for text in ("no", "{}", '{"model_type": "lama"}', "[" * 5000):
+            self.drop(text)
+            self.assertEqual(self.layouts(), [])
+            self.assertRegex(self.text("job-told"), "^No layout: ")
+            self.value("document.documentElement.dataset.layouts = 'no'")
+
+    def test_device_speeds(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        self.set("device_speeds", "1 1 0.5 1")
+        self.settled()
+        self.check_native(self.native(device_speeds=[1, 1, 0.5, 1]))
 
     def test_critical_path(self):
         self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")

@@ -254,6 +254,8 @@ class WindowsOfStagesTest(FolderTest):
         self.write("config.json", {"windows": SPLIT})
         time = ppsched.pair_time(SPLIT).time
         given = self.makespan("-f", 10, "--backward-input-times", 12, "--backward-weight-times", 4, "--overlapped-times", time)
+        self.assertEqual(self.makespan("--windows", "one.json", "--overlapped-times", time), given)
+        given = self.makespan("--windows", "one.json")
         for words in ("--windows", "one.json"), ("--windows", "four.json"), ("-c", "config.json"), ("--windows", json.dumps(SPLIT)):
             self.assertEqual(self.makespan(*words), given, words)
 

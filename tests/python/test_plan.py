@@ -269,7 +269,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(rows, sorted(rows, key=lambda row: row["rank"]))
         self.assertEqual({row["status"] for row in rows}, {"fits", "over limit"})
         text = run("compare", "-s", 4, "-b", 8, "--mem-limit", 3).stdout
-        self.assertRegex(text, r"(?s)strategy .*\n +1  interleaved_zb .*\n +\(group_size 2\)\n.*over their memory limit:.* zb_h1 ")
+        self.assertRegex(text, r"(?s)strategy .*\n +1  interleaved_zb .*\n +\(group_size 2\), of ideal [0-9.]+%\n.*over their memory limit:.* zb_h1 ")
         self.assertNotIn("\033", text)
         self.assertNotRegex(text, r" \n")
         text = run("compare", "--num-devices", 4, "-s", 16, "-b", 8).stdout

@@ -65,7 +65,8 @@ static double available(const struct brute *brute, const ppsched_schedule *sched
         return writer->end;
     double bytes = costs->sent[kind != PPSCHED_KIND_F][stage] * brute_memory_factor(costs, schedule, &writer->op);
     double on_edge = bytes > 0 ? bytes / costs->bandwidth[writer->device][reader->device] : 0;
-    return writer->end + (on_edge + costs->delay[writer->device][reader->device]) * reader->delay_factor;
+    return (costs->has_ends ? writer->made : writer->end) +
+           (on_edge + costs->delay[writer->device][reader->device]) * reader->delay_factor;
 }
 
 static int raise_start(double *start, double time)
@@ -216,11 +217,19 @@ static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const
     wait_as_sender(brute, schedule, costs, first, before, &start);
     first->start = start;
     first->end = start + brute_duration(brute, schedule, costs, index);
+    first->made = first->end;
     first->done = 1;
     if (second != NULL) {
         second->start = first->start;
         second->end = first->end;
+        second->made = second->end;
         second->done = 1;
+        if (costs->has_ends) {
+            const double all = costs->overlapped[first->op.stage][second->op.stage];
+            const double longer = all > 0 ? brute_duration(brute, schedule, costs, index) / all : 0;
+            first->made = start + longer * costs->ends[0][first->op.stage][second->op.stage];
+            second->made = start + longer * costs->ends[1][first->op.stage][second->op.stage];
+        }
     }
     return 1;
 }

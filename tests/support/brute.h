@@ -11,6 +11,8 @@ enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16, BRUTE_MICRO_SLICES = 64 };
 struct brute_costs {
     double duration[5][BRUTE_STAGES];              /* by kind */
     double overlapped[BRUTE_STAGES][BRUTE_STAGES]; /* negative: the sum */
+    int has_ends;                                  /* the ops of pairs end at, with pairs that take `overlapped`: */
+    double ends[2][BRUTE_STAGES][BRUTE_STAGES];    /* of forwards, and of backwards */
     double speed[BRUTE_DEVICES];                   /* of devices; 0: 1 */
     double overhead[5];                            /* in `duration`, by kind, whatever the speed */
     double delay[BRUTE_DEVICES][BRUTE_DEVICES];
@@ -30,7 +32,8 @@ struct brute_op {
     uint32_t device;
     int leader; /* index of the op that leads its overlapped pair, or its own index */
     int done;
-    double start, end;
+    double start, end;   /* of the unit */
+    double made;         /* when its output is there */
     double not_before;   /* set by the caller after brute_load: an op may be held back */
     double factor;       /* likewise, of its time, for a pair that of its F */
     double delay_factor; /* likewise, of the delay of what it reads */

@@ -147,6 +147,7 @@ void brute_costs_of(struct brute_costs *out, const ppsched_config *config)
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     uint32_t microbatches = ppsched_config_microbatches(config), slices = ppsched_config_slices(config);
     size_t pairs = 0;
+    out->has_ends = 0;
     ppsched_config_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &pairs);
     for (uint32_t s = 0; s < stages; s++) {
         read_stage(out, config, s);

@@ -9,7 +9,7 @@ config.splitBackward = false;
 const timeline = config.generate("zb_h1").evaluate(config, { earliestOnly: true });
 const makespan: number = timeline.metrics.makespan;
 const times: Float64Array = timeline.spans(3).view(Float64Array), bytes: Uint8Array = timeline.schedule.ops(0).view();
-const kinds = Array.from(timeline.schedule.ops(3), (op: Op) => op.kind === Kind.F);
+const kinds = Array.from(timeline.schedule.ops(3), (op: Op) => op.kind === "F");
 const stage: number = timeline.schedule.ops(3).get(0, "stage");
 const best: Candidate | undefined = config.plan({ chunks: [1, 2], objective: "span", order_effort: 2, slice: { slices: [1, 2], slice_time: 0.1 } }).run().ranked()[0];
 const placement: "default" | "linear" | "loop" | "v" | "bidirectional" | "map" | undefined = best?.placement;

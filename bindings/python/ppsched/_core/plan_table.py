@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("place", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
+HEADINGS = ("place", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of ideal", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
             "split", "recomputed")
 # Columns that go beneath each row where there is no room, the last first; from TEXTS on they are texts.
-BENEATH, TEXTS = ("above bound", "offloads", "of span", "device", "runs on", "recomputed", "split"), 5
+BENEATH, TEXTS = ("above bound", "offloads", "of span", "of ideal", "device", "runs on", "recomputed", "split"), 6
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
 MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # the dimension of columns with units
 MOST_IN_HTML = 40  # rows
@@ -75,7 +75,8 @@ def _cells(number: int, candidate: Candidate, runs: Mapping[int, str], splits: M
     if candidate.bubble is None:  # the candidate is refused
         return start
     varying = "" if candidate.scenario_time is None else f"{candidate.scenario_time:.6g}"
-    return [*start, f"{candidate.step_time:.6g}", varying, f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
+    return [*start, f"{candidate.step_time:.6g}", varying, f"{candidate.bubble.of_total:.2%}",
+            f"{candidate.bubble.of_ideal:.2%}", f"{candidate.bubble.of_span:.2%}",
             f"{candidate.peak_memory:.6g}", str(candidate.peak_device), str(candidate.offloads or ""), _gap(candidate), runs.get(candidate.rank, ""),
             *splits.get(candidate.rank, SplitCells("", ""))]
 

@@ -66,7 +66,7 @@ def _layout(columns: Sequence[Column], texts: int) -> _Layout:
     for column in leaving:
         if column in rows and not _fits(rows, stacked):
             rows.remove(column)
-            beneath.insert(0, column)
+            beneath.insert(sum(not each.heading for each in beneath), column)  # after what is broken off
     return _Layout(rows, beneath, stacked)
 
 

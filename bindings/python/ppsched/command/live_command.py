@@ -3,7 +3,8 @@
 import argparse
 import os
 import pathlib
-from typing import Any, Dict
+import re
+from typing import Any, Dict, List
 
 from .._core._library import Error, call, lib
 from .._core.command_words import option_word
@@ -40,13 +41,15 @@ def add_commands(commands: Commands) -> None:
     add_memory_saving_arguments(parser.group(KEPT))
     add_split_arguments(parser.group(LAYERS))
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
+    parser.add_argument("--beside", metavar="NAME[:V]", nargs="+", action="extend",
+                        help="draw these strategies below, with V stages per device; at most three. They follow the knobs, and are in the link")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 
 # Options whose values a link contains, or which change those; other options are refused with --link.
 _TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
-         "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
+         "strategy", "beside", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
          "layers", "num_layers", "empty_stages", "split_effort", "split", "recompute",
          *QUANTITIES}
@@ -81,7 +84,27 @@ def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
     kept = memory_saving_words(told)
     if len(kept) > 1:
         raise UsageError("--recompute chunks=N and --offload: the page recomputes or offloads, not both; leave one out")
-    return link_of(config, strategy, page, kept)
+    return link_of(config, strategy, page, kept, _beside(told.get("beside") or [], config))
+
+
+MOST_BESIDE = 3  # as in problem.js
+
+
+def _beside(words: List[str], config: Config) -> List[str]:
+    """The strategies of --beside by their names, each with a stage count that it supports."""
+    if len(words) > MOST_BESIDE:
+        raise UsageError(f"--beside has {len(words)} strategies; it may have at most {MOST_BESIDE}")
+    found: List[str] = []
+    for word in words:
+        name, separator, chunks = word.partition(":")
+        if separator and not re.fullmatch("[1-9][0-9]{0,4}", chunks):
+            raise UsageError(f"--beside {printable(word)}: it must be a strategy, with or without its stages per device, such as interleaved_1f1b:4")
+        strategy = find_strategy(name)
+        if separator:
+            other = config.with_stages(int(chunks) * config.devices)
+            call(lib.ppsched_strategy_fits, strategy.name.encode(), other._handle)
+        found.append(f"{strategy.name}{separator}{chunks}")
+    return found
 
 
 def print_link(arguments: argparse.Namespace, values: Values) -> None:

@@ -5,7 +5,7 @@ import gzip
 import os
 import pathlib
 import re
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Sequence
 from urllib.parse import quote
 
 from .._core._abi import SenderWaits
@@ -19,7 +19,7 @@ _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
 _COMPUTING = ("problem.js", "work.js")  # also in reports that rank again
 _LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "lessons.js",
-         "live.js")  # joined to one script in this order
+         "layouts.js", "live.js")  # joined to one script in this order
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 
@@ -57,9 +57,13 @@ def check_library() -> None:
     _found(_MODULE)
 
 
+def packed(data: bytes) -> str:
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
 def packed_library() -> str:
     """The library as WebAssembly, packed for a page."""
-    return base64.b64encode(gzip.compress(_found(_MODULE).read_bytes(), 9, mtime=0)).decode()
+    return packed(_found(_MODULE).read_bytes())
 
 
 def computing_script() -> str:
@@ -74,12 +78,13 @@ def live_html() -> str:
 
     style = asset("report_page", "style.css") + asset("live_page", "live.css")
     script = "\n".join([*(asset("report_page", name) for name in _REPORT), computing_script(), *(asset("live_page", name) for name in _LIVE)])
-    script = _without_comments(script)
-    # Only this style and script may act in the page; it may compile WebAssembly and start workers, and load nothing.
-    policy = (f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)} 'wasm-unsafe-eval'; "
-              "worker-src blob:; base-uri 'none'; form-action 'none'")
-    parts = {"POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script, "VERSION": decoded(lib.ppsched_version_text()),
-             "LIBRARY": packed_library()}
+    script, start = _without_comments(script), asset("live_page", "start.js")
+    # Only this style and these two scripts may act in the page: the first unpacks the second. It may compile WebAssembly and start
+    # workers, and load nothing.
+    policy = (f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(start)} {source_digest(script)} "
+              "'wasm-unsafe-eval'; worker-src blob:; base-uri 'none'; form-action 'none'")
+    parts = {"POLICY": escaped(policy, quotes=False), "STYLE": style, "START": start, "VERSION": decoded(lib.ppsched_version_text()),
+             "PROGRAM": packed(script.encode()), "LIBRARY": packed_library()}
     return re.sub(r"@([A-Z]+)@", lambda match: parts.get(match[1], match[0]), asset("live_page", "skeleton.html"))
 
 
@@ -88,9 +93,9 @@ def _number(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def link_of(config: Config, strategy: str, page: str = "ppsched.html", saving: Mapping[str, str] = {}) -> str:
+def link_of(config: Config, strategy: str, page: str = "ppsched.html", saving: Mapping[str, str] = {}, beside: Sequence[str] = ()) -> str:
     """A link to the live page with this problem, in the form in which the page writes links. saving: {"recompute": "chunks=1"}, or
-    {"offload": ...} with chunks=N, all or limit."""
+    {"offload": ...} with chunks=N, all or limit; beside: at most three strategies, NAME or NAME:V, that the page draws below it."""
     fixed: Dict[str, Any] = {"strategy": strategy, "devices": config.devices, "stages": config.stages, "microbatches": config.microbatches}
     words: List[str] = [f"v={_VERSION}", *(f"{name}={quote(str(value), safe='')}" for name, value in fixed.items())]
     if config.iterations != 1:
@@ -113,6 +118,8 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", saving: M
             words.append(f"{name}={','.join('Infinity' if value == float('inf') else _number(value) for value in values)}")
     options: Mapping[str, str] = config._options
     words += [f"{quote('option.' + name, safe='')}={quote(str(value), safe='')}" for name, value in options.items()]
+    if beside:
+        words.append(f"beside={','.join(beside)}")
     return f"{page}#{'&'.join(words)}"
 
 

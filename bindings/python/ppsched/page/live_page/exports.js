@@ -12,9 +12,9 @@ function save(name, content, type) {
   announce(`${name} is saved`);
 }
 
-function titleOf() {
-  const { devices, stages, microbatches } = current.problem, { metrics } = current.picture;
-  return `${current.schedule.name}, ${devices} devices, ${stages} stages, ${microbatches} microbatches: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
+function titleOf(schedule = current.schedule, drawnProblem = current.problem, { metrics } = current.picture) {
+  const { devices, stages, microbatches } = drawnProblem;
+  return `${schedule.name}, ${devices} devices, ${stages} stages, ${microbatches} microbatches: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
 }
 
 /** The same picture in pixels, at twice its size. */

@@ -7,7 +7,7 @@ const quantityNames = [];
 let turned = () => {};
 
 const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices", "iterations"];
-const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0 };
+const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0, device_speeds: 1 };
 const LIST_OF_DEVICES = "list"; // the choice of placement that has its own field
 
 function sizeOf(name) {
@@ -31,10 +31,15 @@ function setSize(name, value) {
   resize(sizes.devices, sizes.chunks, sizes.microbatches);
 }
 
+/** How many chunks a strategy gets: its own number, or the present one. */
+function chunksFor(name) {
+  const wanted = strategies.get(name)?.chunks;
+  return wanted || (wanted === 0 && /interleaved|looped/.test(name) && sizeOf("chunks") === 1 ? 2 : sizeOf("chunks"));
+}
+
 /** Another strategy has its own number of chunks, placement and options. */
 function setStrategy(name) {
-  const wanted = strategies.get(name)?.chunks, known = new Set(strategies.get(name)?.options.map((option) => option.name));
-  const chunks = wanted || (wanted === 0 && /interleaved|looped/.test(name) && sizeOf("chunks") === 1 ? 2 : sizeOf("chunks"));
+  const known = new Set(strategies.get(name)?.options.map((option) => option.name)), chunks = chunksFor(name);
   const options = Object.fromEntries(Object.entries(problem.options).filter(([option]) => known.has(option)));
   problem = { ...problem, strategy: name, options, placement: "default" };
   resize(problem.devices, chunks, problem.microbatches);

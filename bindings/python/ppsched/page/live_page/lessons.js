@@ -195,7 +195,7 @@ function heldText(device) {
 /** Draws the finished order in the timeline, evaluated by the library, and compares it with par. */
 function finishLesson() {
   const { par, lesson, problem: lessonProblem } = placing;
-  const queues = placing.queues.map((units) => units.map((unit) => unit.map((op, i) => ({ kind: kindNames.indexOf(op.kind), stage: op.stage, microbatch: op.microbatch,
+  const queues = placing.queues.map((units) => units.map((unit) => unit.map((op, i) => ({ kind: op.kind, stage: op.stage, microbatch: op.microbatch,
     slice: 0, flags: unit.length === 2 && i === 0 ? OVERLAPPED : 0 }))));
   const made = { queues, placement: par.placement, flushes: par.flushes, weightVersions: par.weightVersions };
   problem = { ...lessonProblem, order: orderOf(queues, made) };

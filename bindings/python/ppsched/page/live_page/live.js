@@ -79,7 +79,7 @@ function showPicture() {
   for (const { panels } of parts)
     panels.get(SLOT).update();
   for (const { panel } of kept)
-    panel.update();
+    panel?.update();
   letGo();
   showNotes();
   showKinds();
@@ -121,7 +121,7 @@ function generateHere() {
 }
 
 function keepLink() {
-  const link = `#${linkOf(problem, quantityNames)}`;
+  const link = `#${linkOf({ ...problem, beside: besideWords() }, quantityNames)}`;
   if (location.hash !== link)
     history.replaceState(null, "", link);
 }
@@ -199,6 +199,7 @@ function followLink() {
   shownOptions = null;
   showKnobs();
   turnedKnob();
+  takeBeside(problem.beside);
 }
 
 function startPanels() {
@@ -241,6 +242,7 @@ async function start() {
   startPrinting();
   watchPixelRatio();
   startWaiting();
+  startLayouts(module);
   addEventListener("hashchange", followLink);
   followLink();
   paintAll();

@@ -14,10 +14,10 @@ function orderOf(queues, { placement, flushes, weightVersions }) {
 }
 
 function opOfToken(token, flags) {
-  const [, stage, letters, microbatch, slice] = OP_TOKEN.exec(token) ?? [], kind = kindNames.indexOf(letters);
-  if (kind < 0)
+  const [, stage, letters, microbatch, slice] = OP_TOKEN.exec(token) ?? [], kind = letters;
+  if (!kindNames.includes(kind))
     throw new Error(`order has ${JSON.stringify(token.slice(0, 40))}, which is not an op`);
-  return { kind, stage: Number(stage), microbatch: microbatch === "" ? 0xFFFFFFFF : Number(microbatch), slice: Number(slice ?? 0),
+  return { kind, stage: Number(stage), microbatch: microbatch === "" ? null : Number(microbatch), slice: Number(slice ?? 0),
            flags: flags | (slice === undefined ? 0 : SLICED) };
 }
 

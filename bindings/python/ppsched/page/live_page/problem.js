@@ -9,7 +9,7 @@ function namesOf() {
 /** A problem with sizes and nothing else. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           forward_only: 0, sender_waits: "never", weight_versions: 0, recompute: "", offload: "", order: "", values: {},
+           forward_only: 0, sender_waits: "never", weight_versions: 0, recompute: "", offload: "", order: "", beside: "", values: {},
            options: namesOf(), unknown: namesOf() };
 }
 
@@ -20,11 +20,11 @@ const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, i
 /** The fragment of the link: all values that are not defaults, with the names of the command line. */
 function linkOf(problem, quantities) {
   const plain = plainProblem(), words = [`v=${LINK_VERSION}`];
-  const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
+  const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",").replaceAll("%3A", ":")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
   for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions", "recompute", "offload",
-                     "order"])
+                     "order", "beside"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -81,6 +81,18 @@ function keepingOf(key, text) {
   return text;
 }
 
+const MOST_BESIDE = 3;
+
+/** The strategies beside the drawn one: NAME or NAME:V, V stages per device. */
+function besideOf(text) {
+  const words = text.split(",").filter(Boolean), wrong = words.find((word) => !/^[\w-]{1,64}(:[1-9]\d{0,4})?$/.test(word));
+  if (wrong !== undefined)
+    throw new Error(`beside has ${JSON.stringify(wrong.slice(0, 40))}; it must be strategies, with or without their stages per device, such as zbv,interleaved_1f1b:4`);
+  if (words.length > MOST_BESIDE)
+    throw new Error(`beside has ${words.length} strategies; it may have at most ${MOST_BESIDE}`);
+  return words.join(",");
+}
+
 function flagOf(key, text) {
   if (text !== "0" && text !== "1")
     throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be 0 or 1`);
@@ -123,6 +135,8 @@ function readLink(fragment, quantities) {
       problem[key] = keepingOf(key, text);
     else if (key === "order")
       problem[key] = text;
+    else if (key === "beside")
+      problem[key] = besideOf(text);
     else if (key === "split_backward" || key === "forward_only")
       problem[key] = flagOf(key, text);
     else if (key === "sender_waits")

@@ -61,12 +61,12 @@ function aboveBound(time, bound, fits) {
 }
 
 function showCards({ metrics, peaks, limits }, bound, schedule) {
-  const fits = metrics.limit_device === NO_DEVICE;
+  const fits = metrics.limit_device === null;
   setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
   setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
   setCard("bound", aboveBound(metrics.makespan / schedule.iterations, bound, fits),
     bound === null ? `no lower bound ${isUnflushed(schedule) ? "without a flush" : "at this size"}` : `above the lower bound ${figure(bound)}${fits ? "" : ", which holds within the limit"}`);
-  const device = metrics.limit_device === NO_DEVICE ? metrics.peak_device : metrics.limit_device, limit = limits[device];
+  const device = metrics.limit_device ?? metrics.peak_device, limit = limits[device];
   setCard("memory", figure(metrics.peak_memory), fits ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
     : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);
   byId("card-memory").classList.toggle("warning", !fits);

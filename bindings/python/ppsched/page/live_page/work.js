@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers: one ranks all candidates and reports progress; one runs searches, and is ended when another question comes.
 
-const NO_DEVICE = 0xFFFFFFFF; // PPSCHED_NONE
-
 // Functions whose text makes up the workers: they call only each other.
 
 /** Answers questions of the page by kind: kinds.NAME({engine, problem, number, isNewest, more}). */
@@ -57,7 +55,7 @@ function lessOf(plan, row, problem) {
       .map((device) => device.peak_memory - device.memory_limit);
     const bound = problem.values.mem_limit ? null : row.bound; // with a limit the bound does not hold for recompute and offload
     return { ...row, ...metrics, bound, step_time: metrics.makespan * (row.step_time / row.makespan), overshoot: Math.max(0, ...lacks),
-             fits: metrics.limit_device === NO_DEVICE ? 1 : 0 };
+             fits: metrics.limit_device === null ? 1 : 0 };
   } catch (error) {
     return { ...row, reason: error.message };
   } finally {
@@ -139,14 +137,24 @@ function liveKinds() {
     config.destroy();
   };
 
-  return { rank, search };
+  /** The best layouts of a model, with what was found for each. */
+  const layouts = ({ engine, problem: { model, job: asked }, number }) => {
+    const job = engine.job(model, asked);
+    try {
+      postMessage({ number, count: job.length, rows: job.run().ranked().map((layout) => ({ ...layout, found: job.price(layout.number) })) });
+    } finally {
+      job.destroy();
+    }
+  };
+
+  return { rank, search, layouts };
 }
 
 let workerLink = null;
 
 /** Makes a worker that answers these kinds of questions. */
 function makeWorker(makeKinds) {
-  const text = [`const NO_DEVICE = ${NO_DEVICE};`, makeLibrary, configOf, keepLess, answerQuestions, eachCandidate, evaluateAll, lessOf, rankLess,
+  const text = [makeLibrary, configOf, keepLess, answerQuestions, eachCandidate, evaluateAll, lessOf, rankLess,
                 leastLimitOf, makeKinds].join("\n");
   workerLink ??= URL.createObjectURL(new Blob([`${text}\nanswerQuestions(${makeKinds.name});`], { type: "text/javascript" }));
   return new Worker(workerLink);
@@ -166,7 +174,7 @@ class Asker {
 
   ask(problem, more = {}) {
     this.number += 1;
-    if (this.isBusy && this.kind === "search")
+    if (this.isBusy && this.kind !== "rank")
       this.drop(); // a busy worker does not receive messages
     if (!this.worker) {
       this.worker = makeWorker(this.makeKinds);

@@ -8,7 +8,7 @@ function reportKinds({ Runtime }) {
 
   /** A candidate as in `compare --json`. */
   const rowOf = (row, given) => {
-    const isRefused = row.status !== 0, { bubble_of_total: ofTotal, bubble_of_ideal: ofIdeal, bubble_of_span: ofSpan } = row;
+    const isRefused = row.status !== "ok", { bubble_of_total: ofTotal, bubble_of_ideal: ofIdeal, bubble_of_span: ofSpan } = row;
     const status = isRefused ? "refused" : row.fits ? "fits" : "over limit";
     const lack = `device ${row.limit_device} is over its limit; the largest overshoot of a device is `
       + Number(row.overshoot.toPrecision(6));
