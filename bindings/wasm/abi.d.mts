@@ -1094,7 +1094,7 @@ export interface ReplanFigures {
 export interface LayerMove {
   first_layer: number;
   layer_count: number;
-  from_device: number;
+  from_device: number | null;
   to_device: number;
   bytes: number;
 }

@@ -73,7 +73,8 @@ typedef struct ppsched_replan_options {
                                           without them */
     uint32_t group_size;        /* of strategies with groups. Default: the devices */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: those that
-                                          stay keep their order, and those added come last */
+                                          stay keep their order; those added take the places of
+                                          those lost, and then come last */
     uint32_t split_effort;      /* as `effort` of ppsched_split_options */
     double load_bandwidth;      /* bytes per unit of time at which a device loads layers that
                                           no device holds any more. Default: infinite */
@@ -122,8 +123,8 @@ typedef struct ppsched_layer_move {
  * The config's progress callback may cancel it.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; LENGTH; RANGE for a device that is unknown or
  *   named twice, and for a split that is not one of the layers; REFUSED if no device is left, or
- *   the strategy does not support what is left, and for a config with a placement map,
- *   stage_scale or a robust objective; CANCELLED, NO_MEMORY. */
+ *   the strategy does not support what is left, and for a config with a placement map, a stage
+ *   graph, stage_scale or a robust objective; CANCELLED, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
                                                  const ppsched_replan_options *options,
                                                  ppsched_error *error);

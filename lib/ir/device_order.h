@@ -20,7 +20,7 @@ void ppi_order_by_pair(double *out, const double *list, const uint32_t *order, u
 void ppi_find_device_types(uint32_t *type, const ppsched_config *config);
 
 /* Makes a config of some devices alone, in the order of `devices`, with `stages` stages. What belongs to stages is not kept.
- * REFUSED for a map, stage_scale and a robust objective. */
+ * REFUSED for a map, a graph, stage_scale and a robust objective. */
 ppsched_status ppi_config_of_devices(ppsched_config **out, const ppsched_config *config, const uint32_t *devices,
                                      uint32_t count, uint32_t stages, ppsched_error *error);
 
