@@ -4,7 +4,7 @@ from types import FunctionType
 from typing import List
 
 from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause,
-                         Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status)
+                         Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status, SteadyReason)
 from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
 from ._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
 from ._core.bound import Bound, lower_bound
@@ -32,6 +32,7 @@ from ._core.scenarios import ScenarioMetrics, Scenarios
 from ._core.schedule import Builder, Finding, Schedule, generate, read
 from ._core.side_by_side import draw
 from ._core.slots import Arena, Connection, Lifetime
+from ._core.steady import Steady, SteadyPeriod, steady
 from ._core.strategy import Option, Strategy, find_strategy, strategies
 from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
 from ._core.units import Units
@@ -53,9 +54,9 @@ __all__ = [
     "Lowering", "Measured", "MeasuredCollective", "MeasuredLayer", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Move", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Replan", "RowMeasure", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
-    "StageSum", "StageWindows", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
+    "StageSum", "StageWindows", "Status", "Steady", "SteadyPeriod", "SteadyReason", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "layer_table_of", "layer_table_text", "lower_bound", "model_families", "pair_time", "plan", "plan_layouts", "price",
-    "read", "read_chakra", "read_layer_table", "read_model", "replan", "report", "strategies", "with_robust_objective", "write_chakra",
+    "read", "read_chakra", "read_layer_table", "read_model", "replan", "report", "steady", "strategies", "with_robust_objective", "write_chakra",
 ]
 
 

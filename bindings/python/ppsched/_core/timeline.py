@@ -93,6 +93,27 @@ class Idle(NamedTuple):
     calls: float = 0.0
 
 
+def metrics_of(function: Callable[..., int], handle: ctypes.c_void_p) -> Metrics:
+    record = sized(_abi.Metrics)
+    call(function, ctypes.byref(record), handle)
+    bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
+    return Metrics(record.makespan, record.span, record.span_device, bubble, record.peak_memory, record.peak_device,
+                   none_if_unset(record.limit_device))
+
+
+def device_metrics_of(function: Callable[..., int], handle: ctypes.c_void_p, device: int) -> DeviceMetrics:
+    record = sized(_abi.DeviceMetrics)
+    call(function, ctypes.byref(record), handle, device)
+    return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
+                         record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
+
+
+def idle_of(function: Callable[..., int], handle: ctypes.c_void_p, device: int) -> Idle:
+    record = sized(_abi.Idle)
+    call(function, ctypes.byref(record), handle, device)
+    return Idle(*(getattr(record, name) for name in Idle._fields))
+
+
 class Timeline(Shared):
     """A schedule with times. Immutable; several threads may read it."""
 
@@ -163,31 +184,17 @@ class Timeline(Shared):
 
     @property
     def metrics(self) -> Metrics:
-        record = sized(_abi.Metrics)
-        call(lib.ppsched_timeline_get_metrics, ctypes.byref(record), self._handle)
-        bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
-        return Metrics(record.makespan, record.span, record.span_device, bubble, record.peak_memory, record.peak_device,
-                       none_if_unset(record.limit_device))
+        return metrics_of(lib.ppsched_timeline_get_metrics, self._handle)
 
     @property
     def device_metrics(self) -> List[DeviceMetrics]:
-        return [self._device_metrics(device) for device in range(self.schedule.devices)]
-
-    def _device_metrics(self, device: int) -> DeviceMetrics:
-        record = sized(_abi.DeviceMetrics)
-        call(lib.ppsched_timeline_get_device_metrics, ctypes.byref(record), self._handle, device)
-        return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
-                             record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
+        return [device_metrics_of(lib.ppsched_timeline_get_device_metrics, self._handle, device)
+                for device in range(self.schedule.devices)]
 
     @property
     def idle(self) -> List[Idle]:
         """For each device its idle time by cause. Not with latest=False."""
-        return [self._idle(device) for device in range(self.schedule.devices)]
-
-    def _idle(self, device: int) -> Idle:
-        record = sized(_abi.Idle)
-        call(lib.ppsched_timeline_get_idle, ctypes.byref(record), self._handle, device)
-        return Idle(*(getattr(record, name) for name in Idle._fields))
+        return [idle_of(lib.ppsched_timeline_get_idle, self._handle, device) for device in range(self.schedule.devices)]
 
     @names_checked
     def memory(self, device: int, cause: Union[MemoryCause, str, None] = None) -> List[MemoryPoint]:

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures without the schedule are those of the schedule."""
+import random
+import unittest
+
+import ppsched
+from ppsched import SteadyReason
+
+GRID = [0.5, 0.75, 1, 1.25, 2.125]
+
+
+def figures(made):
+    devices = range(made.config.devices)
+    return made.metrics, made.device_metrics, made.idle, [made.peak_by_cause(device) for device in devices]
+
+
+class SteadyTest(unittest.TestCase):
+    def test_equal_to_schedules(self):
+        found, drawn = 0, random.Random(7)
+        for strategy in ("1f1b", "eager_1f1b", "interleaved_1f1b", "zb_h1", "zbv", "dualpipe_v", "gpipe"):
+            for _ in range(3):
+                devices, chunks = drawn.randint(1, 5), {"interleaved_1f1b": 3, "zbv": 2, "dualpipe_v": 2}.get(strategy, 1)
+                stages = devices * chunks
+                lists = {name: [drawn.choice(GRID) for _ in range(stages)]
+                         for name in ("forward_times", "backward_input_times", "backward_weight_times", "mem_forward", "mem_static")}
+                config = ppsched.Config(devices=devices, microbatches=drawn.randint(1, 40) * devices, stages=stages,
+                                        p2p_time=drawn.choice([0, 0.125]), mem_limit=drawn.choice([4, 400]), **lists)
+                steady = ppsched.steady(strategy, config)
+                found += steady.period.reason == SteadyReason.FOUND
+                self.assertEqual(figures(steady), figures(ppsched.generate(strategy, config).evaluate()), (strategy, config))
+        self.assertGreater(found, 8)
+
+    def test_many_microbatches(self):
+        devices, microbatches = 16, 1 << 20  # far too many ops for a schedule
+        steady = ppsched.steady("1f1b", ppsched.Config(devices=devices, microbatches=microbatches, forward_times=1, backward_times=2))
+        self.assertEqual(steady.metrics.makespan, 3 * (microbatches + devices - 1))
+        period = steady.period
+        self.assertEqual((period.reason, period.block, period.blocks, period.cycle_time, period.rounding), (SteadyReason.FOUND, 1, 1, 3, 0))
+        self.assertLess(period.timed, 200)
+        self.assertEqual([row.peak_memory for row in steady.device_metrics], list(range(devices, 0, -1)))
+        self.assertEqual(repr(steady), "<ppsched.Steady: makespan 3.14577e+06, span 3.14577e+06, peak memory 16, 3 a microbatch>")
+
+    def test_reasons(self):
+        for reason, strategy, config in (
+                (SteadyReason.SHORT, "1f1b", ppsched.Config(4, 8)), (SteadyReason.ORDER, "auto", ppsched.Config(2, 4)),
+                (SteadyReason.COSTS, "1f1b", ppsched.Config(2, 40, microbatch_scale=[1, 2] * 20))):
+            steady = ppsched.steady(strategy, config)
+            self.assertEqual((steady.period.reason, steady.period.time), (reason, 0))
+            self.assertEqual(figures(steady), figures(ppsched.generate(strategy, config).evaluate()))
+            self.assertIn(f"no period ({reason.name})", repr(steady))
+
+    def test_progress(self):
+        shares = []
+        ppsched.steady("auto", ppsched.Config(3, 6), progress=lambda share, best: shares.append(share))
+        self.assertEqual(shares[-1], 1)
+        with self.assertRaises(ppsched.Cancelled):
+            ppsched.steady("auto", ppsched.Config(3, 6), progress=lambda share, best: False)
+
+    def test_wrong_use(self):
+        with self.assertRaisesRegex(ppsched.Error, "did you mean gpipe"):
+            ppsched.steady("gpip", ppsched.Config(2, 2))
+        with self.assertRaises(ppsched.Refused):
+            ppsched.steady("zbv", ppsched.Config(2, 2, 2))
+        with self.assertRaisesRegex(ppsched.Error, "must be a ppsched.Config"):
+            ppsched.steady("1f1b", None)
+        steady = ppsched.steady("1f1b", ppsched.Config(2, 2))
+        for device in (-1, 2):
+            with self.assertRaisesRegex(IndexError, f"there is no device {device}"):
+                steady.peak_by_cause(device)
+
+
+if __name__ == "__main__":
+    unittest.main()
