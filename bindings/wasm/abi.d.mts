@@ -1021,6 +1021,21 @@ export interface Candidate {
   imbalance: number;
 }
 
+export interface Prefill {
+  chunks: number;
+  tokens: number;
+  block: number;
+  constant: number;
+  linear: number;
+  quadratic: number;
+}
+
+export interface PrefillFigures {
+  is_best: number;
+  makespan: number;
+  equal_makespan: number;
+}
+
 export interface Pipeline {
   devices: number;
   chunks: number;

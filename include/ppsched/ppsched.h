@@ -37,6 +37,7 @@
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
  *   find what an overlapped pair takes     ppsched_pair_find_order                  pair.h
  *   go on with fewer or more devices       ppsched_replan_create                    replan.h
+ *   cut a prompt into chunks               ppsched_prefill_find_chunks              prefill.h
  *
  * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
  * its result may be named after the result: ppsched_config_stages, ppsched_schedule_op_count,
@@ -119,6 +120,7 @@
 #include <ppsched/op.h>
 #include <ppsched/pair.h>
 #include <ppsched/plan.h>
+#include <ppsched/prefill.h>
 #include <ppsched/price.h>
 #include <ppsched/quantity.h>
 #include <ppsched/replan.h>

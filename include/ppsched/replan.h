@@ -75,7 +75,8 @@ typedef struct ppsched_replan_options {
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: those that
                                           stay keep their order; those added take the places of
                                           those lost, and then come last */
-    uint32_t split_effort;      /* as `effort` of ppsched_split_options */
+    uint32_t split_effort;      /* as `effort` of ppsched_split_options. Default: 3, with several
+                                   stages per device 2 */
     double load_bandwidth;      /* bytes per unit of time at which a device loads layers that
                                           no device holds any more. Default: infinite */
     double restart_time;        /* that a change takes in addition to the bytes */

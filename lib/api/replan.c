@@ -71,7 +71,8 @@ static ppsched_status check_plain(const ppsched_replan_options *own, ppsched_err
     if (status == PPSCHED_OK && own->free_device_order > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "free_device_order is %u; it must be 0 or 1", own->free_device_order);
     if (status == PPSCHED_OK && own->split_effort > 4)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split_effort is %u; it must be 1 to 4, or 0 for 3", own->split_effort);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split_effort is %u; it must be 1 to 4, or 0 for the default",
+                        own->split_effort);
     return status;
 }
 
@@ -88,7 +89,8 @@ static ppsched_status take_options(ppsched_replan_options *own, const ppsched_co
     if (own->lost_count > 0)
         PPI_REQUIRE(own->lost);
     own->running_devices = own->running_devices > 0 ? own->running_devices : config->shape.devices;
-    own->split_effort = own->split_effort > 0 ? own->split_effort : 3;
+    if (own->split_effort == 0)
+        own->split_effort = own->running_stages > own->running_devices ? 2 : 3; /* of several stages each split takes longer */
     status = check_running(own, config, error);
     if (status == PPSCHED_OK && own->running_order != NULL)
         status = ppi_check_device_order(own->running_devices, own->running_order, own->running_devices, &config->host, error);

@@ -45,10 +45,11 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
 #define MIB (1024.0 * 1024.0)
 
 static const ppsched_accelerator devices[] = {
-    /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. */
-    {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9, .memory = 80e9,
-     .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), .shares_ports = 1, .matrix_share = 0.9,
-     .host_time = 53e-6},
+    /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. The
+     * driver reports 81,920 MiB. */
+    {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9,
+     .memory = 81920 * MIB, .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), .shares_ports = 1,
+     .matrix_share = 0.9, .host_time = 53e-6},
     /* NVIDIA H100 SXM data sheet (2023): 989.4 TFLOPS, 1978.9 (8 bits), 133.8 (fp16), 3.35 TB/s, NVLink 900 GB/s both ways;
      * NDR 400 Gb/s. The driver reports 81,559 MiB. */
     {DEVICE("h100"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,
@@ -67,35 +68,40 @@ static const ppsched_accelerator devices[] = {
      .memory_bandwidth = 4800e9, .memory = 143156 * MIB, .inside = LINK(450e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6),
      HOPPER},
     /* NVIDIA HGX B200 data sheet (2024), an eighth: 2.25 PFLOPS, 4.5 (8 bits), 9 (4 bits), 75 TFLOPS (fp32), 180 GB at
-     * 7.7 TB/s, NVLink 1.8 TB/s both ways; 400 Gb/s. */
+     * 7.7 TB/s, NVLink 1.8 TB/s both ways; 400 Gb/s. The driver reports 183,359 MiB. */
     {DEVICE("b200"), .node_devices = 8, .matrix_rate = 2250e12, .rate_8bit = 4500e12, .rate_4bit = 9000e12,
-     .vector_rate = 75e12, .memory_bandwidth = 7700e9, .memory = 180e9, .inside = LINK(900e9, 0.65, 10e-6),
+     .vector_rate = 75e12, .memory_bandwidth = 7700e9, .memory = 183359 * MIB, .inside = LINK(900e9, 0.65, 10e-6),
      .between = LINK(50e9, 0.9, 20e-6), BLACKWELL(0.566)},
-    /* NVIDIA HGX B300 data sheet (2025), an eighth: as B200 with 13.5 PFLOPS (4 bits), 270 GB of 288 at 8 TB/s; 800 Gb/s. */
+    /* NVIDIA HGX B300 data sheet (2025), an eighth: as B200 with 13.5 PFLOPS (4 bits), 270 GB of 288 at 8 TB/s; 800 Gb/s. The
+     * driver reports 275,040 MiB. */
     {DEVICE("b300"), .node_devices = 8, .matrix_rate = 2250e12, .rate_8bit = 4500e12, .rate_4bit = 13500e12,
-     .vector_rate = 75e12, .memory_bandwidth = 8000e9, .memory = 270e9, .inside = LINK(900e9, 0.65, 10e-6),
+     .vector_rate = 75e12, .memory_bandwidth = 8000e9, .memory = 275040 * MIB, .inside = LINK(900e9, 0.65, 10e-6),
      .between = LINK(100e9, 0.9, 20e-6), BLACKWELL(0.75)},
     /* NVIDIA GB200 NVL72 data sheet (2024), a 72nd: 2.5 PFLOPS, 5 (8 bits), 10 (4 bits), 80 TFLOPS (fp32), 186 GB at 8 TB/s;
-     * 72 devices on NVLink, of which jobs use 64. */
+     * 72 devices on NVLink, of which jobs use 64. The driver reports 189,471 MiB. */
     {DEVICE("gb200"), .node_devices = 64, .matrix_rate = 2500e12, .rate_8bit = 5000e12, .rate_4bit = 10000e12,
-     .vector_rate = 80e12, .memory_bandwidth = 8000e9, .memory = 186e9, .inside = LINK(900e9, 0.65, 10e-6),
+     .vector_rate = 80e12, .memory_bandwidth = 8000e9, .memory = 189471 * MIB, .inside = LINK(900e9, 0.65, 10e-6),
      .between = LINK(50e9, 0.9, 20e-6), BLACKWELL(0.566)},
-    /* NVIDIA GB300 NVL72 data sheet (2025), a 72nd: as GB200 with 15 PFLOPS (4 bits) and 279 GB; 800 Gb/s. */
+    /* NVIDIA GB300 NVL72 data sheet (2025), a 72nd: as GB200 with 15 PFLOPS (4 bits) and 279 GB; 800 Gb/s. The driver reports
+     * 284,208 MiB. */
     {DEVICE("gb300"), .node_devices = 64, .matrix_rate = 2500e12, .rate_8bit = 5000e12, .rate_4bit = 15000e12,
-     .vector_rate = 80e12, .memory_bandwidth = 8000e9, .memory = 279e9, .inside = LINK(900e9, 0.65, 10e-6),
+     .vector_rate = 80e12, .memory_bandwidth = 8000e9, .memory = 284208 * MIB, .inside = LINK(900e9, 0.65, 10e-6),
      .between = LINK(100e9, 0.9, 20e-6), BLACKWELL(0.75)},
     /* AMD Instinct MI300X data sheet (2023): 1307.4 TFLOPS, 2614.9 (8 bits), 163.4 (fp32), 192 GB at 5.3 TB/s, seven links of
-     * 128 GB/s both ways; 400 Gb/s. */
+     * 128 GB/s both ways; 400 Gb/s. The driver reports 206,141,652,992 bytes. */
     {DEVICE("mi300x"), .node_devices = 8, .matrix_rate = 1307.4e12, .rate_8bit = 2614.9e12, .vector_rate = 163.4e12,
-     .memory_bandwidth = 5300e9, .memory = 192e9, .inside = LINK(448e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6), CDNA3},
-    /* AMD Instinct MI325X data sheet (2024): as MI300X with 256 GB at 6 TB/s. */
-    {DEVICE("mi325x"), .node_devices = 8, .matrix_rate = 1307.4e12, .rate_8bit = 2614.9e12, .vector_rate = 163.4e12,
-     .memory_bandwidth = 6000e9, .memory = 256e9, .inside = LINK(448e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6), CDNA3},
-    /* AMD Instinct MI355X data sheet (2025): 2516.6 TFLOPS, 5033.2 (8 bits), 157.3 (fp32), 288 GB at 8 TB/s, seven links of
-     * 153.6 GB/s both ways; 400 Gb/s. */
-    {DEVICE("mi355x"), .node_devices = 8, .matrix_rate = 2516.6e12, .rate_8bit = 5033.2e12, .vector_rate = 157.3e12,
-     .memory_bandwidth = 8000e9, .memory = 288e9, .inside = LINK(537.6e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6),
+     .memory_bandwidth = 5300e9, .memory = 196592 * MIB, .inside = LINK(448e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6),
      CDNA3},
+    /* AMD Instinct MI325X data sheet (2024): as MI300X with 256 GB at 6 TB/s. By the other two 256 GiB but
+     * for 16 MiB. */
+    {DEVICE("mi325x"), .node_devices = 8, .matrix_rate = 1307.4e12, .rate_8bit = 2614.9e12, .vector_rate = 163.4e12,
+     .memory_bandwidth = 6000e9, .memory = 262128 * MIB, .inside = LINK(448e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6),
+     CDNA3},
+    /* AMD Instinct MI355X data sheet (2025): 2516.6 TFLOPS, 5033.2 (8 bits), 157.3 (fp32), 288 GB at 8 TB/s, seven links of
+     * 153.6 GB/s both ways; 400 Gb/s. The driver reports 309,220,868,096 bytes. */
+    {DEVICE("mi355x"), .node_devices = 8, .matrix_rate = 2516.6e12, .rate_8bit = 5033.2e12, .vector_rate = 157.3e12,
+     .memory_bandwidth = 8000e9, .memory = 294896 * MIB, .inside = LINK(537.6e9, 0.65, 10e-6),
+     .between = LINK(50e9, 0.9, 20e-6), CDNA3},
 };
 
 uint32_t ppi_accelerator_count(void)

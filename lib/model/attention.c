@@ -136,14 +136,17 @@ static double visible_of(const struct ppi_site *site, const ppsched_block *block
     return in_chunks < visible ? in_chunks : visible;
 }
 
-/* Keeps queries, keys and values for the backward; those of another layer are kept there. */
+/* Keeps queries, keys and values for the backward; those of another layer are kept there. Latent ones are what the projections
+ * up make, and are made again with these. */
 static void keep_heads(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
                        const struct ppi_widths *widths)
 {
     double all = widths->queries + widths->keys + widths->values;
     if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS))
         all = widths->queries;
-    ppi_next_op(ops)->kept = site->tokens * all * site->size;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    op->kept = site->tokens * all * site->size;
+    op->modules = is_latent(block) ? PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION : 0;
 }
 
 static void put_gate(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,

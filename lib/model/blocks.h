@@ -111,6 +111,9 @@ struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *s
 /* Adapters beside the matrices of a part; frozen matrices keep no input. */
 void ppi_put_adapters(struct ppi_ops *ops, const struct ppi_site *site);
 
+/* Whether linear layers keep their inputs in fewer bits than other ops. */
+bool ppi_keeps_few_bits(const ppsched_model *model);
+
 /* Bytes of the block's input, which its first matrix keeps. */
 double ppi_input_bytes(const struct ppi_site *site);
 

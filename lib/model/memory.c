@@ -34,14 +34,16 @@ static double kept_bytes(const ppsched_training *training)
     }
 }
 
+bool ppi_keeps_few_bits(const ppsched_model *model)
+{
+    return !model->has_activation_bytes && kept_bytes(&model->training) < model->training.activation_bytes;
+}
+
 /* Of what an op would keep in the bytes of activations. */
 static double kept_share(const ppsched_model *model, const struct ppi_op_cost *op)
 {
     const ppsched_training *training = &model->training;
-    double bytes = kept_bytes(training);
-    return op->is_linear && !model->has_activation_bytes && bytes < training->activation_bytes
-               ? bytes / training->activation_bytes
-               : 1;
+    return op->is_linear && ppi_keeps_few_bits(model) ? kept_bytes(training) / training->activation_bytes : 1;
 }
 
 /* A tower that is not trained keeps nothing, and has weights alone. */

@@ -23,12 +23,14 @@ void ppi_put_mlp(struct ppi_ops *ops, const struct ppi_site *site, const ppsched
 
 /* --- experts --- */
 
-/* Scores of all experts for each row, in 4 bytes. */
+/* Scores of all experts for each row, in 4 bytes; never in 8 bits. */
 static void put_router(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
     double experts = (double)block->experts + block->idle_experts, rows = site->rows;
     struct ppi_op_cost *op = ppi_put_linear(ops, site, rows, site->hidden, experts,
                                             ppi_block_has(block, PPSCHED_BLOCK_FLAG_ROUTER_BIAS), ppi_input_bytes(site));
+    op->is_linear = false;
+    op->pass[FORWARD].quantized = op->pass[INPUT].quantized = 0;
     op->kept += rows * experts * 4;
     op->target = PPSCHED_ADAPTER_TARGET_ROUTER;
     op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
@@ -111,13 +113,14 @@ static void put_latent(struct ppi_ops *ops, const struct ppi_site *site, const p
         ppi_put_norm(ops, site, rows, latent);
 }
 
-/* Shared experts and their gate. */
+/* Shared experts and their gate. Their input is the router's, in 8 bits a copy of it. */
 static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
     if (block->shared_width == 0)
         return;
     ppi_put_opening(ops, site);
-    put_matrices(ops, site, block, site->tokens, site->hidden, (double)block->shared_width / site->tensor, 0);
+    put_matrices(ops, site, block, site->tokens, site->hidden, (double)block->shared_width / site->tensor,
+                 ppi_keeps_few_bits(site->model) ? ppi_input_bytes(site) : 0);
     if (!ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_GATE))
         return;
     ppi_put_linear(ops, site, site->rows, site->hidden, 1, false, 0);

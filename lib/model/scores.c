@@ -45,7 +45,17 @@ static void put_kept_scores(struct ppi_ops *ops, const struct ppi_site *site, co
                 size);
 }
 
-/* FlashAttention-2 (arXiv 2307.08691): two products forward, five backward; it keeps one number per row. */
+/* Bytes of an element that it keeps of its output beside what the projection after it keeps: in 16 bits that is the same
+ * tensor, in fewer bits the projection has a copy of its own. */
+static double output_bytes(const struct ppi_site *site)
+{
+    const ppsched_model *model = site->model;
+    if (!ppi_keeps_few_bits(model))
+        return 0;
+    return (model->training.flags & PPSCHED_TRAINING_FLAG_ATTENTION_8BIT) != 0 ? 1 : site->size;
+}
+
+/* FlashAttention-2 (arXiv 2307.08691): two products forward, five backward; it keeps its output and one number per row. */
 static void put_flash(struct ppi_ops *ops, const struct ppi_site *site, const struct ppi_widths *widths, double visible)
 {
     double tokens = site->tokens, size = site->size;
@@ -53,7 +63,7 @@ static void put_flash(struct ppi_ops *ops, const struct ppi_site *site, const st
     double out = widths->heads * widths->value;
     double once = tokens * (widths->queries + widths->keys + widths->values + out) * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
-    op->kept = 4 * tokens * widths->heads;
+    op->kept = 4 * tokens * widths->heads + tokens * out * output_bytes(site);
     op->modules = PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION;
     op->pass[FORWARD] = (struct ppi_layer_pass){
         .matrix = 2 * scores * (widths->key + widths->value), .vector = 5 * scores, .bytes = once};

@@ -42,6 +42,21 @@ CASE(test_shares)
     CHECK(balance.most == 9 && balance.bound == 9 && balance.is_best && balance.replica.size() == 5);
 }
 
+CASE(test_chunks_of_a_prompt)
+{
+    Config config(4, 4, 1);
+    config.set_forward_only(true);
+    ppsched::Prefill prefill;
+    prefill.tokens = 1024;
+    prefill.block = 64;
+    prefill.constant = 10;
+    prefill.linear = 1;
+    const ppsched::Chunks chunks = ppsched::prefill_chunks(config, prefill);
+    CHECK(chunks.is_best && chunks.makespan <= chunks.equal_makespan && chunks.config.microbatches() == chunks.tokens.size());
+    CHECK(Schedule::generate(chunks.config, "looped_bfs").evaluate(chunks.config).metrics().makespan == chunks.makespan);
+    CHECK(thrown<ppsched::Error>([&] { (void)ppsched::prefill_chunks(Config(4, 4, 1), prefill); }).has_value());
+}
+
 CASE(test_scenarios)
 {
     const Config config(4, 4, 8);

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """auto with forwards alone and with both directions: against all orders of small problems, known optima, and requests."""
 import itertools
+import json
+import pathlib
 import random
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import ppsched
@@ -82,6 +87,54 @@ class Orders(unittest.TestCase):
                 timeline.schedule.check()
                 self.assertLessEqual(max(device.peak_memory for device in timeline.device_metrics), limit)
                 self.assertGreaterEqual(timeline.metrics.makespan, ppsched.lower_bound(config, "makespan").value * (1 - 1e-9))
+
+    def test_chunks_of_a_prompt(self):
+        """Of the command and of Python, against all chunks; where one stage is slower too."""
+        for stages, block, tokens, chunks in (([1, 1, 1], 4, 30, None), ([1, 2, 1, 0.5], 5, 41, None), ([2, 2], 3, 27, 4)):
+            config = ppsched.Config(len(stages), 1, forward_only=True, forward_times=stages, mem_forward=8)
+            found = ppsched.prefill_chunks(config, tokens, constant=2, linear=0.25, quadratic=0.0625, block=block, chunks=chunks)
+            blocks = -(-tokens // block)
+            best = float("inf")
+            for cuts in itertools.product((False, True), repeat=blocks - 1):
+                ends = [block * (i + 1) for i, cut in enumerate(cuts) if cut] + [tokens]
+                if chunks in (None, len(ends)):
+                    free, before = [0.0] * len(stages), 0
+                    for end in ends:
+                        there, size = 0.0, end - before
+                        for s, time in enumerate(stages):
+                            free[s] = there = max(free[s], there) + time * (2 + 0.25 * size + 0.0625 * size * (before + size / 2))
+                        before = end
+                    best = min(best, free[-1])
+            self.assertEqual((sum(found.tokens), found.is_best, found.makespan), (tokens, True, best))
+            metrics = ppsched.generate("looped_bfs", found.config).evaluate().metrics
+            self.assertEqual(metrics.makespan, best)
+            self.assertAlmostEqual(metrics.peak_memory, 8)
+        for wrong, part in (({"tokens": 0}, "tokens is 0; it must be 1 or more"), ({"tokens": 8, "block": 0}, "block is 0"), ({"tokens": 8, "chunks": 9}, "9 chunks"),
+                            ({"tokens": 8, "linear": -1}, "linear of the prefill is -1"), ({"tokens": 8, "strategy": "1f1b"}, "needs backwards"),
+                            ({"tokens": 10**7}, "blocks; at most")):
+            with self.assertRaises(ppsched.Error) as caught:
+                ppsched.prefill_chunks(ppsched.Config(2, 1, forward_only=True), **{"constant": 1, **wrong})
+            self.assertIn(part, str(caught.exception))
+
+    def test_the_key_of_a_config_file(self):
+        prefill = {"c": 1, "a": 0.001, "b": 1e-8, "tokens": 32768, "block": 256}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "prefill.json"
+
+            def run(*options, **keys):
+                path.write_text(json.dumps({"num_devices": 4, "prefill": prefill, **keys}), encoding="utf-8")
+                return subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-c", str(path), *options], capture_output=True, text=True, check=False)
+            answer = json.loads(run("--json").stdout)
+            self.assertEqual(answer["chunk_tokens"], [3840, 3584, 3584, 3328, 3328, 3072, 3072, 3072, 3072, 2816])
+            self.assertEqual(len(answer["request_ends"]), 1)
+            self.assertIn("no others are faster; equal ones take 63.6127", run().stdout)
+            self.assertEqual(len(json.loads(run("--json", "--microbatches", "5").stdout)["chunk_tokens"]), 5)
+            for wrong, part in (({"prefill": {**prefill, "d": 1}}, "prefill has no 'd'"), ({"prefill": {"c": 1}}, "prefill needs tokens"), ({"slices": 2}, "leave out slices"),
+                                ({"prefill": {**prefill, "chunks": 3}, "num_batches": 4}, "a microbatch is a chunk"), ({"forward_only": False}, "forwards only"),
+                                ({"strategy": "zb_h1"}, "needs backwards")):
+                result = run(**wrong)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(part, result.stderr)
 
     def test_requests(self):
         requests = [0, 0, 0, 1, 2, 2, 3, 3]

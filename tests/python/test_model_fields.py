@@ -121,14 +121,14 @@ class FieldTest(ReadingTest):
 
     def test_every_known_field(self):
         """Of all families that are known: in use each changes the answer, is refused by name or is told of. Off it passes where it was
-        refused in use; bookkeeping passes always."""
+        refused in use; bookkeeping passes always. Values take turns over families and fields."""
         passed = []
         values = (True, 3, 2048, "x", ["a"], {"a": 1})
         for number, (kind, fields) in enumerate(one_of_each().items()):
             plain = self.read(fields)
             for place, name in enumerate(sorted(STRUCTURE - fields.keys())):
                 is_refused = False
-                for value in (values[(number + place) % 6], values[(number + place + 1) % 6], OTHER_VALUES.get(name, 1)):
+                for value in (values[(number + place) % 6], OTHER_VALUES.get(name, 1)):
                     try:
                         found = model_of("config.json", {**fields, name: value})
                     except ppsched.Error as error:
@@ -138,7 +138,8 @@ class FieldTest(ReadingTest):
                     else:
                         if found.description == plain and not found.warnings:
                             passed.append((kind, name, value))
-                for off in OFF if is_refused else ():
+                off = OFF[(number + place) % len(OFF)]
+                if is_refused:
                     self.assertEqual(self.read({**fields, name: off}), plain, (kind, name, off))
             for name, value in PASSED.items():
                 if (kind, name) != ("apertus", "hidden_act"):  # its own has parameters

@@ -14,6 +14,10 @@ LLAMA = {"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "n
          "intermediate_size": 14336, "vocab_size": 128256, "tie_word_embeddings": False}
 EXPERTS = {"model_type": "mixtral", "num_hidden_layers": 8, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8,
            "intermediate_size": 3584, "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2}
+LATENT = {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
+          "intermediate_size": 8192, "vocab_size": 32000, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+          "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 1024,
+          "n_shared_experts": 1, "first_k_dense_replace": 1, "tie_word_embeddings": False}
 ARGUMENTS = {"num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "group_query_attention": True, "num_query_groups": 8,
              "ffn_hidden_size": 14336, "padded_vocab_size": 128256, "swiglu": True, "normalization": "RMSNorm",
              "untie_embeddings_and_output_weights": True, "disable_bias_linear": True, "position_embedding_type": "rope", "seq_length": 8192,
@@ -180,10 +184,54 @@ class MegatronTest(PriceTest):
         self.assertIn("--precision goes over the file, which has fp8", done.stderr)
         self.assertEqual(json.loads(done.stdout)["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
 
+    def test_up_projections_of_latent_attention_are_freed(self):
+        """With what they make: queries, keys and values of all heads, and the inputs of the two projections."""
+        latent = self.write("latent.json", json.dumps(LATENT))
+        words = ("--model", latent, "--seq", 4096, "--global-batch", 1)
+        kept, freed = (self.price(*words, *more)["memory"][0]["activations"] for more in ((), ("--recompute", "modules=mla_up_proj")))
+        heads = 16 * ((128 + 64) + (128 + 64) + 128)
+        self.assertAlmostEqual(kept - freed, 2 * 4096 * 2 * (heads + 1536 + 512))  # of three layers one comes back in its backward
+
+    def test_attention_in_few_bits_keeps_its_output(self):
+        words = ("--model", self.llama, "--seq", 8192, "--global-batch", 1)
+        fp8, eight = (self.price(*words, "--precision", "fp8", *more)["memory"][0]["activations"] for more in ((), ("--attention-fp8",)))
+        self.assertAlmostEqual(fp8 - eight, 32 * 8192 * 4096)
+        plain = self.price(*words)["memory"][0]["activations"]
+        linear_inputs = 4096 + 4096 + 4096 + 14336
+        self.assertAlmostEqual(plain - fp8, 32 * 8192 * (linear_inputs - 2 * 4096), delta=8192 * linear_inputs)
+
     def test_recomputation_of_modules(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "recompute_granularity": "selective", "recompute_modules": ["mlp", "layernorm"]}))
         wanted = self.price("--model", self.llama, *LAYOUT, "--recompute", "modules=mlp,layernorm")
         self.assertEqual(self.price("-c", path)["step_time"], wanted["step_time"])
+
+
+class MarginTest(PriceTest):
+    """Memory that must stay free when layouts are picked."""
+
+    def pick(self, *words):
+        return self.answer("pick", "--model", self.llama, "--seq", 8192, "--global-batch", 32, "--device", "h100", *words)
+
+    def test_limits(self):
+        for layout in (("--tp", 2, "--pp", 4), ("--gpus", 8)):
+            plain, free = self.pick(*layout)[0], self.pick(*layout, "--memory-margin", "6GiB")[0]
+            self.assertEqual((plain["memory_margin"], free["memory_margin"]), (0, 6 * 2**30))
+            self.assertEqual(plain["memory_limit"] - free["memory_limit"], 6 * 2**30)
+
+    def test_told(self):
+        for layout in (("--tp", 2, "--pp", 4), ("--gpus", 8)):
+            words = ("pick", "--model", self.llama, "--seq", 8192, "--global-batch", 32, *layout)
+            self.assertIn("\nlimit: 79.6 GiB, of which 0.0 GiB stay free (--memory-margin)\n", run_command(words).stdout)
+            self.assertIn("\nlimit: 79.6 GiB, of which 2.0 GiB stay free (--memory-margin)\n", run_command((*words, "--memory-margin", "2GiB")).stdout)
+
+    def test_refused(self):
+        for wanted, words in (("h100 has 79.6 GiB in all", ("--memory-margin", "90GiB")), ("it must be 0, or at least 1 MiB", ("--memory-margin", "2B")),
+                              ("give one of them", ("--memory-margin", "2GiB", "--mem-limit", "60GiB"))):
+            done = run_command(("pick", "--model", self.llama, "--tp", 2, "--pp", 4, *words))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(wanted, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("--memory-margin needs --model", run_command(("pick", "--devices", 4, "--microbatches", 8, "--memory-margin", "2GiB")).stderr)
 
 
 class RefusedTest(PriceTest):

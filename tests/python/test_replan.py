@@ -168,7 +168,7 @@ class ReplanTest(unittest.TestCase):
                              ({"steps": -1}, "steps is -1; it must be finite and at least 0"),
                              ({"restart_time": float("nan")}, "restart_time is NaN; it must be finite and at least 0"),
                              ({"load_bandwidth": -1}, "load_bandwidth is -1; it must be above 0, or 0 for no limit"),
-                             ({"split_effort": 5}, "split_effort is 5; it must be 1 to 4, or 0 for 3")):
+                             ({"split_effort": 5}, "split_effort is 5; it must be 1 to 4, or 0 for the default")):
             with self.subTest(given=given), self.assertRaisesRegex(ppsched.Error, f"^{words}$"):
                 ppsched.replan(config, rows, [2, 2, 2, 2], **given)
         for split, words in (([2, 2, 2], "the running split has 3 stages; it must be a multiple of 4, the running devices"),

@@ -229,6 +229,38 @@ static ppsched_status microbatches_balance(struct attempt *attempt)
     return take_bytes(attempt, status, replica, sizeof replica);
 }
 
+/* With one stage a device the formula, with two all chunks, and with more blocks moves. */
+static ppsched_status prefill_find_chunks(struct attempt *attempt)
+{
+    const ppsched_prefill prefill = {
+        .size = sizeof prefill, .tokens = attempt->variant < 2 ? 20 : 80, .block = 4, .constant = 1, .linear = 1};
+    ppsched_config *config = NULL;
+    uint64_t tokens[20];
+    prepare_bytes(tokens, sizeof tokens);
+    ppsched_status status = ppsched_config_create(&config, 2, attempt->variant == 0 ? 2 : 4, 1, &attempt->own.environment,
+                                                  &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_config_set_forward_only(config, 1, &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_prefill_find_chunks(tokens, 20, NULL, NULL, &prefill, config, "looped_bfs", &attempt->error);
+    ppsched_config_destroy(config);
+    return take_bytes(attempt, status, tokens, sizeof tokens);
+}
+
+static ppsched_status prefill_create_config(struct attempt *attempt)
+{
+    static const uint64_t chunks[] = {2, 1};
+    const ppsched_prefill prefill = {.size = sizeof prefill, .tokens = 3, .constant = 1};
+    ppsched_config *config = NULL, *made = UNTOUCHED;
+    ppsched_status status = ppsched_config_create(&config, 2, 2, 1, &attempt->own.environment, &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_config_set_forward_only(config, 1, &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_prefill_create_config(&made, &prefill, config, chunks, 2, &attempt->error);
+    ppsched_config_destroy(config);
+    return take_config(attempt, status, made);
+}
+
 static ppsched_status schedule_evaluate_scenarios(struct attempt *attempt)
 {
     const ppsched_scenario_options options = {
@@ -745,6 +777,8 @@ int main(void)
         SHORTAGE(schedule_offload, .variants = 2),
         SHORTAGE(schedule_order_microbatches, .variants = 1, .prepare = prepare_scale),
         SHORTAGE(microbatches_balance, .variants = 2),
+        SHORTAGE(prefill_find_chunks, .variants = 3),
+        SHORTAGE(prefill_create_config, .variants = 1),
         SHORTAGE(schedule_evaluate_scenarios, .variants = 2),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),

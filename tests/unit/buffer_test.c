@@ -134,6 +134,20 @@ static ppsched_status balance(const struct filling *f)
     return ppsched_microbatches_balance(OUT(f), &told, f->own != NULL ? costs : NULL, 5, 2, 0, NULL, f->error);
 }
 
+/* Of a copy of the config for forwards only. */
+static ppsched_status find_chunks(const struct filling *f)
+{
+    const ppsched_prefill prefill = {.size = sizeof prefill, .tokens = 40, .block = 4, .constant = 1, .linear = 1};
+    ppsched_config *config = NULL;
+    if (f->own == NULL)
+        return ppsched_prefill_find_chunks(OUT(f), NULL, NULL, NULL, NULL, f->error);
+    expect_ok(ppsched_config_create(&config, 3, 3, 1, NULL, NULL), NULL);
+    expect_ok(ppsched_config_set_forward_only(config, 1, NULL), NULL);
+    ppsched_status status = ppsched_prefill_find_chunks(OUT(f), NULL, &prefill, config, "looped_bfs", f->error);
+    ppsched_config_destroy(config);
+    return status;
+}
+
 static ppsched_status get_buffers(const struct filling *f)
 {
     uint32_t slots = UNTOLD;
@@ -262,6 +276,7 @@ static const struct row rows[] = {
     ROW(ppsched_schedule_order_microbatches, uint32_t, order_microbatches),
     ROW(ppsched_microbatches_balance, uint32_t, balance),
     ROW(ppsched_pair_find_order, ppsched_window_span, find_order),
+    ROW(ppsched_prefill_find_chunks, uint64_t, find_chunks),
     ROW(ppsched_pair_run_order, ppsched_window_span, run_order),
     ROW(ppsched_schedule_get_links, ppsched_link, get_links),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),

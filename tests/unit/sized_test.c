@@ -519,6 +519,52 @@ static const void *with_fields(const void *given, const void *own, size_t size)
     return copy;
 }
 
+/* A prompt of one token. */
+static ppsched_status find_chunks(const void *prefill, void *figures)
+{
+    static const ppsched_prefill own = {.size = sizeof own, .tokens = 1, .constant = 1};
+    ppsched_prefill_figures found = {.size = sizeof found};
+    ppsched_config *config = NULL;
+    uint64_t tokens = 0;
+    expect_ok(ppsched_config_create(&config, 2, 2, 1, NULL, NULL), NULL);
+    expect_ok(ppsched_config_set_forward_only(config, 1, NULL), NULL);
+    const ppsched_prefill *prompt = prefill != NULL ? with_fields(prefill, &own, sizeof own) : &own;
+    ppsched_status status = ppsched_prefill_find_chunks(&tokens, 1, NULL, figures != NULL ? figures : &found, prompt, config,
+                                                        "looped_bfs", NULL);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+static ppsched_status find_chunks_of(struct handles *own, void *given)
+{
+    (void)own;
+    return find_chunks(given, NULL);
+}
+
+static ppsched_status find_chunks_figures(struct handles *own, void *given)
+{
+    (void)own;
+    return find_chunks(NULL, given);
+}
+
+static ppsched_status config_of_chunks(struct handles *own, void *given)
+{
+    static const ppsched_prefill prefill = {.size = sizeof prefill, .tokens = 3, .constant = 1};
+    static const uint64_t chunks[] = {2, 1};
+    ppsched_config *config = NULL, *made = UNTOUCHED;
+    (void)own;
+    expect_ok(ppsched_config_create(&config, 2, 2, 1, NULL, NULL), NULL);
+    expect_ok(ppsched_config_set_forward_only(config, 1, NULL), NULL);
+    ppsched_status status = ppsched_prefill_create_config(&made, with_fields(given, &prefill, sizeof prefill), config, chunks,
+                                                          2, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_config_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    ppsched_config_destroy(config);
+    return status;
+}
+
 /* A pair of one window each, as far as the caller's size has its fields. */
 static const ppsched_window a_window = {.time = 1};
 
@@ -1072,6 +1118,8 @@ static const struct row read[] = {
     ROW(ppsched_pair_find_order, ppsched_pair_windows, find_order_of_pair),
     ROW(ppsched_pair_find_order, ppsched_environment, find_order_in),
     ROW(ppsched_pair_run_order, ppsched_pair_windows, run_order_of_pair),
+    ROW(ppsched_prefill_find_chunks, ppsched_prefill, find_chunks_of),
+    ROW(ppsched_prefill_create_config, ppsched_prefill, config_of_chunks),
     ROW(ppsched_pair_run_order, ppsched_environment, run_order_in),
     ROW(ppsched_config_set_windows, ppsched_pair_windows, set_windows),
     ROW(ppsched_config_set_robust_objective, ppsched_scenario_options, set_robust_objective),
@@ -1132,6 +1180,7 @@ static const struct row filled[] = {
     ROW(ppsched_microbatches_balance, ppsched_balance, balance),
     ROW(ppsched_pair_find_order, ppsched_pair_times, find_order_times),
     ROW(ppsched_pair_run_order, ppsched_pair_times, run_order_times),
+    ROW(ppsched_prefill_find_chunks, ppsched_prefill_figures, find_chunks_figures),
     ROW(ppsched_scenarios_get_metrics, ppsched_scenario_metrics, scenario_metrics),
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, device_metrics),

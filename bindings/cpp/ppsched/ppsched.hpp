@@ -34,6 +34,7 @@
 #include <ppsched/op.hpp>
 #include <ppsched/pair.hpp>
 #include <ppsched/plan.hpp>
+#include <ppsched/prefill.hpp>
 #include <ppsched/price.hpp>
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>

@@ -2021,74 +2021,39 @@ PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *
 }
 #endif
 #endif
-#ifndef PPSCHED_REPLAN_H
-#define PPSCHED_REPLAN_H
+#ifndef PPSCHED_PREFILL_H
+#define PPSCHED_PREFILL_H
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
-typedef struct ppsched_replan ppsched_replan;
-typedef struct ppsched_replan_options {
+typedef struct ppsched_prefill {
     uint32_t size;
-    uint32_t running_devices;
-    const char *strategy;
-    const ppsched_layers *layers;
-    const uint32_t *running_split;
-    const uint8_t *running_recomputes;
-    const uint32_t *running_order;
-    const uint32_t *lost;
-    const double *layer_bytes;
-    uint32_t running_stages;
-    uint32_t lost_count;
-    uint32_t layer_count;
-    uint32_t group_size;
-    uint32_t free_device_order;
-    uint32_t split_effort;
-    double load_bandwidth;
-    double restart_time;
-    double steps;
-} ppsched_replan_options;
-typedef struct ppsched_replan_figures {
+    uint32_t chunks;
+    uint64_t tokens;
+    uint64_t block;
+    double constant;
+    double linear;
+    double quadratic;
+} ppsched_prefill;
+typedef struct ppsched_prefill_figures {
     uint32_t size;
-    uint32_t can_stay;
-    uint32_t stays;
-    uint32_t fits;
-    double running_step_time;
-    double step_time;
-    double moved_bytes;
-    double loaded_bytes;
-    double move_time;
-    double pays_after;
-} ppsched_replan_figures;
-typedef struct ppsched_layer_move {
-    uint32_t first_layer;
-    uint32_t layer_count;
-    uint32_t from_device;
-    uint32_t to_device;
-    double bytes;
-} ppsched_layer_move;
-PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
-                                                 const ppsched_replan_options *options,
-                                                 ppsched_error *error);
-PPSCHED_API void ppsched_replan_destroy(ppsched_replan *replan);
-PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *out,
-                                                      const ppsched_replan *replan,
-                                                      ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
-                                                    const ppsched_replan *replan,
-                                                    ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_replan_get_recomputes(uint8_t *out, size_t capacity,
-                                                         size_t *needed,
-                                                         const ppsched_replan *replan,
+    uint32_t is_best;
+    double makespan;
+    double equal_makespan;
+} ppsched_prefill_figures;
+PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity,
+                                                       size_t *needed,
+                                                       ppsched_prefill_figures *figures,
+                                                       const ppsched_prefill *prefill,
+                                                       const ppsched_config *config,
+                                                       const char *strategy, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,
+                                                         const ppsched_prefill *prefill,
+                                                         const ppsched_config *config,
+                                                         const uint64_t *chunks, size_t count,
                                                          ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_replan_get_device_order(uint32_t *out, size_t capacity,
-                                                           size_t *needed,
-                                                           const ppsched_replan *replan,
-                                                           ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_replan_get_moves(ppsched_layer_move *out, size_t capacity,
-                                                    size_t *needed, const ppsched_replan *replan,
-                                                    ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -1570,6 +1570,38 @@ class Candidate(Structure):
     ]
 
 
+class Prefill(Structure):
+    size: int
+    chunks: int
+    tokens: int
+    block: int
+    constant: float
+    linear: float
+    quadratic: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+        ("tokens", c_uint64),
+        ("block", c_uint64),
+        ("constant", c_double),
+        ("linear", c_double),
+        ("quadratic", c_double),
+    ]
+
+
+class PrefillFigures(Structure):
+    size: int
+    is_best: int
+    makespan: float
+    equal_makespan: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("is_best", c_uint32),
+        ("makespan", c_double),
+        ("equal_makespan", c_double),
+    ]
+
+
 class Pipeline(Structure):
     size: int
     devices: int
@@ -2553,6 +2585,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
+    "ppsched_prefill_find_chunks": (c_int32, [POINTER(c_uint64), c_size_t, POINTER(c_size_t), POINTER(PrefillFigures), POINTER(Prefill), c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_prefill_create_config": (c_int32, [POINTER(c_void_p), POINTER(Prefill), c_void_p, POINTER(c_uint64), c_size_t, POINTER(Error)]),
     "ppsched_price_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Pipeline), POINTER(Environment), POINTER(Error)]),
     "ppsched_price_destroy": (None, [c_void_p]),
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
@@ -2795,6 +2829,8 @@ class Library(CDLL):
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_prefill_find_chunks: Callable[..., int]
+    ppsched_prefill_create_config: Callable[..., int]
     ppsched_price_create: Callable[..., int]
     ppsched_price_destroy: Callable[..., None]
     ppsched_price_get_step: Callable[..., int]

@@ -17,6 +17,7 @@ from ..readers.model_files import ModelFile
 from .estimate_errors import estimate_line, estimate_row
 from .gpus_files import aligned, files_table, write_folder
 from .gpus_options import cost_of_hour, folders_of, overlap_words, words_of
+from .memory_margin import limit_line, margin_of
 from .model_estimate import GIB
 from .plan_telling import rows_text
 from .printing import print_text
@@ -131,6 +132,8 @@ def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, mod
     if "global_batch" not in dict(words.fixed):
         lines.append(f"batch: {batch} sequences of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
     lines.append(f"overlapped, as recipes do (--overlap): {', '.join(hidden)}" if hidden else "overlapped: nothing (--overlap none)")
+    margin = margin_of(arguments)
+    lines.append(limit_line(margin, rows[0]["memory_limit"] + margin))
     if any(row["memory_near_limit"] for row in rows):
         lines.append(f"* memory within its known error of the limit, {rows[0]['memory_limit'] / GIB:.1f} GiB")
     counts = rows.counts
@@ -166,7 +169,7 @@ def _json(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, hour
 
     def whole(row: Dict[str, Any], ranked: Ranked) -> Dict[str, Any]:
         cost = {} if hour is None else {"cost_per_million_tokens": cost_per_million(row, hour)}
-        return {**row, **cost, "overlapped": overlapped, "counts": rows.counts, **estimate_row(vars(arguments), _model(words, ranked, file))}
+        return {**row, **cost, "memory_margin": margin_of(arguments), "overlapped": overlapped, "counts": rows.counts, **estimate_row(vars(arguments), _model(words, ranked, file))}
 
     return rows_text(whole(row, ranked) for row, ranked in zip(rows, rows.search.best))
 

@@ -21,6 +21,7 @@ from .device_types import pipeline_of, read_types, sheets_of, types_row
 from .gpus_options import add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .gpus_pick import run_gpus_pick
+from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
@@ -49,6 +50,7 @@ FOLLOWS = {"num_devices": "--pp, and all devices are --gpus", "num_stages": "--p
 def add_arguments(parser: Parser) -> None:
     add_model_arguments(parser, beside_batches=True)
     add_gpus_arguments(parser)
+    parser.group(MODEL).add_argument("--memory-margin", metavar="SIZE", help=f"with --model: {HELP}")
 
 
 class Found(NamedTuple):
@@ -185,7 +187,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
         if launch["line"] is not None:
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
-    return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
+    return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "memory_margin": margin_of(arguments), "step": found.step._asdict(),
             **({} if found.made.unlike is None else {"memory_limits": found.made.unlike.limits,
                                                      **types_row(found.made.unlike.names, found.answer.best[0].device_order)}),
             **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
@@ -224,6 +226,9 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if found.made.attention_share is not None and arguments.attention_share is None:
         notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention, as estimated; --attention-share sets it")
+    if found.made.unlike is None:
+        margin = margin_of(arguments)
+        notes.append(limit_line(margin, found.made.limit + margin))
     notes.append(estimate_line(vars(arguments), found.made.job.model))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"
@@ -261,7 +266,7 @@ def _cost(found: Found) -> float:
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", *LORA, "sizes",
+    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", *LORA, "sizes",
                 "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
@@ -335,7 +340,8 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     if values.get("device_types") is not None:
         raise UsageError("--gpus, --device-types: a search of layouts has devices that are alike; give --pp or --tp, or leave --gpus out")
     file, options = _options(arguments)
-    run_gpus_pick(file, options, values, arguments, read_device(arguments.device or DEFAULT_DEVICE))
+    device = read_device(arguments.device or DEFAULT_DEVICE)
+    run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)
 
 
 def run_model_pick(arguments: argparse.Namespace) -> None:
@@ -359,6 +365,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
     device = read_device(arguments.device or DEFAULT_DEVICE) if types is None else sheets_of(types)[0]
+    values = with_margin(arguments, values, device)
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
     found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]

@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .._core._library import Error
 from .._core.model import Model, Training
 from .._core.price import StepPrice
-from .._core.unit_advice import amount_in
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
@@ -16,6 +15,7 @@ from ..readers.runs import read_runs
 from .commands import COMMANDS, Commands
 from .model_command import columns
 from .model_config import take_model_config
+from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of
 from .number_options import whole
@@ -50,7 +50,7 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
     group.add_argument("--one-copy-a-node", action="store_true", default=None, help="tokens cross to a node once, as with DeepEP and HybridEP")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="the model's weights are not trained, as with LoRA")
-    group.add_argument("--memory-margin", metavar="SIZE", help="memory of each device that must stay free, such as 2GiB (default: 0)")
+    group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
     group.add_argument("--runs", metavar="CSV", help="measured runs: prices each row, and prints how far off the prices are")
     parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
     parser.examples = ("ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64",
@@ -126,15 +126,6 @@ def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]], notes:
 def _seconds(value: float) -> str:
     return f"{value:.3f} s" if value >= 1 else f"{1000 * value:.1f} ms"
 
-def _margin(arguments: argparse.Namespace) -> float:
-    """Bytes that must stay free."""
-    if arguments.memory_margin is None:
-        return 0.0
-    margin = amount_in("--memory-margin", arguments.memory_margin, "memory")
-    if not (margin == 0 or margin >= 2**20):
-        raise Error(f"--memory-margin {arguments.memory_margin}: it must be 0, or at least 1 MiB; give it with a unit, such as 2GiB")
-    return margin
-
 def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     parts = [["pipeline", _seconds(step.pipeline_time)], ["  idle", _seconds(step.exposed_pipeline)],
              ["  tensor parallelism", _seconds(step.exposed_tensor_parallel)], ["  context parallelism", _seconds(step.exposed_context_parallel)],
@@ -143,7 +134,7 @@ def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     memory = [["device", *(f"{name} GiB" for name in CAUSES)]]
     memory += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(step.memory)]
     assert job.model.accelerator is not None
-    limit = f"limit: {job.model.accelerator.memory / GIB:.1f} GiB, of which {margin / GIB:.1f} GiB stay free (--memory-margin)\n"
+    limit = limit_line(margin, job.model.accelerator.memory) + "\n"
     return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens a second and device, "
             f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n"
             + "".join(f"{note}\n" for note in job.model.table_notes()))
@@ -151,8 +142,7 @@ def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
 def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margin: float) -> None:
     device = job.model.accelerator
     assert device is not None
-    if margin >= device.memory:
-        raise Error(f"--memory-margin {margin / GIB:.1f} GiB: {device.name} has {device.memory / GIB:.1f} GiB in all")
+    check_margin(margin, device)
     fullest: List[float] = [memory.total for memory in step.memory]
     if max(fullest) > device.memory - margin:
         left = f", of which {margin / GIB:.1f} GiB are to stay free" if margin > 0 else ""
@@ -188,7 +178,7 @@ def run_price(arguments: argparse.Namespace) -> None:
         return
     job, options = job_to_price(arguments)
     step = priced(job, options["recompute"], options)
-    margin = _margin(arguments)
+    margin = margin_of(arguments)
     _warn_memory(arguments, job, step, margin)
     of, errors = error_of(job.model)
     print_text(json.dumps(_row(step, of, errors, job.model.table_notes())) + "\n" if arguments.json

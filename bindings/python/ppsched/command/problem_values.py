@@ -15,6 +15,7 @@ from .layer_options import read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .number_options import whole
 from .microbatch_options import take_objective
+from .prefill_values import with_prefill
 from .printing import tell
 from .profile_options import Measurement, profile_fault
 from .scenario_options import take_file_words, take_idle
@@ -81,7 +82,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     values = plain_numbers(arguments.command, values, files, measurement)
     values = {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
     take_idle(values, given)
-    return values
+    return with_prefill(values)
 
 
 def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:

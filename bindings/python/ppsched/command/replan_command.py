@@ -51,7 +51,7 @@ def add_commands(commands: Commands) -> None:
                         help="steps still to run: they and the move shall take the least time together (default: many)")
     change.add_argument("--group-size", type=whole, metavar="G", default=0, help="of strategies with groups (default: the devices)")
     change.add_argument("--free-device-order", action="store_true", help="look for the order of the devices, too")
-    change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3)")
+    change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="as JSON")
     answer.add_argument("-o", "--output", metavar="FILE", help="write to a file")

@@ -26,6 +26,7 @@ from .microbatch_options import add_order_argument, add_request_arguments, in_be
 from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
 from .order_telling import tell_beside
+from .prefill_values import chunks_text
 from .printing import print_stream, print_text
 from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
@@ -171,6 +172,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = with_width(text, columns, output)
     text = with_scenarios(scenarios, text, chosen or "text")
     ends = request_ends(timeline)
+    if values.get("chunks_of_prompt") is not None and chosen in (None, "text"):
+        text += chunks_text(values["chunks_of_prompt"])
+    elif values.get("chunks_of_prompt") is not None and chosen == "json":
+        text = json.dumps({**json.loads(text), "chunk_tokens": values["chunks_of_prompt"].tokens}) + "\n"
     if ends is not None and chosen == "json":
         text = json.dumps({**json.loads(text), "request_ends": ends}) + "\n"
     elif ends is not None and chosen in (None, "text"):

@@ -15,7 +15,7 @@ INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", 
 SLOW = ("slow_rank", "slow_link", "slow_stage")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
-MAPPINGS = ("options", "embedding", "head")
+MAPPINGS = ("options", "embedding", "head", "prefill")
 LISTS = ("requests", "device_order", "device_types", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements",
          "stage_inputs", "stage_passes", "stage_microbatches")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunked prefill: the chunks of a prompt for a pipeline of forwards. */
+#ifndef PPSCHED_PREFILL_HPP
+#define PPSCHED_PREFILL_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <ppsched/prefill.h>
+
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/sized.hpp>
+#include <ppsched/view.hpp>
+
+namespace ppsched {
+
+using Prefill = Sized<ppsched_prefill>;
+
+/* The chunks of a prompt; see ppsched_prefill_find_chunks. */
+struct Chunks {
+    std::vector<uint64_t> tokens; /* of each chunk */
+    double makespan, equal_makespan;
+    bool is_best;
+    Config config; /* with a microbatch for each chunk */
+};
+
+/* A config with a microbatch for each chunk; see ppsched_prefill_create_config. */
+inline Config config_of_chunks(const Config &config, const Prefill &prefill, View<uint64_t> chunks)
+{
+    ppsched_config *made = nullptr;
+    detail::call(ppsched_prefill_create_config, &made, &prefill, config.get(), chunks.data(), chunks.size());
+    return Config(made);
+}
+
+inline Chunks prefill_chunks(const Config &config, const Prefill &prefill, const char *strategy = "looped_bfs")
+{
+    const uint64_t blocks = prefill.tokens / std::max<uint64_t>(prefill.block, 1) + 1;
+    std::vector<uint64_t> tokens(static_cast<std::size_t>(std::min<uint64_t>(blocks, 65536)));
+    Sized<ppsched_prefill_figures> found;
+    std::size_t count = 0;
+    detail::Raised raised;
+    detail::Teller teller{config.progress(), &raised};
+    const Config told = config.progress() ? teller.copy_of(config) : config;
+    ppsched_error error;
+    const ppsched_status status = ppsched_prefill_find_chunks(tokens.data(), tokens.size(), &count, &found, &prefill,
+                                                              told.get(), strategy, &error);
+    raised.rethrow();
+    detail::check(status, error);
+    tokens.resize(count);
+    Config made = config_of_chunks(config, prefill, tokens);
+    return {std::move(tokens), found.makespan, found.equal_makespan, found.is_best != 0, std::move(made)};
+}
+
+} // namespace ppsched
+
+#endif

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chunks of a prompt, for a pipeline of forwards."""
+import ctypes
+from typing import List, NamedTuple, Optional
+
+from . import _abi
+from ._library import Error, call, lib
+from .config import Config
+from .listener import Listener, Progress, check_progress
+from .number_lists import integer, numbers
+from .views import sized
+
+
+class Chunks(NamedTuple):
+    """The chunks of a prompt.
+
+    tokens: of each chunk; makespan: of the strategy's schedule with them; equal_makespan: with as many chunks of equal size; is_best: no
+    other chunks are faster; config: the problem with a microbatch for each chunk.
+    """
+
+    tokens: List[int]
+    makespan: float
+    equal_makespan: float
+    is_best: bool
+    config: Config
+
+
+MOST = 65536  # chunks that the library makes
+
+
+def _count(name: str, value: object) -> int:
+    count = integer(name, value)
+    if count < 1:
+        raise Error(f"{name} is {count}; it must be 1 or more", _abi.Status.ERROR_RANGE)
+    return count
+
+
+def prefill_chunks(config: Config, tokens: int, *, constant: float = 0, linear: float = 0, quadratic: float = 0, block: int = 1,
+                   chunks: Optional[int] = None, strategy: str = "looped_bfs", progress: Optional[Progress] = None) -> Chunks:
+    """Cuts a prompt into chunks, so that the strategy's schedule of forwards is as short as can be found.
+
+    A chunk of n tokens after p earlier ones takes constant + linear n + quadratic n (p + n / 2), times the stage's forward time. All chunks
+    but the last have multiples of `block` tokens. chunks: their number; None: chosen. config: for forwards only; its number of microbatches
+    does not count.
+    """
+    given = sized(_abi.Prefill)
+    given.tokens, given.block = _count("tokens", tokens), _count("block", block)
+    given.chunks = min(_count("chunks", chunks), 2**32 - 1) if chunks is not None else 0
+    for name, value in (("constant", constant), ("linear", linear), ("quadratic", quadratic)):
+        setattr(given, name, numbers(name, [value])[0])
+    figures, handle = sized(_abi.PrefillFigures), ctypes.c_void_p()
+    most = min(given.tokens // given.block + 1, MOST)
+    found, count = (ctypes.c_uint64 * most)(), ctypes.c_size_t()
+    check_progress(progress)
+    with config.units.telling(), Listener(config, progress) as told:
+        call(lib.ppsched_prefill_find_chunks, found, most, ctypes.byref(count), ctypes.byref(figures), ctypes.byref(given), told._handle,
+             strategy.encode("utf-8"))
+    sizes = (ctypes.c_uint64 * count.value)(*found[:count.value])
+    call(lib.ppsched_prefill_create_config, ctypes.byref(handle), ctypes.byref(given), config._handle, sizes, len(sizes))
+    return Chunks(list(sizes), figures.makespan, figures.equal_makespan, bool(figures.is_best), config._like(handle))

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The key "prefill" of a config file: a prompt whose chunks are chosen."""
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._core.prefill import Chunks, prefill_chunks
+from .._core.progress import ProgressBar
+from .._core.shown import shown
+from ..readers.config_file import config_of_values
+from .usage import UsageError
+
+NAMES = {"c": "constant", "a": "linear", "b": "quadratic", "tokens": "tokens", "block": "block", "chunks": "chunks"}
+# What says the same in another way, or divides the problem first.
+OTHERS = ("requests", "microbatch_request", "microbatch_scale", "microbatch_memory_scale", "slices", "iterations", "layers", "num_layers", "model")
+
+
+def _arguments(given: Mapping[str, Any], microbatches: Optional[int]) -> Dict[str, Any]:
+    """The arguments of prefill_chunks."""
+    unknown = next((key for key in given if key not in NAMES), None)
+    if unknown is not None:
+        raise UsageError(f"prefill has no {shown(unknown)}; it has {', '.join(NAMES)}")
+    if "tokens" not in given:
+        raise UsageError("prefill needs tokens, the length of the prompt")
+    chunks = given.get("chunks")
+    if None not in (chunks, microbatches) and chunks != microbatches:
+        raise UsageError(f"prefill has {shown(chunks)} chunks, but there are {microbatches} microbatches; a microbatch is a chunk")
+    found = {NAMES[key]: value for key, value in given.items() if value is not None}
+    return found if microbatches is None else {**found, "chunks": microbatches}
+
+
+def _strategy_of(values: Mapping[str, Any]) -> str:
+    several: List[str] = values.get("strategies") or []
+    return values.get("strategy") or (several[0] if len(several) == 1 else "looped_bfs")
+
+
+def with_prefill(values: Dict[str, Any]) -> Dict[str, Any]:
+    """The values with a microbatch for each chunk of the prompt, and the chunks."""
+    given = values.get("prefill")
+    if given is None:
+        return values
+    other = next((name for name in OTHERS if values.get(name) not in (None, 1)), None)
+    if other is not None:
+        raise UsageError(f"prefill: its chunks are the microbatches of stages, so leave out {other}")
+    if values.get("forward_only") is False:
+        raise UsageError("prefill has forwards only; leave out forward_only, or set it")
+    if values.get("num_devices") is None and values.get("num_stages") is None:
+        raise UsageError("give --devices, or --stages, or a config file with one of them")
+    asked, strategy = _arguments(given, values.get("num_batches")), _strategy_of(values)
+    base = {**{name: value for name, value in values.items() if name != "prefill"}, "num_batches": 1, "forward_only": True}
+    with ProgressBar() as bar:
+        found = prefill_chunks(config_of_values(base), strategy=strategy, progress=bar, **asked)
+    return {**base, "num_batches": len(found.tokens), "microbatch_scale": list(found.config.microbatch_scale),
+            "microbatch_memory_scale": list(found.config.microbatch_memory_scale),
+            "microbatch_request": [0] * len(found.tokens), "strategy": strategy, "chunks_of_prompt": found}
+
+
+def chunks_text(found: Chunks) -> str:
+    """For people: the chunks, and what equal ones take."""
+    sizes = " ".join(map(str, found.tokens[:24])) + (f" and {len(found.tokens) - 24} more" if len(found.tokens) > 24 else "")
+    proof = "no others are faster" if found.is_best else "the best that were found"
+    return f"chunks of {sizes} tokens, {proof}; equal ones take {found.equal_makespan:g}\n"

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunks of prompts against all chunks: their makespan by a recursion of its own where each device has one stage, and by the
+ * evaluator of each elsewhere. By hand with more problems: prefill_test COUNT. */
+#include "support/problem.h"
+#include "support/rounds.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { PROBLEMS = ROUNDS(500), MOST_DEVICES = 5, MOST_BLOCKS = 11 };
+
+static uint32_t problems = PROBLEMS;
+
+struct problem {
+    uint32_t devices, stages;
+    double stage_times[2 * MOST_DEVICES], delay;
+    int32_t placement;
+    const char *strategy;
+    ppsched_prefill prefill;
+};
+
+static double draw_number(uint64_t *seed)
+{
+    return random_below(seed, 4) == 0 ? 0 : 0.125 * (double)(1 + random_below(seed, 24));
+}
+
+static struct problem draw(uint64_t *seed)
+{
+    struct problem p = {.devices = 1 + random_below(seed, MOST_DEVICES), .strategy = "looped_bfs"};
+    const bool is_even = random_below(seed, 2) == 0;
+    p.stages = p.devices * (1 + (random_below(seed, 4) == 0));
+    p.delay = random_below(seed, 2) == 0 ? 0 : 0.25;
+    for (uint32_t s = 0; s < p.stages; s++)
+        p.stage_times[s] = is_even ? 1 : 0.25 * (double)(2 + random_below(seed, 7));
+    p.prefill = (ppsched_prefill){.size = sizeof p.prefill,
+                                  .block = 1 + random_below(seed, 5),
+                                  .constant = draw_number(seed),
+                                  .linear = draw_number(seed),
+                                  .quadratic = draw_number(seed) / 8};
+    if (p.prefill.constant + p.prefill.linear + p.prefill.quadratic == 0)
+        p.prefill.linear = 1;
+    const uint32_t blocks = 1 + random_below(seed, MOST_BLOCKS);
+    p.prefill.tokens = (blocks - 1) * p.prefill.block + 1 + random_below(seed, (uint32_t)p.prefill.block);
+    if (random_below(seed, 3) == 0)
+        p.prefill.chunks = 1 + random_below(seed, blocks);
+    return p;
+}
+
+static ppsched_config *config_of(const struct problem *p)
+{
+    ppsched_config *config = make_config(p->devices, p->stages, 1);
+    expect_ok(ppsched_config_set_forward_only(config, 1, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, p->stage_times, p->stages, NULL), NULL);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, p->delay);
+    return config;
+}
+
+/* --- makespans --- */
+
+static double time_of(const ppsched_prefill *prefill, double before, double tokens)
+{
+    return prefill->constant + prefill->linear * tokens + prefill->quadratic * tokens * (before + tokens / 2);
+}
+
+/* One stage a device: each op starts when its device is free and its input is there. */
+static double walk(const struct problem *p, const uint64_t *chunks, size_t count)
+{
+    double free[MOST_DEVICES] = {0}, before = 0;
+    for (size_t i = 0; i < count; i++) {
+        double there = 0;
+        for (uint32_t s = 0; s < p->devices; s++) {
+            free[s] = fmax(free[s], there) + p->stage_times[s] * time_of(&p->prefill, before, (double)chunks[i]);
+            there = free[s] + p->delay;
+        }
+        before += (double)chunks[i];
+    }
+    return free[p->devices - 1];
+}
+
+static double evaluate(const struct problem *p, const ppsched_config *config, const uint64_t *chunks, size_t count)
+{
+    ppsched_config *made = NULL;
+    expect_ok(ppsched_prefill_create_config(&made, &p->prefill, config, chunks, count, NULL), NULL);
+    assert_int_equal(ppsched_config_microbatches(made), count);
+    ppsched_schedule *schedule = make_schedule(made, p->strategy);
+    ppsched_timeline *timeline = make_timeline(schedule, made);
+    const double makespan = metrics_of(timeline).makespan;
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(made);
+    return makespan;
+}
+
+/* The best of all chunks, each multiples of a block but the last. */
+static double best_of_all(const struct problem *p, const ppsched_config *config)
+{
+    const uint64_t block = p->prefill.block, blocks = (p->prefill.tokens + block - 1) / block;
+    double best = INFINITY;
+    for (uint32_t cuts = 0; cuts < 1u << (blocks - 1); cuts++) {
+        uint64_t chunks[MOST_BLOCKS], from = 0;
+        size_t count = 0;
+        for (uint64_t i = 0; i < blocks; i++) {
+            if (i + 1 < blocks && (cuts >> i & 1) == 0)
+                continue;
+            const uint64_t end = i + 1 < blocks ? (i + 1) * block : p->prefill.tokens;
+            chunks[count++] = end - from;
+            from = end;
+        }
+        if (p->prefill.chunks == 0 || count == p->prefill.chunks)
+            best = fmin(best, p->stages == p->devices ? walk(p, chunks, count) : evaluate(p, config, chunks, count));
+    }
+    return best;
+}
+
+static void check_sizes(const struct problem *p, const uint64_t *chunks, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(chunks[i] > 0 && (i + 1 == count || chunks[i] % p->prefill.block == 0));
+        sum += chunks[i];
+    }
+    assert_int_equal(sum, p->prefill.tokens);
+    assert_true(p->prefill.chunks == 0 || p->prefill.chunks == count);
+}
+
+static void test_as_good_as_all_chunks(void **state)
+{
+    uint64_t seed = 1;
+    (void)state;
+    for (uint32_t n = 0; n < problems; n++) {
+        const struct problem p = draw(&seed);
+        ppsched_config *config = config_of(&p);
+        ppsched_prefill_figures figures = {.size = sizeof figures};
+        uint64_t chunks[MOST_BLOCKS];
+        size_t count = 0;
+        expect_ok(ppsched_prefill_find_chunks(chunks, MOST_BLOCKS, &count, &figures, &p.prefill, config, p.strategy, NULL),
+                  NULL);
+        check_sizes(&p, chunks, count);
+        const double best = best_of_all(&p, config), own = evaluate(&p, config, chunks, count);
+        if (fabs(figures.makespan - own) > 1e-9 * own || fabs(own - best) > 1e-9 * best || figures.equal_makespan < own)
+            fail_msg("problem %u: %g told, %g evaluated, %g possible, %g equal", n, figures.makespan, own, best,
+                     figures.equal_makespan);
+        assert_int_equal(figures.is_best, 1);
+        ppsched_config_destroy(config);
+    }
+}
+
+/* Many blocks and stages that take equally long: never longer than equal chunks of any number, and the number is the best. */
+static void test_long_prompts(void **state)
+{
+    uint64_t seed = 7;
+    (void)state;
+    for (uint32_t n = 0; n < problems / 10; n++) {
+        struct problem p = {.devices = 2 + random_below(&seed, 4), .strategy = "looped_bfs", .delay = 0.5};
+        static uint64_t chunks[4096], equal[4096];
+        size_t count = 0;
+        p.stages = p.devices;
+        for (uint32_t s = 0; s < p.stages; s++)
+            p.stage_times[s] = 0.5;
+        p.prefill = (ppsched_prefill){.size = sizeof p.prefill,
+                                      .block = 1u << random_below(&seed, 8),
+                                      .constant = 1e-2 * (double)random_below(&seed, 3000),
+                                      .linear = 1e-3 * (double)random_below(&seed, 100),
+                                      .quadratic = 1e-8 * (double)(1 + random_below(&seed, 100))};
+        p.prefill.tokens = p.prefill.block * (100 + random_below(&seed, 1500));
+        ppsched_config *config = config_of(&p);
+        ppsched_prefill_figures figures = {.size = sizeof figures};
+        expect_ok(ppsched_prefill_find_chunks(chunks, 4096, &count, &figures, &p.prefill, config, p.strategy, NULL), NULL);
+        check_sizes(&p, chunks, count);
+        assert_true(fabs(figures.makespan - walk(&p, chunks, count)) <= 1e-9 * figures.makespan);
+        const uint64_t blocks = p.prefill.tokens / p.prefill.block;
+        for (size_t other = 1; other <= blocks && other <= 4096; other += 1 + other / 40) {
+            for (size_t i = 0; i < other; i++)
+                equal[i] = p.prefill.block * (blocks / other + (i < blocks % other));
+            assert_true(walk(&p, equal, other) >= figures.makespan * (1 - 1e-9));
+        }
+        ppsched_config_destroy(config);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        problems = (uint32_t)strtoul(argv[1], NULL, 10);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_good_as_all_chunks), cmocka_unit_test(test_long_prompts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
