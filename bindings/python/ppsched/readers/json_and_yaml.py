@@ -13,7 +13,7 @@ from .._core.words import nearest
 MOST_ALIASED = 100_000  # values that all aliases of a YAML file may expand to
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 OTHER_FORM = re.compile(r"[-+]?0[0-9]*[0-9]$|.*[:_]")  # such as 010, 1:30 and 1_0 of YAML 1.1
-FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # prefixes of groups of keys
+FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_", "stage_", "backward_")  # prefixes of groups of keys
 
 
 def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
