@@ -1074,6 +1074,46 @@ export interface DevicePrice {
   total: number;
 }
 
+export interface ReplanOptions {
+  running_devices: number;
+  strategy: string | null;
+  layers: number;
+  running_split: number;
+  running_recomputes: number;
+  running_order: number;
+  lost: number;
+  layer_bytes: number;
+  running_stages: number;
+  lost_count: number;
+  layer_count: number;
+  group_size: number;
+  free_device_order: number;
+  split_effort: number;
+  load_bandwidth: number;
+  restart_time: number;
+  steps: number;
+}
+
+export interface ReplanFigures {
+  can_stay: number;
+  stays: number;
+  fits: number;
+  running_step_time: number;
+  step_time: number;
+  moved_bytes: number;
+  loaded_bytes: number;
+  move_time: number;
+  pays_after: number;
+}
+
+export interface LayerMove {
+  first_layer: number;
+  layer_count: number;
+  from_device: number | null;
+  to_device: number;
+  bytes: number;
+}
+
 export interface Link {
   sender: number;
   receiver: number;

@@ -36,6 +36,7 @@
  *   order microbatches that differ         ppsched_schedule_order_microbatches      microbatches.h
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
  *   find what an overlapped pair takes     ppsched_pair_find_order                  pair.h
+ *   go on with fewer or more devices       ppsched_replan_create                    replan.h
  *   cut a prompt into chunks               ppsched_prefill_find_chunks              prefill.h
  *
  * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
@@ -122,6 +123,7 @@
 #include <ppsched/prefill.h>
 #include <ppsched/price.h>
 #include <ppsched/quantity.h>
+#include <ppsched/replan.h>
 #include <ppsched/resources.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>

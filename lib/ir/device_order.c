@@ -131,3 +131,66 @@ void ppi_find_device_types(uint32_t *type, const ppsched_config *config)
                 type[d] = other;
     }
 }
+
+/* --- some devices alone --- */
+
+/* Takes from a list by device, or by pair, what belongs to these devices; links of hosts get the numbers of their first
+ * device. */
+static void keep_values(struct ppi_values *out, const double *list, int32_t quantity, uint32_t all, const uint32_t *devices,
+                        uint32_t kept)
+{
+    const size_t blocks = ppi_quantity_is_by_device_pair(quantity) ? 0 : out->count / all;
+    double *values = out->values;
+    size_t n = 0;
+    for (size_t i = 0; i < blocks * kept; i++)
+        values[n++] = list[i / kept * all + devices[i % kept]];
+    for (size_t i = 0; blocks == 0 && i < (size_t)kept * kept; i++)
+        values[n++] = list[(size_t)devices[i / kept] * all + devices[i % kept]];
+    for (size_t i = 0; quantity == PPSCHED_QUANTITY_HOST_LINK && i < n; i++) {
+        uint32_t first = 0;
+        while (list[devices[first]] != list[devices[i]])
+            first++;
+        values[i] = first;
+    }
+    out->count = n;
+}
+
+static ppsched_status refuse_unlisted(const ppsched_config *config, ppsched_error *error)
+{
+    const char *what = config->map != NULL                                           ? "a placement map"
+                       : config->graph != NULL                                       ? "a stage graph"
+                       : config->goal != NULL                                        ? "a robust objective"
+                       : config->values[PPSCHED_QUANTITY_STAGE_SCALE].values != NULL ? "stage_scale"
+                                                                                     : NULL;
+    if (what == NULL)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "devices cannot be lost or added with %s; leave it out", what);
+}
+
+ppsched_status ppi_config_of_devices(ppsched_config **out, const ppsched_config *config, const uint32_t *devices,
+                                     uint32_t count, uint32_t stages, ppsched_error *error)
+{
+    const struct ppi_shape *all = &config->shape;
+    struct ppi_shape shape = *all;
+    ppsched_config *copy = NULL, *made = NULL;
+    ppsched_status status = refuse_unlisted(config, error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_make(&shape, count, stages, all->microbatches, all->iterations, error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, all->slices, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_copy(&copy, config, error);
+    for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
+        if (copy->values[q].count > 1 && (ppi_quantity_is_by_device(q) || ppi_quantity_is_by_device_pair(q)))
+            keep_values(&copy->values[q], config->values[q].values, q, all->devices, devices, count);
+    if (status == PPSCHED_OK)
+        status = ppi_config_create(&made, &shape, &config->host, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_take_run(made, copy, error);
+    ppi_config_destroy(copy);
+    if (status == PPSCHED_OK)
+        *out = made;
+    else
+        ppi_config_destroy(made);
+    return status;
+}

@@ -19,4 +19,9 @@ void ppi_order_by_pair(double *out, const double *list, const uint32_t *order, u
 /* Numbers the kinds of devices: type[d] is the first device that is like d in all lists and links. */
 void ppi_find_device_types(uint32_t *type, const ppsched_config *config);
 
+/* Makes a config of some devices alone, in the order of `devices`, with `stages` stages. What belongs to stages is not kept.
+ * REFUSED for a map, a graph, stage_scale and a robust objective. */
+ppsched_status ppi_config_of_devices(ppsched_config **out, const ppsched_config *config, const uint32_t *devices,
+                                     uint32_t count, uint32_t stages, ppsched_error *error);
+
 #endif

@@ -71,6 +71,33 @@ CASE(test_scenarios)
     CHECK(ppsched::Scenarios(schedule, config, 1).metrics().mean == schedule.evaluate(config).metrics().makespan);
 }
 
+CASE(test_devices_that_change)
+{
+    const std::vector<double> speeds{1, 1, 1, 0.5}, bytes(32, 1.0);
+    const std::vector<uint32_t> running{8, 8, 8, 8};
+    ppsched::Layer decoder;
+    decoder.name = "decoder";
+    decoder.count = 32;
+    decoder.forward_time = 1;
+    decoder.backward_time = 2;
+    const ppsched::Layers layers({decoder});
+    Config config(4, 4, 16);
+    config.set_values(PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds);
+    ppsched::ReplanOptions options;
+    options.strategy = "1f1b";
+    options.layers = layers.get();
+    options.running_split = running.data();
+    options.running_stages = 4;
+    options.layer_bytes = bytes.data();
+    options.layer_count = 32;
+    const ppsched::Replan replan(config, options);
+    const auto figures = replan.figures();
+    CHECK(figures.step_time == 542 && figures.running_step_time == 840 && figures.can_stay == 1 && figures.stays == 0);
+    CHECK((replan.split() == std::vector<uint32_t>{10, 10, 9, 3}));
+    CHECK((replan.device_order() == std::vector<uint32_t>{0, 1, 2, 3}) && replan.recomputes().size() == 32);
+    CHECK(replan.moves().size() == 3 && figures.moved_bytes == 11);
+}
+
 CASE(test_steady_state)
 {
     const Config config(4, 4, 400);

@@ -179,6 +179,25 @@ static void make_layer_list(struct handles *handles)
     expect_ok(ppsched_layers_create(&handles->layers, list, 3, &handles->environment, &error), &error);
 }
 
+static void make_replan(struct handles *handles)
+{
+    static const uint32_t split[] = {3, 1, 1, 1};
+    static const double speeds[] = {1, 0.5}, bytes[] = {1, 2, 3, 4, 5, 6};
+    const ppsched_replan_options options = {.size = sizeof options,
+                                            .strategy = "zbv",
+                                            .layers = handles->layers,
+                                            .running_split = split,
+                                            .running_stages = 4,
+                                            .layer_bytes = bytes,
+                                            .layer_count = 6};
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_config_copy(&config, handles->plain, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds, 2, &error), &error);
+    expect_ok(ppsched_replan_create(&handles->replan, config, &options, &error), &error);
+    ppsched_config_destroy(config);
+}
+
 static void make_layout(struct handles *handles)
 {
     static const ppsched_layout_stage stages[] = {{1, 3, 0, 0}, {0, 5, 0, 0}, {0, 0, 0, 0}, {0, 4, 0, 1}};
@@ -196,6 +215,7 @@ static void fill_handles(struct handles *handles, int with_plan)
     make_builder(handles);
     make_layout(handles);
     make_layer_list(handles);
+    make_replan(handles);
     if (with_plan == 1)
         make_plan(handles);
     else if (with_plan == 2)
@@ -221,6 +241,7 @@ void make_guarded_handles(struct handles *handles, int with_plan)
 void destroy_handles(struct handles *handles)
 {
     ppsched_plan_destroy(handles->plan);
+    ppsched_replan_destroy(handles->replan);
     ppsched_layers_release(handles->layers);
     ppsched_layout_destroy(handles->layout);
     ppsched_builder_destroy(handles->builder);

@@ -541,6 +541,44 @@ static ppsched_status price_create(struct attempt *attempt)
     return status;
 }
 
+/* A slow device; one that is lost, with the order free, and recomputation under a limit; V, and bytes of each layer. */
+static void prepare_replan(struct attempt *attempt)
+{
+    static const double speeds[] = {1, 0.5};
+    if (attempt->variant != 1)
+        expect_ok(ppsched_config_set_values(attempt->own.plain, PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds, 2, NULL), NULL);
+    else
+        set_number(attempt->own.plain, PPSCHED_QUANTITY_MEM_LIMIT, 12);
+}
+
+static ppsched_status replan_create(struct attempt *attempt)
+{
+    static const uint32_t split[] = {2, 1, 2, 1}, lost[] = {0};
+    static const double bytes[] = {1, 2, 3, 4, 5, 6};
+    const int variant = attempt->variant;
+    const ppsched_replan_options options = {.size = sizeof options,
+                                            .strategy = variant == 2 ? "zbv" : "1f1b",
+                                            .layers = attempt->own.layers,
+                                            .running_split = variant == 2 ? split : (const uint32_t[]){3, 3},
+                                            .running_stages = variant == 2 ? 4 : 2,
+                                            .lost = lost,
+                                            .lost_count = variant == 1,
+                                            .free_device_order = variant == 1,
+                                            .layer_bytes = variant == 2 ? bytes : NULL,
+                                            .layer_count = 6};
+    ppsched_replan_figures figures = {.size = sizeof figures};
+    ppsched_replan *made = UNTOUCHED;
+    ppsched_status status = ppsched_replan_create(&made, attempt->own.plain, &options, &attempt->error);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    expect_ok(ppsched_replan_get_figures(&figures, made, NULL), NULL);
+    fprintf(attempt->result, "%a %a %a\n", figures.step_time, figures.moved_bytes, figures.loaded_bytes);
+    ppsched_replan_destroy(made);
+    return status;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -549,6 +587,7 @@ int main(void)
         SHORTAGE(config_with_stages, .variants = 3),
         SHORTAGE(layers_create, .variants = 1),
         SHORTAGE(config_from_layers, .variants = 1),
+        SHORTAGE(replan_create, .variants = 3, .prepare = prepare_replan),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_stage_inputs, .variants = 1),

@@ -507,6 +507,10 @@ static void test_configs_and_builders(void **state)
 static void test_schedules_and_timelines(void **state)
 {
     ppsched_steady_period period = {.size = sizeof period};
+    ppsched_replan_figures figures = {.size = sizeof figures};
+    ppsched_layer_move moves[16];
+    uint32_t numbers[16];
+    uint8_t kinds[16];
     struct handles handles, *own = &handles;
     ppsched_metrics metrics = {.size = sizeof metrics};
     ppsched_device_metrics device = {.size = sizeof device};
@@ -547,6 +551,11 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_get_peak_causes(causes, 16, NULL, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_metrics(&metrics, own->steady, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_period(&period, own->steady, NULL));
+    NO_MEMORY_FOR(ppsched_replan_get_figures(&figures, own->replan, NULL));
+    NO_MEMORY_FOR(ppsched_replan_get_split(numbers, 16, NULL, own->replan, NULL));
+    NO_MEMORY_FOR(ppsched_replan_get_recomputes(kinds, 16, NULL, own->replan, NULL));
+    NO_MEMORY_FOR(ppsched_replan_get_device_order(numbers, 16, NULL, own->replan, NULL));
+    NO_MEMORY_FOR(ppsched_replan_get_moves(moves, 16, NULL, own->replan, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_device_metrics(&device, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_idle(&idle, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_peak_causes(causes, 16, NULL, own->steady, 1, NULL));
@@ -743,11 +752,13 @@ static void test_plans_and_frees(void **state)
     NO_MEMORY_FOR((ppsched_builder_destroy(own->builder), 0));
     NO_MEMORY_FOR((ppsched_timeline_destroy(own->timeline), 0));
     NO_MEMORY_FOR((ppsched_steady_destroy(own->steady), 0));
+    NO_MEMORY_FOR((ppsched_replan_destroy(own->replan), 0));
     NO_MEMORY_FOR((ppsched_config_destroy(own->config), 0));
     own->plan = NULL;
     own->builder = NULL;
     own->timeline = NULL;
     own->steady = NULL;
+    own->replan = NULL;
     own->config = NULL;
     destroy_handles(own);
 }

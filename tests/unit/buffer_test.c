@@ -171,6 +171,26 @@ static ppsched_status get_steady_peak_causes(const struct filling *f)
     return ppsched_steady_get_peak_causes(OUT(f), OWN(f, steady), 1, f->error);
 }
 
+static ppsched_status get_replan_split(const struct filling *f)
+{
+    return ppsched_replan_get_split(OUT(f), OWN(f, replan), f->error);
+}
+
+static ppsched_status get_replan_recomputes(const struct filling *f)
+{
+    return ppsched_replan_get_recomputes(OUT(f), OWN(f, replan), f->error);
+}
+
+static ppsched_status get_replan_device_order(const struct filling *f)
+{
+    return ppsched_replan_get_device_order(OUT(f), OWN(f, replan), f->error);
+}
+
+static ppsched_status get_moves(const struct filling *f)
+{
+    return ppsched_replan_get_moves(OUT(f), OWN(f, replan), f->error);
+}
+
 static ppsched_status get_peak_items(const struct filling *f)
 {
     return ppsched_timeline_get_peak_items(OUT(f), OWN(f, timeline), 1, f->error);
@@ -235,6 +255,10 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_memory_of_cause, ppsched_memory_point, get_memory_of_cause),
     ROW(ppsched_timeline_get_peak_causes, double, get_peak_causes),
     ROW(ppsched_steady_get_peak_causes, double, get_steady_peak_causes),
+    ROW(ppsched_replan_get_split, uint32_t, get_replan_split),
+    ROW(ppsched_replan_get_recomputes, uint8_t, get_replan_recomputes),
+    ROW(ppsched_replan_get_device_order, uint32_t, get_replan_device_order),
+    ROW(ppsched_replan_get_moves, ppsched_layer_move, get_moves),
     ROW(ppsched_timeline_get_peak_items, ppsched_memory_item, get_peak_items),
     ROW(ppsched_timeline_get_idle_windows, ppsched_idle_window, get_idle_windows),
     ROW(ppsched_timeline_get_critical_path, ppsched_critical_op, get_critical_path),

@@ -245,6 +245,25 @@ static ppsched_status create_plan_for_split(struct handles *own, void *given)
     return create_plan(own, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .split = split});
 }
 
+static ppsched_status create_replan(struct handles *own, void *given)
+{
+    static const uint32_t split[] = {3, 3}, stages = 2, none = 0;
+    static const char *const strategy = "1f1b";
+    ppsched_replan *made = UNTOUCHED;
+    unsigned char *options = with_pointer(given, offsetof(ppsched_replan_options, layers), own->layers);
+    const uint32_t *const counts = split;
+    memcpy(options + offsetof(ppsched_replan_options, strategy), &strategy, sizeof strategy);
+    memcpy(options + offsetof(ppsched_replan_options, running_split), &counts, sizeof counts);
+    memcpy(options + offsetof(ppsched_replan_options, running_stages), &stages, sizeof stages);
+    memcpy(options + offsetof(ppsched_replan_options, lost_count), &none, sizeof none);
+    ppsched_status status = ppsched_replan_create(&made, own->plain, (void *)options, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_replan_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
 static ppsched_status create_plan_for_lowering(struct handles *own, void *given)
 {
     static const int32_t lowering = PPSCHED_LOWERING_PYTORCH;
@@ -1033,6 +1052,11 @@ static ppsched_status steady_idle(struct handles *own, void *given)
     return ppsched_steady_get_idle(given, own->steady, 1, NULL);
 }
 
+static ppsched_status replan_figures(struct handles *own, void *given)
+{
+    return ppsched_replan_get_figures(given, own->replan, NULL);
+}
+
 static ppsched_status period(struct handles *own, void *given)
 {
     return ppsched_steady_get_period(given, own->steady, NULL);
@@ -1108,6 +1132,7 @@ static const struct row read[] = {
     ROW(ppsched_plan_create, ppsched_ranking_options, create_plan_for_ranking),
     ROW(ppsched_plan_create, ppsched_slice_options, create_plan_for_slices),
     ROW(ppsched_plan_create, ppsched_split_options, create_plan_for_split),
+    ROW(ppsched_replan_create, ppsched_replan_options, create_replan),
     ROW(ppsched_plan_create, ppsched_lower_options, create_plan_for_lowering),
     ROW(ppsched_plan_create, ppsched_model_end, create_plan_for_end),
     ROW(ppsched_config_with_stages, ppsched_model_end, restage_end),
@@ -1163,6 +1188,7 @@ static const struct row filled[] = {
     ROW(ppsched_steady_get_metrics, ppsched_metrics, steady_metrics),
     ROW(ppsched_steady_get_device_metrics, ppsched_device_metrics, steady_device_metrics),
     ROW(ppsched_steady_get_idle, ppsched_idle, steady_idle),
+    ROW(ppsched_replan_get_figures, ppsched_replan_figures, replan_figures),
     ROW(ppsched_steady_get_period, ppsched_steady_period, period),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
     ROW_SINCE(ppsched_layers_get_entry, ppsched_layer, device_scale, layer_entry),

@@ -39,6 +39,7 @@
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>
 #include <ppsched/sized.hpp>
+#include <ppsched/replan.hpp>
 #include <ppsched/steady.hpp>
 #include <ppsched/strategy.hpp>
 #include <ppsched/timeline.hpp>

@@ -2058,6 +2058,78 @@ PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,
 }
 #endif
 #endif
+#ifndef PPSCHED_REPLAN_H
+#define PPSCHED_REPLAN_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_replan ppsched_replan;
+typedef struct ppsched_replan_options {
+    uint32_t size;
+    uint32_t running_devices;
+    const char *strategy;
+    const ppsched_layers *layers;
+    const uint32_t *running_split;
+    const uint8_t *running_recomputes;
+    const uint32_t *running_order;
+    const uint32_t *lost;
+    const double *layer_bytes;
+    uint32_t running_stages;
+    uint32_t lost_count;
+    uint32_t layer_count;
+    uint32_t group_size;
+    uint32_t free_device_order;
+    uint32_t split_effort;
+    double load_bandwidth;
+    double restart_time;
+    double steps;
+} ppsched_replan_options;
+typedef struct ppsched_replan_figures {
+    uint32_t size;
+    uint32_t can_stay;
+    uint32_t stays;
+    uint32_t fits;
+    double running_step_time;
+    double step_time;
+    double moved_bytes;
+    double loaded_bytes;
+    double move_time;
+    double pays_after;
+} ppsched_replan_figures;
+typedef struct ppsched_layer_move {
+    uint32_t first_layer;
+    uint32_t layer_count;
+    uint32_t from_device;
+    uint32_t to_device;
+    double bytes;
+} ppsched_layer_move;
+PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
+                                                 const ppsched_replan_options *options,
+                                                 ppsched_error *error);
+PPSCHED_API void ppsched_replan_destroy(ppsched_replan *replan);
+PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *out,
+                                                      const ppsched_replan *replan,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
+                                                    const ppsched_replan *replan,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_replan_get_recomputes(uint8_t *out, size_t capacity,
+                                                         size_t *needed,
+                                                         const ppsched_replan *replan,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_replan_get_device_order(uint32_t *out, size_t capacity,
+                                                           size_t *needed,
+                                                           const ppsched_replan *replan,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_replan_get_moves(ppsched_layer_move *out, size_t capacity,
+                                                    size_t *needed, const ppsched_replan *replan,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_RESOURCES_H
 #define PPSCHED_RESOURCES_H
 #include <stddef.h>

@@ -1685,6 +1685,87 @@ class DevicePrice(Structure):
     ]
 
 
+class ReplanOptions(Structure):
+    size: int
+    running_devices: int
+    strategy: Optional[bytes]
+    layers: Optional[int]
+    running_split: _Pointer[c_uint32]
+    running_recomputes: _Pointer[c_uint8]
+    running_order: _Pointer[c_uint32]
+    lost: _Pointer[c_uint32]
+    layer_bytes: _Pointer[c_double]
+    running_stages: int
+    lost_count: int
+    layer_count: int
+    group_size: int
+    free_device_order: int
+    split_effort: int
+    load_bandwidth: float
+    restart_time: float
+    steps: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("running_devices", c_uint32),
+        ("strategy", c_char_p),
+        ("layers", c_void_p),
+        ("running_split", POINTER(c_uint32)),
+        ("running_recomputes", POINTER(c_uint8)),
+        ("running_order", POINTER(c_uint32)),
+        ("lost", POINTER(c_uint32)),
+        ("layer_bytes", POINTER(c_double)),
+        ("running_stages", c_uint32),
+        ("lost_count", c_uint32),
+        ("layer_count", c_uint32),
+        ("group_size", c_uint32),
+        ("free_device_order", c_uint32),
+        ("split_effort", c_uint32),
+        ("load_bandwidth", c_double),
+        ("restart_time", c_double),
+        ("steps", c_double),
+    ]
+
+
+class ReplanFigures(Structure):
+    size: int
+    can_stay: int
+    stays: int
+    fits: int
+    running_step_time: float
+    step_time: float
+    moved_bytes: float
+    loaded_bytes: float
+    move_time: float
+    pays_after: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("can_stay", c_uint32),
+        ("stays", c_uint32),
+        ("fits", c_uint32),
+        ("running_step_time", c_double),
+        ("step_time", c_double),
+        ("moved_bytes", c_double),
+        ("loaded_bytes", c_double),
+        ("move_time", c_double),
+        ("pays_after", c_double),
+    ]
+
+
+class LayerMove(Structure):
+    first_layer: int
+    layer_count: int
+    from_device: int
+    to_device: int
+    bytes: float
+    _fields_ = [
+        ("first_layer", c_uint32),
+        ("layer_count", c_uint32),
+        ("from_device", c_uint32),
+        ("to_device", c_uint32),
+        ("bytes", c_double),
+    ]
+
+
 class Link(Structure):
     sender: int
     receiver: int
@@ -2512,6 +2593,13 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
+    "ppsched_replan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(ReplanOptions), POINTER(Error)]),
+    "ppsched_replan_destroy": (None, [c_void_p]),
+    "ppsched_replan_get_figures": (c_int32, [POINTER(ReplanFigures), c_void_p, POINTER(Error)]),
+    "ppsched_replan_get_split": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_replan_get_recomputes": (c_int32, [POINTER(c_uint8), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_replan_get_device_order": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_replan_get_moves": (c_int32, [POINTER(LayerMove), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2749,6 +2837,13 @@ class Library(CDLL):
     ppsched_price_get_device: Callable[..., int]
     ppsched_price_get_pipeline: Callable[..., int]
     ppsched_quantity_name: Callable[..., Optional[bytes]]
+    ppsched_replan_create: Callable[..., int]
+    ppsched_replan_destroy: Callable[..., None]
+    ppsched_replan_get_figures: Callable[..., int]
+    ppsched_replan_get_split: Callable[..., int]
+    ppsched_replan_get_recomputes: Callable[..., int]
+    ppsched_replan_get_device_order: Callable[..., int]
+    ppsched_replan_get_moves: Callable[..., int]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]

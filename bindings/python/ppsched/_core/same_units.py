@@ -118,7 +118,7 @@ def _in_windows(given: Any, words: str) -> Iterator[Place]:
 def places(values: Dict[str, Any], files: Files) -> List[Place]:
     """All places of times, memory, bytes and bandwidths."""
     found = []
-    for name in (*QUANTITIES, "mem_limits", "slice_time"):
+    for name in (*QUANTITIES, "mem_limits", "slice_time", "layer_bytes", "load_bandwidth", "restart_time"):
         if values.get(name) is not None:
             words = f"{files[name]}: {name}: " if name in files else f"--{name.replace('_', '-')} "
             found.append(Place(name, words, values[name], _putting(values, name)))

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running job whose devices change: the split and order to go on with, and what moves."""
+import ctypes
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
+
+from . import _abi
+from ._library import Error, call, encoded, lib, new_handle
+from .config import Config
+from .filling import records_of
+from .layers import Layer, Layers
+from .listener import Listener, Progress, check_progress
+from .number_lists import Numbers, integer, numbers
+from .shown import shown
+from .views import none_if_unset, sized
+from .words import names_checked
+
+MOST = 0xFFFFFFFF
+
+
+class Move(NamedTuple):
+    """Layers that a device gets. first, layers: the first of them, and how many in a row; source: the device that holds them, or None if they are loaded, as no
+    device holds them any more; target: the device; size: in the units of layer_bytes."""
+
+    first: int
+    layers: int
+    source: Optional[int]
+    target: int
+    size: float
+
+
+class Replan(NamedTuple):
+    """With what a running job goes on.
+
+    split: layers of each stage; recomputes: of each layer 0, or the number from 1 of its kind of recomputation; device_order: the device in
+    each place, by its number in the config; moves: what devices get. step_time: of a step; running_step_time: of the running split on the
+    devices as they are now, or None if a device is lost. moved, loaded: bytes from device to device, and of layers that no device holds any
+    more; move_time: their time, and that of the restart; pays_after: steps after which that has paid, 0 if it stays or cannot. stays: the
+    running split and order are kept; can_stay: they could be; fits: within all memory limits.
+    """
+
+    split: List[int]
+    recomputes: List[int]
+    device_order: List[int]
+    moves: List[Move]
+    step_time: float
+    running_step_time: Optional[float]
+    moved: float
+    loaded: float
+    move_time: float
+    pays_after: float
+    stays: bool
+    can_stay: bool
+    fits: bool
+
+
+def _whole_numbers(name: str, given: Sequence[int]) -> List[int]:
+    found = [integer(name, number) for number in given]
+    wrong = next((number for number in found if not 0 <= number <= MOST), None)
+    if wrong is not None:
+        raise Error(f"{name} has {wrong}; give numbers from 0")
+    return found
+
+
+def _list(record: Any, name: str, kind: Any, given: Optional[Sequence[Any]]) -> Any:
+    """Sets a list of the options; the caller keeps what is returned until the call has ended."""
+    array = None if given is None else (kind * max(1, len(given)))(*given)
+    setattr(record, name, array if array is None else ctypes.cast(array, ctypes.POINTER(kind)))
+    return array
+
+
+def _check_lengths(config: Config, layers: Layers, running: int, given: Dict[str, Optional[Sequence[Any]]]) -> None:
+    for name, wanted, each in (("device_order", running, "running device"), ("recomputes", len(layers), "layer"), ("layer_bytes", len(layers), "layer")):
+        found = given[name]
+        if found is not None and len(found) != wanted:
+            raise Error(f"{name} has {len(found)} values; give {wanted}, one per {each}")
+
+
+@names_checked
+def replan(config: Config, layers: Union[Layers, Sequence[Layer]], split: Sequence[int], *, strategy: str = "1f1b", running_devices: int = 0,
+           device_order: Optional[Sequence[int]] = None, lost: Sequence[int] = (), recomputes: Optional[Sequence[int]] = None,
+           layer_bytes: Optional[Numbers] = None, group_size: int = 0, free_device_order: bool = False, split_effort: int = 0,
+           load_bandwidth: float = 0, restart_time: float = 0, steps: float = 0, progress: Optional[Progress] = None) -> Replan:
+    """With what a running job goes on when its devices are slower, lost or added.
+
+    config: all devices: those of the running job, then those added, with these numbers in its lists, in device_order, lost and the result.
+    Measured factors are its device_speeds, device_scale and links. Its lists for stages are not read. split: layers of each running stage.
+    running_devices: how many run now (0: all). device_order: the device in each place (default: as numbered). lost: numbers of devices.
+    layer_bytes: what a device that gets a layer must receive, one number or one per layer (default: mem_static + mem_weights of layers).
+    free_device_order: the order is searched, too; without it, devices keep their order, and those added take the places of
+    those lost, and then come last. load_bandwidth: at which
+    a device loads layers that no device holds any more (0: at once). restart_time: added to a move. steps: still to run, so that they and the
+    move take the least time together (0: many). The strategy and the stages per device stay. progress: as for ppsched.plan.
+    Raises Error, also for a device that is unknown or named twice, and Refused if the strategy does not support the devices that are left.
+    Threads: as ppsched.plan.
+    """
+    if not isinstance(layers, Layers):
+        layers = Layers(layers)
+    if not isinstance(strategy, str):
+        raise Error(f"strategy must be the name of a strategy, not {shown(strategy)}")
+    check_progress(progress)
+    running = integer("running_devices", running_devices) or config.devices
+    sizes = None if layer_bytes is None else list(numbers("layer_bytes", layer_bytes))
+    sizes = sizes * len(layers) if sizes is not None and len(sizes) == 1 else sizes
+    _check_lengths(config, layers, running, {"device_order": device_order, "recomputes": recomputes, "layer_bytes": sizes})
+    options = sized(_abi.ReplanOptions)
+    options.strategy, options.layers = encoded("strategy", strategy), layers._handle.value
+    counts, gone = _whole_numbers("split", split), _whole_numbers("lost", lost)
+    alive = [_list(options, "running_split", ctypes.c_uint32, counts), _list(options, "lost", ctypes.c_uint32, gone),
+             _list(options, "running_order", ctypes.c_uint32, None if device_order is None else _whole_numbers("device_order", device_order)),
+             _list(options, "running_recomputes", ctypes.c_uint8, None if recomputes is None else _whole_numbers("recomputes", recomputes)),
+             _list(options, "layer_bytes", ctypes.c_double, sizes)]
+    options.running_devices, options.running_stages, options.lost_count, options.layer_count = running & MOST, len(counts), len(gone), len(layers)
+    options.group_size, options.split_effort = integer("group_size", group_size) & MOST, integer("split_effort", split_effort) & MOST
+    options.free_device_order = bool(free_device_order)
+    options.load_bandwidth, options.restart_time, options.steps = float(load_bandwidth), float(restart_time), float(steps)
+    with config.units.telling(), Listener(config, progress) as told:
+        handle = new_handle(lib.ppsched_replan_create, told._handle, ctypes.byref(options))
+    del alive
+    try:
+        return _result(handle)
+    finally:
+        lib.ppsched_replan_destroy(handle)
+
+
+def _result(handle: ctypes.c_void_p) -> Replan:
+    figures = sized(_abi.ReplanFigures)
+    call(lib.ppsched_replan_get_figures, ctypes.byref(figures), handle)
+    moves = [Move(one.first_layer, one.layer_count, none_if_unset(one.from_device), one.to_device, one.bytes)
+             for one in records_of(_abi.LayerMove, lib.ppsched_replan_get_moves, handle)]
+    return Replan(list(records_of(ctypes.c_uint32, lib.ppsched_replan_get_split, handle)),
+                  list(records_of(ctypes.c_uint8, lib.ppsched_replan_get_recomputes, handle)),
+                  list(records_of(ctypes.c_uint32, lib.ppsched_replan_get_device_order, handle)), moves, figures.step_time,
+                  figures.running_step_time or None, figures.moved_bytes, figures.loaded_bytes, figures.move_time, figures.pays_after,
+                  bool(figures.stays), bool(figures.can_stay), bool(figures.fits))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command replan: with what a running job goes on when its devices are slower, lost or added."""
+import argparse
+import json
+from typing import Any, Dict, List, Mapping, Tuple
+
+from .._core.config import Config
+from .._core.layer_words import OF_LAYERS
+from .._core.layers import LayerSplit
+from .._core.microbatch_map import device_order_line
+from .._core.progress import ProgressBar
+from .._core.replan import Move, Replan, replan
+from .._core.units import Units
+from .commands import COMMANDS, Commands
+from .layer_options import add_split_arguments, split_of
+from .number_options import add_number_argument, real, whole
+from .printing import print_text
+from .problem_options import add_problem_arguments
+from .problem_values import make_config, merged
+from .size_options import add_end_arguments
+from .slow_options import factors_of
+from .usage import ANSWER, LAYERS, UsageError
+
+CHANGE = "what changes"
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "replan", help=COMMANDS["replan"].summary, allow_abbrev=False,
+        description="Finds the split and the order of devices with which a running job goes on when its devices are slower, lost or added; what "
+                    "moves between devices, and after how many steps that pays.")
+    parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "split", "device_order", "slow_rank", "lost", "added", "layer_bytes",
+                    "free_device_order", "json")
+    parser.examples = ("ppsched replan --devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slow-rank 3:2 --layer-bytes 1",
+                       "ppsched replan --devices 5 -b 16 --num-layers 32 --split 8 8 8 8 --added 1 --lost 2 --layer-bytes 1 --p2p-bandwidth 2")
+    parser.add_argument("--strategy", help="that of the running job; see ppsched strategies (default: 1f1b)")
+    add_problem_arguments(parser)
+    add_end_arguments(parser.group(LAYERS))
+    add_split_arguments(parser.group(LAYERS))
+    change = parser.group(CHANGE)
+    change.add_argument("--lost", nargs="+", type=whole, metavar="D", default=[], help="devices of the running job that are lost")
+    change.add_argument("--added", type=whole, metavar="N", default=0,
+                        help="the last N of --devices are new: --split and --device-order are of the others (default: 0)")
+    change.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append",
+                        help="a measured factor on the times of all ops of a device; may be repeated; --device-speeds and --device-scale say the same")
+    add_number_argument(change, "--layer-bytes", metavar="B",
+                        help="what a device that gets a layer must receive: one number, or one a layer (default: mem_static and mem_weights of layers)")
+    add_number_argument(change, "--load-bandwidth", metavar="B", help="at which a device loads layers that no device holds any more (default: at once)")
+    add_number_argument(change, "--restart-time", metavar="T", help="of a change, in addition to that of the bytes (default: 0)")
+    change.add_argument("--steps", type=real, metavar="N", default=0.0,
+                        help="steps still to run: they and the move shall take the least time together (default: many)")
+    change.add_argument("--group-size", type=whole, metavar="G", default=0, help="of strategies with groups (default: the devices)")
+    change.add_argument("--free-device-order", action="store_true", help="look for the order of the devices, too")
+    change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
+    answer = parser.group(ANSWER)
+    answer.add_argument("--json", action="store_true", help="as JSON")
+    answer.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.set_defaults(run=run_replan)
+
+
+def _one(values: Mapping[str, Any], name: str) -> float:
+    given = values.get(name)
+    if given is not None and len(given) != 1:
+        raise UsageError(f"--{name.replace('_', '-')} has {len(given)} values; give one")
+    return float(given[0]) if given is not None else 0.0
+
+
+def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
+    """All devices with their measured factors, and the running split."""
+    model = split_of(values)
+    if model is None:
+        raise UsageError("give --split: the layers of each stage of the running job")
+    added = values["added"]
+    config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
+    if not 0 <= added < config.devices:
+        raise UsageError(f"--added {added}: it must be 0 to {config.devices - 1}; --devices counts those added, too")
+    if values.get("slow_rank"):
+        speeds = list(config.device_speeds) * (config.devices if len(config.device_speeds) == 1 else 1) or [1.0] * config.devices
+        factors = factors_of("slow_rank", values["slow_rank"], config.devices)
+        if not all(factors):
+            raise UsageError("--slow-rank: a measured factor must be above 0")
+        config = config.replace(device_speeds=[speed / factor for speed, factor in zip(speeds, factors)])
+    return config, model
+
+
+def _replanned(values: Mapping[str, Any], config: Config, model: LayerSplit) -> Replan:
+    with ProgressBar() as bar:
+        return replan(config, model.layers, model.split.layers, strategy=values.get("strategy") or "1f1b",
+                      running_devices=config.devices - values["added"], device_order=values.get("device_order"), lost=values["lost"],
+                      recomputes=model.split.recomputes, layer_bytes=values.get("layer_bytes"), group_size=values["group_size"],
+                      free_device_order=bool(values["free_device_order"]), split_effort=values["split_effort"],
+                      load_bandwidth=_one(values, "load_bandwidth"), restart_time=_one(values, "restart_time"), steps=values["steps"], progress=bar)
+
+
+def _move_row(move: Move) -> Dict[str, Any]:
+    return {"first_layer": move.first, "layers": move.layers, "from": move.source, "to": move.target, "bytes": move.size}
+
+
+def _row(found: Replan, units: Units) -> Dict[str, Any]:
+    row: Dict[str, Any] = {name: getattr(found, name) for name in (
+        "split", "device_order", "step_time", "running_step_time", "stays", "can_stay", "fits", "move_time", "pays_after")}
+    row.update({"moved_bytes": found.moved, "loaded_bytes": found.loaded, "moves": [_move_row(move) for move in found.moves]})
+    if any(found.recomputes):
+        row["recomputes"] = found.recomputes
+    return {**row, "units": units.row} if any(units) else row
+
+
+def _text(found: Replan, units: Units) -> str:
+    before = "" if found.running_step_time is None else f", {found.running_step_time:.6g}{units.after_time} with the running split"
+    lines = [f"step {found.step_time:.6g}{units.after_time}{before}", f"split {' '.join(map(str, found.split))}",
+             device_order_line(found.device_order).rstrip("\n")]
+    if not found.fits:
+        lines.append("it does not fit the memory limits")
+    if found.stays:
+        return "\n".join([*lines, "the running split and order stay: nothing is better"]) + "\n"
+    for move in found.moves:
+        layers = f"layer {move.first}" if move.layers == 1 else f"layers {move.first}-{move.first + move.layers - 1}"
+        source = "is loaded, as no device holds it any more" if move.source is None else f"from device {move.source}"
+        lines.append(f"  {layers} to device {move.target}, {source}: {move.size:.6g} bytes")
+    pays = f"; it pays after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}" if found.can_stay else ""
+    return "\n".join([*lines, f"moves {found.moved:.6g} bytes, loads {found.loaded:.6g}, in {found.move_time:.6g}{units.after_time}{pays}"]) + "\n"
+
+
+def run_replan(arguments: argparse.Namespace) -> None:
+    values = merged(arguments)
+    config, model = _problem(values)
+    found = _replanned(values, config, model)
+    print_text(json.dumps(_row(found, values["units"]), indent=1) + "\n" if arguments.json else _text(found, values["units"]), arguments.output)
