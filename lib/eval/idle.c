@@ -24,7 +24,7 @@ static struct ppi_pass *pass_of(const struct making *making, const ppsched_op *o
 static void note_ends(const struct making *making)
 {
     const ppsched_schedule *schedule = making->timeline->schedule;
-    for (uint64_t i = 0; i < schedule->op_count; i++) {
+    for (size_t i = 0; i < schedule->op_count; i++) {
         const ppsched_op *op = &schedule->ops[i];
         if (op->kind == PPSCHED_KIND_F)
             pass_of(making, op)->forward.value = ppi_made_at(making->timeline, i);
