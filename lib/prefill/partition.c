@@ -67,7 +67,8 @@ double ppi_shortest_longest(uint32_t *ends, const struct ppi_prompt *prompt, uin
     const double largest = ppi_larger(ppi_chunk_time(prompt, last, prompt->blocks), ppi_chunk_time(prompt, 0, 1));
     double low = (prompt->constant + share) * (1 - ROUNDING), high = ppi_smaller(all, (share + largest) * (1 + ROUNDING));
     while (low < high) {
-        const struct fill fill = take(ends, prompt, count, low + (high - low) / 2);
+        const double middle = low + (high - low) / 2; /* between neighbours it may round to the upper one */
+        const struct fill fill = take(ends, prompt, count, middle < high ? middle : low);
         *visits += count;
         if (fill.fits)
             high = fill.longest;

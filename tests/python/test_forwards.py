@@ -116,6 +116,12 @@ class Orders(unittest.TestCase):
                 ppsched.prefill_chunks(ppsched.Config(2, 1, forward_only=True), **{"constant": 1, **wrong})
             self.assertIn(part, str(caught.exception))
 
+    def test_a_limit_between_neighbouring_numbers(self):
+        """The middle of two neighbouring doubles is one of them; the bisection ends there, too."""
+        config = ppsched.Config(3, 1, forward_only=True)
+        found = ppsched.prefill_chunks(config, 1664, constant=0.3, linear=0.003125, quadratic=6.103515625e-06, block=128)
+        self.assertEqual((sum(found.tokens), found.is_best), (1664, True))
+
     def test_the_key_of_a_config_file(self):
         prefill = {"c": 1, "a": 0.001, "b": 1e-8, "tokens": 32768, "block": 256}
         with tempfile.TemporaryDirectory() as folder:
