@@ -229,9 +229,9 @@ typedef struct ppsched_accelerator {
     double fused_permute_traffic; /* permute_traffic with ONE_COPY_A_NODE, whose exchange sorts */
     double bias_traffic;          /* times that each row of an expert is read or written to add
                                      biases to it */
-    double
-        memory_hidden; /* share of a matrix product's memory time that overlaps with its operations */
-    double scan_share; /* as attention_share, for the products of scans in chunks */
+    double memory_hidden;         /* share of a matrix product's memory time that overlaps with
+                                     its operations */
+    double scan_share;            /* as attention_share, for the products of scans in chunks */
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to

@@ -89,8 +89,8 @@ typedef struct ppsched_slice_options {
     double attention_share; /* share of attention in the times, 0 to 1 */
 } ppsched_slice_options;
 
-/* How to rank if times vary. In each scenario the score of a candidate is its makespan divided
- * by the iterations. Lowering is left out. Stage factors are refused, as candidates differ in stages.
+/* How to rank if times vary. In each scenario the score of a candidate is its makespan divided by
+ * the iterations. Lowering is left out. Stage factors are refused, as candidates differ in stages.
  * Sized. */
 typedef struct ppsched_ranking_options {
     uint32_t size;
