@@ -9,7 +9,8 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
     if (timeline->schedule->placement.graph != NULL)
         return ppi_graph_earliest(loop, timeline, error);
     if (ppi_senders_of(timeline) == NULL)
-        return ppi_forward_sweep(loop, timeline, error);
+        return timeline->has_ends ? ppi_forward_sweep_with_ends(loop, timeline, error)
+                                  : ppi_forward_sweep(loop, timeline, error);
     ppi_senders_fill(timeline->senders, timeline->schedule, &timeline->costs);
     return ppi_forward_sweep_with_senders(loop, timeline, error);
 }

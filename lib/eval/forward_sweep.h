@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forward sweep. It is compiled twice, as a function called PPI_SWEEP, with PPI_SENDERS_WAIT 1 or 0, as work per op
- * dominates. */
+/* The forward sweep. It is compiled three times, as a function called PPI_SWEEP, with PPI_SENDERS_WAIT and PPI_PAIRS_HAVE_ENDS
+ * 1 or 0, as work per op dominates. */
 #ifndef PPSCHED_EVAL_FORWARD_SWEEP_H
 #define PPSCHED_EVAL_FORWARD_SWEEP_H
 
@@ -16,7 +16,9 @@ struct sweep {
     size_t done;            /* stage passes whose ops have all run */
     bool is_forward_only;
     bool meets_saving; /* a device reached an op of memory saving, without `saving` */
-    double *outputs;   /* of the timeline; NULL: both ops of a pair end with it */
+#if PPI_PAIRS_HAVE_ENDS
+    double *outputs; /* of the timeline; NULL: both ops of a pair end with it */
+#endif
 #if PPI_SENDERS_WAIT
     const ppsched_timeline *timeline;
 #endif
@@ -135,14 +137,15 @@ PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct 
     return forward->duration[PPSCHED_KIND_F - 1] + backward->duration[pair[1].kind - 1];
 }
 
-/* Notes when the outputs of both ops of a pair are there. */
-static void note_outputs(const struct sweep *sweep, const ppsched_op *pair, double start, double time, double made[2])
+#if PPI_PAIRS_HAVE_ENDS
+/* When the output of an op of a pair is there, which starts at `start` and takes `time`. Notes it. */
+PPI_APART double note_output(const struct sweep *sweep, const ppsched_op *pair, bool backward, double start, double time)
 {
-    for (int i = 0; i < 2; i++) {
-        made[i] = start + ppi_end_in_pair(sweep->loop.costs, pair, i == 1, time);
-        sweep->outputs[pair + i - sweep->loop.schedule->ops] = made[i];
-    }
+    const double made = start + ppi_end_in_pair(sweep->loop.costs, pair, backward, time);
+    sweep->outputs[pair + backward - sweep->loop.schedule->ops] = made;
+    return made;
 }
+#endif
 
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative if it cannot run. */
 PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing, uint32_t device, const ppsched_op *pair,
@@ -161,11 +164,16 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing,
     sums->busy += busy_with(pacing, start, work, end);
     ppi_sum_memory(sums, ppi_memory_at(forward->memory, pair[0].kind, first.factor.memory), &pair[0]);
     ppi_sum_memory(sums, ppi_memory_at(backward->memory, pair[1].kind, second.factor.memory), &pair[1]);
-    double made[2] = {end, end};
-    if (sweep->outputs != NULL)
-        note_outputs(sweep, pair, start, busy_with(pacing, start, work, end), made);
-    forward_done(sweep, forward, first.index, made[0]);
-    backward_done(sweep, backward, second.index, pair[1].kind, made[1]);
+    double forward_made = end, backward_made = end;
+#if PPI_PAIRS_HAVE_ENDS
+    if (sweep->outputs != NULL) {
+        const double time = busy_with(pacing, start, work, end);
+        forward_made = note_output(sweep, pair, false, start, time);
+        backward_made = note_output(sweep, pair, true, start, time);
+    }
+#endif
+    forward_done(sweep, forward, first.index, forward_made);
+    backward_done(sweep, backward, second.index, pair[1].kind, backward_made);
     return (ppsched_span){start, end};
 }
 
@@ -384,7 +392,9 @@ ppsched_status PPI_SWEEP(struct ppi_event_loop *loop, ppsched_timeline *timeline
 #if PPI_SENDERS_WAIT
     sweep.timeline = timeline;
 #endif
+#if PPI_PAIRS_HAVE_ENDS
     sweep.outputs = timeline->has_ends ? timeline->outputs : NULL;
+#endif
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);

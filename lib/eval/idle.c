@@ -21,16 +21,25 @@ static struct ppi_pass *pass_of(const struct making *making, const ppsched_op *o
     return &making->passes[op->stage * making->micro_slices + ppi_micro_slice_of(&making->timeline->schedule->shape, op)];
 }
 
-static void note_ends(const struct making *making)
+PPI_INLINE void note_outputs_if(const struct making *making, bool has_ends)
 {
-    const ppsched_schedule *schedule = making->timeline->schedule;
-    for (size_t i = 0; i < schedule->op_count; i++) {
-        const ppsched_op *op = &schedule->ops[i];
+    const ppsched_timeline *timeline = making->timeline;
+    for (size_t i = 0; i < timeline->schedule->op_count; i++) {
+        const ppsched_op *op = &timeline->schedule->ops[i];
+        const double made = has_ends ? ppi_made_at(timeline, i) : timeline->spans[i].end;
         if (op->kind == PPSCHED_KIND_F)
-            pass_of(making, op)->forward.value = ppi_made_at(making->timeline, i);
+            pass_of(making, op)->forward.value = made;
         else if (ppi_is_backward(op->kind))
-            pass_of(making, op)->backward.value = ppi_made_at(making->timeline, i);
+            pass_of(making, op)->backward.value = made;
     }
+}
+
+static void note_outputs(const struct making *making)
+{
+    if (making->timeline->has_ends)
+        note_outputs_if(making, true);
+    else
+        note_outputs_if(making, false);
 }
 
 /* When a unit's last input from another stage was made, and when it arrived. Inputs from its own stage are always earlier. */
@@ -159,7 +168,7 @@ static void split_queues(struct ppi_event_loop *loop, ppsched_timeline *timeline
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct making making = {timeline, ppi_total_micro_slices(&schedule->shape), loop->passes};
-    note_ends(&making);
+    note_outputs(&making);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
         split_queue(&making, d, &timeline->idle[d]);

@@ -61,6 +61,11 @@ PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsch
     return true;
 }
 
+PPI_APART double made_in_pair(const struct sweep *sweep, const ppsched_op *op)
+{
+    return ppi_made_at(sweep->timeline, (size_t)(op - sweep->loop.schedule->ops));
+}
+
 PPI_INLINE bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const ppsched_span *span, enum ppi_form form,
                             double *slack)
 {
@@ -68,10 +73,10 @@ PPI_INLINE bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const p
     const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
     const struct ppi_micro_slice_view first = ppi_view_micro_slice(loop, &pair[0], form),
                                       second = ppi_view_micro_slice(loop, &pair[1], form);
-    const size_t number = (size_t)(pair - loop->schedule->ops);
+    const bool has_ends = sweep->timeline->has_ends;
     if (pair[0].microbatch < sweep->iteration_start ||
-        !consumer_known(forward, pair[0].kind, &first, ppi_made_at(sweep->timeline, number), slack) ||
-        !consumer_known(backward, pair[1].kind, &second, ppi_made_at(sweep->timeline, number + 1), slack))
+        !consumer_known(forward, pair[0].kind, &first, has_ends ? made_in_pair(sweep, &pair[0]) : span->end, slack) ||
+        !consumer_known(backward, pair[1].kind, &second, has_ends ? made_in_pair(sweep, &pair[1]) : span->end, slack))
         return false;
     note_latest(loop, forward, pair[0].kind, first.index, span->start + *slack);
     note_latest(loop, backward, pair[1].kind, second.index, span->start + *slack);

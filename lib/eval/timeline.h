@@ -89,8 +89,9 @@ struct ppi_event_loop;
  * incomplete or has a deadlock. */
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
-/* The same if senders do not wait, and if they do, after ppi_senders_fill. */
+/* The same if senders do not wait, without and with ends of pairs, and if senders do, after ppi_senders_fill. */
 ppsched_status ppi_forward_sweep(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+ppsched_status ppi_forward_sweep_with_ends(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 ppsched_status ppi_forward_sweep_with_senders(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
 /* The same of a schedule with a stage graph, and its latest starts. */

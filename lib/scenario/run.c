@@ -3,6 +3,7 @@
  * scenario after another if ready tasks are dispatched. Then sorts the makespans. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/inline.h"
 #include "base/sort.h"
 #include "ir/progress.h"
 #include "scenario/dispatch.h"
@@ -41,12 +42,18 @@ static void scale(struct times *times, const struct run *run, const double *fact
     }
 }
 
-/* When an input of a node arrives. */
-static inline struct times arrival_of(const struct run *run, const struct ppi_scenario_node *node, int i)
+/* When an input of a node is made. */
+PPI_INLINE const struct times *made_of(const struct run *run, const struct ppi_scenario_node *node, int i, bool has_outputs)
 {
-    const struct times *end = &run->ends[node->input[i]];
-    if (run->outputs != NULL)
-        end = &run->outputs[2 * (size_t)node->input[i] + ppi_reads_gradient(run->timeline->schedule, node, i)];
+    if (has_outputs)
+        return &run->outputs[2 * (size_t)node->input[i] + ppi_reads_gradient(run->timeline->schedule, node, i)];
+    return &run->ends[node->input[i]];
+}
+
+/* When an input of a node arrives. */
+PPI_INLINE struct times arrival_of(const struct run *run, const struct ppi_scenario_node *node, int i, bool has_outputs)
+{
+    const struct times *end = made_of(run, node, i, has_outputs);
     struct times there;
     for (int k = 0; k < LANES; k++)
         there.at[k] = node->delay[i];
@@ -71,12 +78,21 @@ static void sweep_flush(const struct run *run, const struct ppi_scenario_node *n
     run->starts[number] = run->ends[number] = end;
 }
 
-static void sweep_unit(const struct run *run, const struct ppi_scenario_node *node, uint32_t number)
+/* When both ops of a unit have made their outputs. */
+PPI_APART void note_outputs(const struct run *run, uint32_t number, const struct times *start, const struct times *duration)
+{
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < LANES; k++)
+            run->outputs[2 * (size_t)number + i].at[k] = start->at[k] +
+                                                         ppi_node_output(&run->graph.ends[number], i == 1, duration->at[k]);
+}
+
+PPI_INLINE void sweep_unit(const struct run *run, const struct ppi_scenario_node *node, uint32_t number, bool has_outputs)
 {
     struct times start = run->ends[node->turn], duration;
     for (int i = 0; i < 2; i++)
         if (node->input[i] != PPI_BEGINNING) {
-            struct times there = arrival_of(run, node, i);
+            struct times there = arrival_of(run, node, i, has_outputs);
             raise(&start, &there);
         }
     for (int k = 0; k < LANES; k++)
@@ -90,13 +106,11 @@ static void sweep_unit(const struct run *run, const struct ppi_scenario_node *no
     run->starts[number] = start;
     for (int k = 0; k < LANES; k++)
         run->ends[number].at[k] = start.at[k] + duration.at[k];
-    for (int k = 0; k < 2 * LANES && run->outputs != NULL; k++)
-        run->outputs[2 * (size_t)number + k / LANES].at[k % LANES] = start.at[k % LANES] +
-                                                                     ppi_node_output(&run->graph.ends[number], k >= LANES,
-                                                                                     duration.at[k % LANES]);
+    if (has_outputs)
+        note_outputs(run, number, &start, &duration);
 }
 
-static void sweep(const struct run *run)
+PPI_INLINE void sweep_nodes(const struct run *run, bool has_outputs)
 {
     run->ends[PPI_BEGINNING] = (struct times){{0}};
     for (uint32_t n = 1; n < run->graph.count; n++) {
@@ -104,8 +118,25 @@ static void sweep(const struct run *run)
         if (node->device == PPSCHED_NONE)
             sweep_flush(run, node, n);
         else
-            sweep_unit(run, node, n);
+            sweep_unit(run, node, n, has_outputs);
     }
+}
+
+static void sweep(const struct run *run)
+{
+    if (run->outputs != NULL)
+        sweep_nodes(run, true);
+    else
+        sweep_nodes(run, false);
+}
+
+/* When an input of a node arrives in one scenario. */
+static double arrival_in(const struct run *run, const struct ppi_scenario_node *node, int i, uint32_t lane)
+{
+    const bool has_outputs = run->outputs != NULL;
+    if (run->message_jitter == NULL)
+        return made_of(run, node, i, has_outputs)->at[lane] + node->delay[i];
+    return arrival_of(run, node, i, has_outputs).at[lane];
 }
 
 /* The node that a node waited for last in a scenario; at equal times its device before its inputs. */
@@ -121,7 +152,7 @@ static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
     }
     if (run->ends[node->turn].at[lane] == start)
         return node->turn;
-    return node->input[0] != PPI_BEGINNING && arrival_of(run, node, 0).at[lane] == start ? node->input[0] : node->input[1];
+    return node->input[node->input[0] != PPI_BEGINNING && arrival_in(run, node, 0, lane) == start ? 0 : 1];
 }
 
 /* Notes a scenario's makespan, and adds to the devices' shares of it. */
