@@ -40,7 +40,7 @@ typedef struct ppsched_prefill_figures {
 
 /* Chooses the chunks of a prompt for a strategy, so that the makespan is as short as can be found.
  *   - `config` is for forwards only, with one iteration and slice, and without factors and requests
- *     of microbatches; its number of microbatches does not count.
+ *     of microbatches and without op_overhead; its number of microbatches does not count.
  *   - `out` receives the tokens of each chunk. It fills a buffer: see ppsched.h; there are at most
  *     tokens / block chunks, rounded up. A call for `*needed` alone searches, too.
  *   - If every device has one stage and all stages take equally long, n chunks take the sum of
@@ -59,8 +59,9 @@ PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t cap
                                                        const char *strategy, ppsched_error *error);
 
 /* A copy of a config in which each microbatch is a chunk of the prompt: with `count` microbatches,
- * the time of each as its factor of times, its share of the tokens as its factor of memory, and one
- * request. So the config's memory is that of the whole prompt. The caller destroys it.
+ * the time of each as its factor of times, its share of the tokens as its factor of memory and
+ * bytes, and one request. So the config's memory and bytes are those of the whole prompt.
+ * The caller destroys it.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompt;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,

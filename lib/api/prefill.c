@@ -76,6 +76,9 @@ static ppsched_status check_config(const ppsched_config *config, const struct pp
     if (prompt->blocks > PPSCHED_MAX_CELLS / config->shape.stages)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u blocks of a prefill for %u stages; give larger blocks", prompt->blocks,
                         config->shape.stages);
+    if (config->values[PPSCHED_QUANTITY_OP_OVERHEAD].count > 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "op_overhead is given, but the time of a chunk would multiply it; add it to constant instead");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (config->values[others[i]].count > 0)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,

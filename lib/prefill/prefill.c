@@ -66,11 +66,24 @@ static double slowest_device(const struct choice *choice, bool *is_even)
     return slowest;
 }
 
-/* Times the prompt in one chunk, and again as if it took twice as long: what ops take is a factor of that and a constant. */
+/* Whether the bytes of the chunk that was timed last take time. */
+static ppsched_status find_bytes(bool *take_time, struct choice *choice, double makespan, ppsched_error *error)
+{
+    static const double twice[] = {2};
+    ppsched_status status = ppi_config_set_values(choice->trial.made, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, twice, 1,
+                                                  error);
+    if (status == PPSCHED_OK)
+        status = ppi_timeline_update(choice->trial.timeline, choice->trial.made, error);
+    *take_time = status == PPSCHED_OK && choice->trial.timeline->metrics.makespan != makespan;
+    return status;
+}
+
+/* Times the prompt in one chunk. */
 static ppsched_status measure(struct choice *choice, ppsched_error *error)
 {
     const ppsched_config *config = choice->trial.config;
-    double makespan, slow, twice;
+    double makespan;
+    bool bytes_take_time;
     choice->ends[0] = choice->trial.prompt->blocks;
     choice->is_even = config->shape.devices == config->shape.stages && !config->senders_wait && config->time_step == 0;
     choice->scaled = *choice->trial.prompt;
@@ -80,23 +93,16 @@ static ppsched_status measure(struct choice *choice, ppsched_error *error)
         choice->is_even = false;
         return status;
     }
-    slow = slowest_device(choice, &choice->is_even);
-    const double time = choice->trial.times[0];
-    choice->trial.times[0] *= 2;
-    status = ppi_config_set_values(choice->trial.made, PPSCHED_QUANTITY_MICROBATCH_SCALE, choice->trial.times, 1, error);
-    if (status == PPSCHED_OK)
-        status = ppi_timeline_update(choice->trial.timeline, choice->trial.made, error);
-    if (status != PPSCHED_OK)
-        return status;
-    twice = slowest_device(choice, &choice->is_even);
-    const double share = (twice - slow) / time;
-    choice->scaled.constant = choice->scaled.constant * share + ppi_larger(0, 2 * slow - twice);
+    const double slowest = slowest_device(choice, &choice->is_even), share = slowest / choice->trial.times[0];
+    status = find_bytes(&bytes_take_time, choice, makespan, error);
+    choice->is_even = choice->is_even && !bytes_take_time;
+    choice->scaled.constant *= share;
     choice->scaled.linear *= share;
     choice->scaled.quadratic *= share;
-    choice->delays = makespan - (choice->further + 1) * slow;
-    if (slow > 0 && !choice->is_even)
-        choice->further = ppi_larger(0, makespan / slow - 1);
-    return PPSCHED_OK;
+    choice->delays = makespan - (choice->further + 1) * slowest;
+    if (slowest > 0 && !choice->is_even)
+        choice->further = ppi_larger(0, makespan / slowest - 1);
+    return status;
 }
 
 /* --- how many chunks --- */
@@ -134,19 +140,24 @@ static uint32_t guess_count(const struct choice *choice)
 }
 
 /* Without a constant: the fewest chunks whose longest is that of all blocks alone. */
-static uint32_t fewest_of_least(struct choice *choice)
+static ppsched_status fewest_of_least(uint32_t *out, struct choice *choice, ppsched_error *error)
 {
     const struct ppi_prompt *prompt = &choice->scaled;
     const double least = ppi_shortest_longest(choice->ends, prompt, prompt->blocks, &choice->trial.visits);
     uint32_t low = 1, high = prompt->blocks;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
+        const double visits = choice->trial.visits;
         if (ppi_shortest_longest(choice->ends, prompt, middle, &choice->trial.visits) <= least)
             high = middle;
         else
             low = middle + 1;
+        ppsched_status status = ppi_poll_spend(&choice->trial.poll, choice->trial.visits - visits, error);
+        if (status != PPSCHED_OK)
+            return status;
     }
-    return low;
+    *out = low;
+    return PPSCHED_OK;
 }
 
 /* The number of chunks that is best by the formula. `*is_sure`: all numbers were ruled out or looked at. */
@@ -158,10 +169,8 @@ static ppsched_status best_count(uint32_t *out, bool *is_sure, struct choice *ch
     *is_sure = true;
     if (choice->chunks > 0)
         return PPSCHED_OK;
-    if (choice->scaled.constant == 0) {
-        *out = guess > 1 ? fewest_of_least(choice) : 1;
-        return PPSCHED_OK;
-    }
+    if (choice->scaled.constant == 0)
+        return guess > 1 ? fewest_of_least(out, choice, error) : PPSCHED_OK;
     for (int32_t side = -1; side <= 1; side += 2) {
         for (uint32_t count = guess;;) {
             if (side < 0 ? count == 1 : count == blocks)

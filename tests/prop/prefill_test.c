@@ -14,8 +14,7 @@ static uint32_t problems = PROBLEMS;
 
 struct problem {
     uint32_t devices, stages;
-    double stage_times[2 * MOST_DEVICES], delay;
-    int32_t placement;
+    double stage_times[2 * MOST_DEVICES], delay, bytes, speeds[MOST_DEVICES];
     const char *strategy;
     ppsched_prefill prefill;
 };
@@ -31,6 +30,10 @@ static struct problem draw(uint64_t *seed)
     const bool is_even = random_below(seed, 2) == 0;
     p.stages = p.devices * (1 + (random_below(seed, 4) == 0));
     p.delay = random_below(seed, 2) == 0 ? 0 : 0.25;
+    p.bytes = random_below(seed, 3) == 0 ? 4 : 0; /* of the prompt, at bandwidth 1 */
+    const bool is_slow = random_below(seed, 4) == 0;
+    for (uint32_t d = 0; d < p.devices; d++)
+        p.speeds[d] = is_slow && d == p.devices / 2 ? 0.5 : 1;
     for (uint32_t s = 0; s < p.stages; s++)
         p.stage_times[s] = is_even ? 1 : 0.25 * (double)(2 + random_below(seed, 7));
     p.prefill = (ppsched_prefill){.size = sizeof p.prefill,
@@ -52,7 +55,10 @@ static ppsched_config *config_of(const struct problem *p)
     ppsched_config *config = make_config(p->devices, p->stages, 1);
     expect_ok(ppsched_config_set_forward_only(config, 1, NULL), NULL);
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, p->stage_times, p->stages, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, p->speeds, p->devices, NULL), NULL);
     set_number(config, PPSCHED_QUANTITY_P2P_TIME, p->delay);
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 1);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, p->bytes);
     return config;
 }
 
@@ -70,8 +76,9 @@ static double walk(const struct problem *p, const uint64_t *chunks, size_t count
     for (size_t i = 0; i < count; i++) {
         double there = 0;
         for (uint32_t s = 0; s < p->devices; s++) {
-            free[s] = fmax(free[s], there) + p->stage_times[s] * time_of(&p->prefill, before, (double)chunks[i]);
-            there = free[s] + p->delay;
+            const double time = p->stage_times[s] * time_of(&p->prefill, before, (double)chunks[i]) / p->speeds[s];
+            free[s] = fmax(free[s], there) + time;
+            there = free[s] + p->delay + p->bytes * (double)chunks[i] / (double)p->prefill.tokens;
         }
         before += (double)chunks[i];
     }
@@ -156,8 +163,10 @@ static void test_long_prompts(void **state)
         static uint64_t chunks[4096], equal[4096];
         size_t count = 0;
         p.stages = p.devices;
-        for (uint32_t s = 0; s < p.stages; s++)
+        for (uint32_t s = 0; s < p.stages; s++) {
             p.stage_times[s] = 0.5;
+            p.speeds[s] = 1;
+        }
         p.prefill = (ppsched_prefill){.size = sizeof p.prefill,
                                       .block = 1u << random_below(&seed, 8),
                                       .constant = 1e-2 * (double)random_below(&seed, 3000),

@@ -116,6 +116,12 @@ class Orders(unittest.TestCase):
                 ppsched.prefill_chunks(ppsched.Config(2, 1, forward_only=True), **{"constant": 1, **wrong})
             self.assertIn(part, str(caught.exception))
 
+    def test_what_a_prefill_would_scale_wrongly(self):
+        for name, value in (("op_overhead", 0.5), ("microbatch_scale", 2), ("microbatch_request", 0)):
+            with self.assertRaises(ppsched.Error) as caught:
+                ppsched.prefill_chunks(ppsched.Config(2, 1, forward_only=True, **{name: value}), 8, constant=1)
+            self.assertIn(f"{name} is given", str(caught.exception))
+
     def test_a_limit_between_neighbouring_numbers(self):
         """The middle of two neighbouring doubles is one of them; the bisection ends there, too."""
         config = ppsched.Config(3, 1, forward_only=True)

@@ -15,6 +15,7 @@ from .number_lists import integer
 from .timeline import DeviceMetrics, Idle, Metrics, device_metrics_of, idle_of, metrics_of
 from .views import Shared, sized
 
+
 class SteadyPeriod(NamedTuple):
     """The period of a schedule, in the config's unit of time. If reason is not FOUND, blocks, transient, time, cycle_time and rounding are 0.
 
