@@ -156,12 +156,15 @@ def _is_counted(name: str, fields: Mapping[str, Any]) -> bool:
     return name in needed and not fields.get(needed[name])
 
 
-def not_taken(fields: Mapping[str, Any]) -> List[str]:
-    """Arguments that would change the answer but are not used; without those that are off or have the counted value."""
+def not_taken(fields: Mapping[str, Any], layers: Any = None) -> List[str]:
+    """Arguments that would change the answer but are not used; without those that are off or have the counted value. `layers`: num_layers
+    beside a pattern, which takes precedence."""
     names = [name for name, value in fields.items() if name in ARGUMENTS and ARGUMENTS[name].effect == "not taken"
              and changes(name, value) and not _is_counted(name, fields)]
     if "|" in str(pattern_of("", fields) or ""):
         names.append("the | of hybrid_layer_pattern (stages are chosen anew)")
+    if layers not in (None, fields.get("num_layers")):
+        names.append(f"num_layers {shown(layers)} (hybrid_layer_pattern has {fields['num_layers']} layers)")
     is_uniform = fields.get("recompute_method", "uniform") == "uniform" and fields.get("recompute_num_layers", 1) == 1
     if fields.get("recompute_granularity") == "full" and not is_uniform:
         names += [name for name in ("recompute_method", "recompute_num_layers") if fields.get(name) is not None]
@@ -302,9 +305,9 @@ def read_megatron(where: str, given: Mapping[str, Any]) -> Named:
     fields = plain(where, given)
     _join_switches(where, fields)
     _join_encoder(where, fields)
-    layers = pattern_layers(where, fields)
+    layers, given_layers = pattern_layers(where, fields), None
     if layers is not None:
-        fields["num_layers"] = layers  # as the launcher does
+        given_layers, fields["num_layers"] = fields.get("num_layers"), layers  # as the launcher does
     check_names(where, fields)
     shape = _transformer(where, fields)
-    return Named(shape, training_options(where, fields), not_taken(fields), _assumed(where, fields), description_values(where, fields, shape))
+    return Named(shape, training_options(where, fields), not_taken(fields, given_layers), _assumed(where, fields), description_values(where, fields, shape))
