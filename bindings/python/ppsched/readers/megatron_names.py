@@ -39,6 +39,8 @@ EQUAL = {"tensor_parallel_num_weight_shards": ("tensor_model_parallel_size", "tp
          "expert_tensor_parallel_num_weight_shards": ("expert_tensor_parallel_size", "etp", "tensor_model_parallel_size", "tp"),
          "microbatch_group_size_per_vp_stage": ("pipeline_model_parallel_size", "pp"),
          "microbatch_group_size_per_virtual_pipeline_stage": ("pipeline_model_parallel_size", "pp")}
+# Which layers are of a kind: numbers, lists, or texts of these.
+PATTERNS = ("moe_layer_freq", "linear_attention_freq", "window_attn_skip_freq")
 WORDS = {"yes": True, "no": False, "none": None, "null": None, "true": True, "false": False}
 
 
@@ -67,7 +69,10 @@ def _word(name: str, value: Any) -> Any:
     return WORDS.get(value.lower(), value) if isinstance(value, str) and not is_kind else value
 
 
-def _is_other(one: Any, other: Any) -> bool:
+def _is_other(name: str, one: Any, other: Any) -> bool:
+    """Whether two values of an argument differ."""
+    if name in PATTERNS and one is not None and other is not None and not isinstance(one, bool):
+        return str(one).replace(" ", "") != str(other).replace(" ", "")
     return one is not None and other is not None and (one != other or isinstance(one, bool) != isinstance(other, bool))
 
 
@@ -90,7 +95,7 @@ def plain(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         switch = negated(name)
         if switch is not None and isinstance(value, bool):
             name, value = switch, not value
-        if _is_other(found.get(name), value):
+        if _is_other(name, found.get(name), value):
             raise Error(f"{where}: {given} is {shown(value)}, but {spelt[name]} is {shown(found[name])}; give one of them")
         if found.get(name) is None:
             found[name], spelt[name] = value, given
