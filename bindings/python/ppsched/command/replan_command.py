@@ -70,6 +70,8 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
     model = split_of(values)
     if model is None:
         raise UsageError("give --split: the layers of each stage of the running job")
+    if values.get("empty_stages"):
+        raise UsageError("--empty-stages does not go with ppsched replan, which gives each stage a layer at least; leave it out")
     added = values["added"]
     config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     if not 0 <= added < config.devices:
