@@ -2,7 +2,7 @@
 """The command replicas: how unlike replicas share the microbatches of a global batch."""
 import argparse
 import json
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Tuple
 
 from .._core.config import Config
 from .._core.layer_words import OF_LAYERS
@@ -57,7 +57,7 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
     if values.get("empty_stages"):
         raise UsageError("--empty-stages does not go with ppsched replicas, which gives each stage a layer at least; leave it out")
     base = make_config({**values, **dict.fromkeys(OF_LAYERS), "num_stages": None, "options": {}, "placement": None})
-    made: Dict[tuple, Config] = {}
+    made: Dict[Tuple[float, ...], Config] = {}
     configs = []
     for number, speeds in enumerate(given):
         if len(speeds) not in (1, base.devices):
