@@ -33,11 +33,8 @@ static uint32_t overlap_of(enum ppi_group group)
     return group == PPI_GROUP_EXPERT ? PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS : PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
 }
 
-/* The vector and memory work of a reducing collective counts as communication. */
-static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
-    const ppsched_model *model = pricing->model;
-    ppsched_pass_cost *out = pricing->out;
     double vector = ppi_vector_time(model, pass->vector),
            memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass)),
            matrix = ppi_matrix_time(model, op, pass);
@@ -46,20 +43,30 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
         memory -= model->device.memory_hidden * (own < matrix ? own : matrix);
     }
     bool is_sum = pass->collective == PPI_ALL_REDUCE || pass->collective == PPI_GATHER;
-    out->matrix_time += matrix;
-    out->vector_time += is_sum ? 0 : vector;
-    out->memory_time += is_sum ? 0 : memory;
     struct ppi_spread group = ppi_spread_of(model, op->group);
     double sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, group, pass->sent, op->copies)
                                                      : ppi_collective_time(model, group, pass->collective, pass->sent);
-    sent += is_sum ? vector + memory : 0;
-    double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
-    out->communication_time += sent - hidden;
-    pricing->sent[group_of(op->group)] += sent - hidden;
+    return (struct ppi_op_times){.matrix = matrix,
+                                 .vector = is_sum ? 0 : vector,
+                                 .memory = is_sum ? 0 : memory,
+                                 .sent = sent + (is_sum ? vector + memory : 0),
+                                 .is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0};
+}
+
+static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+{
+    const ppsched_model *model = pricing->model;
+    const struct ppi_op_times times = ppi_op_times(model, op, pass);
+    ppsched_pass_cost *out = pricing->out;
+    out->matrix_time += times.matrix;
+    out->vector_time += times.vector;
+    out->memory_time += times.memory;
+    double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * times.sent : 0;
+    out->communication_time += times.sent - hidden;
+    pricing->sent[group_of(op->group)] += times.sent - hidden;
     pricing->hidden[group_of(op->group)] += hidden;
-    bool is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
-    pricing->count += is_any;
-    pricing->launches += is_any + (pass->matrix > 0 && op->pieces > 1 ? (op->pieces - 1) / pieces_at_once : 0);
+    pricing->count += times.is_any;
+    pricing->launches += times.is_any + (pass->matrix > 0 && op->pieces > 1 ? (op->pieces - 1) / pieces_at_once : 0);
 }
 
 static void add_pass(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
@@ -73,8 +80,7 @@ static void add_pass(struct pricing *pricing, const struct ppi_op_cost *op, cons
         add_times(pricing, op, pass);
 }
 
-/* Whether the row has no backward. */
-static bool is_frozen(const ppsched_model *model, uint32_t row)
+bool ppi_row_is_frozen(const ppsched_model *model, uint32_t row)
 {
     return model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
 }
@@ -106,7 +112,7 @@ static void close(struct pricing *pricing)
     out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time + out->launch_time;
 }
 
-static bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
+bool ppi_is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
 {
     if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
         return op->is_adapter;
@@ -122,11 +128,11 @@ static double price_pass(ppsched_pass_cost *out, const ppsched_model *model, uin
     struct pricing pricing = {.model = model, .out = out};
     bool again = pass >= PPSCHED_MODEL_PASS_SELECTIVE;
     *out = (ppsched_pass_cost){.size = sizeof *out};
-    if (pass != PPSCHED_MODEL_PASS_FORWARD && is_frozen(model, row))
+    if (pass != PPSCHED_MODEL_PASS_FORWARD && ppi_row_is_frozen(model, row))
         return 0;
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)
-            if (is_computed(model, &ops.list[i], pass))
+            if (ppi_is_computed(model, &ops.list[i], pass))
                 add_pass(&pricing, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
     close(&pricing);
     return pricing.launches;

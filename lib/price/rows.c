@@ -20,6 +20,7 @@ static void price_row(struct ppi_priced_model *made, uint32_t row)
     for (int32_t pass = 0; pass < PPI_MODEL_PASSES; pass++) {
         ppsched_pass_cost cost;
         ppi_model_price(&cost, made->model, row, pass);
+        own->time[pass] = cost.time;
         own->tensor[pass] = cost.tensor_time;
         own->context[pass] = cost.context_time;
         own->expert[pass] = cost.expert_time;
