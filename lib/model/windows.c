@@ -115,14 +115,15 @@ static bool begins(const struct reading *reading, const struct ppi_ops *ops, uin
 
 static void read_all(struct reading *reading, struct ppi_arena *arena)
 {
+    const struct ppi_site site = ppi_site_of_row(reading->model, reading->row);
     struct ppi_ops ops;
     uint32_t parts = 0;
-    while (ppi_ops_of_part(&ops, reading->model, reading->row, parts))
+    while (ppi_ops_of_part(&ops, &site, reading->row, parts))
         parts++;
     for (uint32_t pass = FORWARD; pass <= WEIGHT; pass++)
         reading->pieces[pass] = ppi_arena_take(arena, (size_t)parts * 2 * PPI_MOST_OPS, sizeof(struct piece));
     for (uint32_t part = 0; part < parts && !arena->is_short; part++) {
-        ppi_ops_of_part(&ops, reading->model, reading->row, part);
+        ppi_ops_of_part(&ops, &site, reading->row, part);
         reading->segment += begins(reading, &ops, part);
         add_part(reading, &ops);
     }
@@ -145,20 +146,18 @@ static double time_on(const ppsched_model *model, const ppsched_pass_cost *cost,
 }
 
 /* The host, a measured table and collectives that hide in the same layer change what ops take together. */
-static void fit(struct reading *reading, uint32_t pass)
+static void fit(struct reading *reading, uint32_t pass, const ppsched_pass_cost *cost)
 {
     double sum[CHANNELS] = {0}, factor[CHANNELS];
     struct piece *pieces = reading->pieces[pass];
-    ppsched_pass_cost cost;
-    ppi_model_price(&cost, reading->model, reading->row, (int32_t)pass);
     for (uint32_t i = 0; i < reading->count[pass]; i++)
         sum[pieces[i].channel] += pieces[i].time;
     for (uint32_t c = 0; c < CHANNELS; c++)
-        factor[c] = sum[c] > 0 ? time_on(reading->model, &cost, c) / sum[c] : 1;
+        factor[c] = sum[c] > 0 ? time_on(reading->model, cost, c) / sum[c] : 1;
     for (uint32_t i = 0; i < reading->count[pass]; i++)
         pieces[i].time *= factor[pieces[i].channel];
     if (reading->count[pass] == 0)
-        add_piece(reading, pass, COMPUTE, cost.time);
+        add_piece(reading, pass, COMPUTE, cost->time);
 }
 
 /* --- windows --- */
@@ -224,12 +223,14 @@ void ppi_model_windows(ppsched_pair_windows *out, const ppsched_model *model, ui
 {
     struct reading reading = {.model = model, .row = row};
     struct list lists[PPI_PASSES];
+    ppsched_pass_cost costs[PPI_MODEL_PASSES];
     *out = (ppsched_pair_windows){.size = sizeof *out, .slowdown = {model->device.slowdown}};
+    ppi_model_price_all(costs, model, row);
     read_all(&reading, arena);
     for (uint32_t pass = FORWARD; pass <= WEIGHT && !arena->is_short; pass++) {
         bool is_whole = model->rows[row].tower != NULL; /* a tower is one window */
         reading.count[pass] = is_whole ? 0 : reading.count[pass];
-        fit(&reading, pass);
+        fit(&reading, pass, &costs[pass]);
         take_list(&lists[pass], arena, reading.count[pass]);
     }
     uint32_t *after = ppi_arena_take(arena, (size_t)reading.count[WEIGHT] + 1, sizeof *after);
