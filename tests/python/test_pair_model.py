@@ -178,6 +178,65 @@ class PlansTest(FolderTest):
         self.assertIn("'xx': it must be of ep, tp, cp", self.done("pick", *self.job, "--pp", 4, "--pair-windows", "xx", code=1))
 
 
+class SpeedsTest(FolderTest):
+    """compare --channel-speeds."""
+
+    STRATEGIES = ("--chunks", 2, "--strategies", "interleaved_1f1b_overlap", "dualpipe_v", "zbv", "--quiet")
+
+    def sweep(self, *words):
+        return json.loads(self.done("compare", *words, *self.STRATEGIES, "--json"))
+
+    def layer(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "pairs.md").read_text(encoding="utf-8")
+        return json.loads(page.split("```json\n")[1].split("```")[0])
+
+    def test_where_another_one_is_faster(self):
+        """The page's: as four layers a stage, of which one has the same proportions."""
+        found = self.sweep("--windows", self.write("layer.json", self.layer()), "--devices", 8, "--stages", 16, "--microbatches", 32, "--channel-speeds", "network=2,1,8")
+        self.assertEqual([row["speed"] for row in found["speeds"]], [1, 2, 8])
+        for row in found["speeds"]:
+            windows = {part: [[channel, time / (row["speed"] if channel == "network" else 1), *after] for channel, time, *after in rows]
+                       for part, rows in self.layer().items()}
+            config = ppsched.Config(8, 32, 16, windows=windows)
+            for name, step in row["steps"].items():
+                own = ppsched.generate(name, config).evaluate().metrics.makespan
+                self.assertLessEqual(step, own * (1 + 1e-9))
+                self.assertTrue(name == "interleaved_1f1b_overlap" or abs(step / own - 1) < 1e-9)
+            self.assertEqual(row["fastest"], min(row["steps"], key=row["steps"].get))
+        turn, = found["turns"]
+        self.assertEqual((turn["from"], turn["to"]), ("interleaved_1f1b_overlap", "dualpipe_v"))
+        near = self.sweep("--windows", self.folder / "layer.json", "--devices", 8, "--stages", 16, "--microbatches", 32,
+                          "--channel-speeds", f"network={turn['speed'] * 0.98},{turn['speed'] * 1.02}")
+        self.assertEqual([row["fastest"] for row in near["speeds"]], ["interleaved_1f1b_overlap", "dualpipe_v"])
+
+    def test_of_layers(self):
+        """Layers at twice the speed are those of windows that take half; recomputed forwards as well."""
+        rows = [{"name": "decoder", "count": 8, "forward_time": 5, "backward_input_time": 6, "backward_weight_time": 1,
+                 "recompute": [{"name": "full", "backward_time": 12, "mem_forward": 0}], "mem_forward": 1,
+                 "windows": {"forward": [["a", 3], ["b", 2]], "backward": [["b", 2], ["a", 4]], "weight": [["a", 1, 2]]}}]
+        fast = json.loads(json.dumps(rows))
+        fast[0].update(forward_time=4, backward_input_time=5, recompute=[{"name": "full", "backward_time": 10, "mem_forward": 0}],
+                       windows={"forward": [["a", 3], ["b", 1]], "backward": [["b", 1], ["a", 4]], "weight": [["a", 1, 2]]})
+        problem = ("--devices", 2, "--microbatches", 8)
+        for limit in ((), ("--mem-limit", 12)):
+            scaled = self.sweep("--layers", self.write("rows.json", rows), *problem, *limit, "--channel-speeds", "b=2")["speeds"][0]["steps"]
+            plain = self.sweep("--layers", self.write("fast.json", fast), *problem, *limit, "--channel-speeds", "b=1")["speeds"][0]["steps"]
+            self.assertEqual(scaled, plain)
+
+    def test_the_text(self):
+        text = self.done("compare", "--windows", self.write("layer.json", self.layer()), "--devices", 2, "--stages", 4, "--microbatches", 8,
+                         "--channel-speeds", "network=1", *self.STRATEGIES)
+        self.assertIn("best step where network is so many times as fast:", text)
+
+    def test_refused(self):
+        path = self.write("layer.json", self.layer())
+        for given, code, words in (("net=1", 1, "there is no channel 'net'; did you mean network?"), ("network=0", 2, "numbers above 0"), ("network", 2, "numbers above 0"),
+                                   ("network=1,x", 2, "numbers above 0")):
+            self.assertIn(words, self.done("compare", "--windows", path, "--devices", 2, "--microbatches", 8, "--channel-speeds", given, code=code))
+        self.assertIn("needs windows", self.done("compare", "--devices", 2, "--microbatches", 8, "--channel-speeds", "a=1", code=2))
+        self.assertIn("give .json or .txt", self.done("compare", "--windows", path, "--devices", 2, "--microbatches", 8, "--channel-speeds", "network=1", "-o", "x.png", code=2))
+
+
 def megatron_pair(forward, backward, delayed):
     """A pair of stages in the order of megatron-core 0.19.2. Both: embedding, decoders, head, by name and windows. -> windows, order"""
     order, kinds = [], {"moe": ("attention", "dispatch", "experts", "combine"), "dense": ("attention", "experts"), "end": ("all",)}
