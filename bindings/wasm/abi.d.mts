@@ -1116,6 +1116,7 @@ export interface ReplanFigures {
   loaded_bytes: number;
   move_time: number;
   pays_after: number;
+  group_size: number;
 }
 
 export interface LayerMove {
