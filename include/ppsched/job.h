@@ -45,6 +45,7 @@
 #include <ppsched/environment.h>
 #include <ppsched/evaluate.h>
 #include <ppsched/export_macro.h>
+#include <ppsched/layer_table.h>
 #include <ppsched/model.h>
 #include <ppsched/price.h>
 #include <ppsched/status.h>
@@ -101,8 +102,9 @@ typedef struct ppsched_job_options {
     const char *const *strategies; /* names or aliases of strategies. Default: 1f1b, zb_h1,
                                       interleaved_1f1b, interleaved_zb and zbv */
     uint32_t strategy_count;
-    uint32_t reserved;   /* 0 */
-    double memory_limit; /* bytes per device; 0: `memory` of the accelerator */
+    uint32_t reserved;                /* 0 */
+    double memory_limit;              /* bytes per device; 0: `memory` of the accelerator */
+    const ppsched_layer_table *table; /* measured costs, read during the call only; NULL: none */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -115,9 +117,13 @@ typedef struct ppsched_job ppsched_job;
 
 /* Makes a job: lists its layouts, and computes their bounds. The call ignores the parallelism, the
  * sharding and the micro-batch of `training`. The flags of `training` say what overlaps.
- * `environment` may be NULL.
+ * `environment` may be NULL. With a table, all layouts are priced as ppsched_model_create_measured
+ * does. Its rows must give each size in which layouts differ: a cost that holds for any
+ * micro-batch would make large micro-batches look free.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
- *   would work, such as batches that some data parallelism divides); NO_MEMORY. */
+ *   would work, such as batches that some data parallelism divides); with a table also the errors
+ *   of ppsched_model_create_measured, and RANGE for a row that leaves such a size open;
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,
