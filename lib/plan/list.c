@@ -250,7 +250,7 @@ static ppsched_status add_all(struct listing *listing, ppsched_error *error)
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
         bool wanted = has_map(listing) ? strategy->placement == PPSCHED_PLACEMENT_DEFAULT
                                        : (listing->options->effort > 0 || !strategy->searches_long) &&
-                                             !strategy->is_for_slices && !strategy->offloads;
+                                             !strategy->is_for_slices && !strategy->offloads && !strategy->shares_head;
         if (strategy->flushes && wanted && ppi_may_split(strategy, listing->plan->config))
             status = add_strategy(listing, strategy, error);
     }
