@@ -650,6 +650,7 @@ export interface Idle {
   weights: number;
   reload: number;
   calls: number;
+  slow_devices: number;
 }
 
 export interface IdleWindow {
@@ -1112,6 +1113,34 @@ export interface LayerMove {
   from_device: number | null;
   to_device: number;
   bytes: number;
+}
+
+export interface ReplicasOptions {
+  microbatches: number;
+  strategy: string | null;
+  layers: number;
+  chunks: number;
+  group_size: number;
+  free_device_order: number;
+  split_effort: number;
+}
+
+export interface ReplicasFigures {
+  proved: number;
+  step_time: number;
+  equal_step_time: number;
+}
+
+export interface Replica {
+  microbatches: number;
+  stages: number;
+  devices: number;
+  layers: number;
+  proved: number;
+  step_time: number;
+  split: number;
+  device_order: number;
+  recomputes: number;
 }
 
 export interface Link {

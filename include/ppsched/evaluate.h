@@ -111,6 +111,11 @@ typedef struct ppsched_idle {
     double calls;        /* it is in the call of its own SEND or RECV, or it waits while
                             another device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
+    double slow_devices; /* idle time that the device would not have if all devices were as fast as
+                            stated, with the same order: without DEVICE_SPEEDS, DEVICE_SCALE and
+                            STAGE_SCALE. It is taken from the parts above that grow with these:
+                            first from imbalance, then neighbour, fill, drain, transfer and the
+                            others */
 } ppsched_idle;
 
 /* What memory is held for. The quantity of the same name gives the amount (enum
@@ -243,6 +248,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
  *     MEM_BACKWARD_INPUT
  *   - a scale of microbatches or slices
  *   - senders that wait (ppsched_config_set_sender_waits)
+ *   - speeds: DEVICE_SPEEDS, DEVICE_SCALE or STAGE_SCALE, where it has idle causes
  * Errors: as ppsched_schedule_evaluate, NO_MEMORY only where it allocates; ARGUMENT also where the
  *   timeline was made without REUSABLE. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,

@@ -37,6 +37,7 @@
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
  *   find what an overlapped pair takes     ppsched_pair_find_order                  pair.h
  *   go on with fewer or more devices       ppsched_replan_create                    replan.h
+ *   share a batch among unlike replicas    ppsched_replicas_create                  replicas.h
  *   cut a prompt into chunks               ppsched_prefill_find_chunks              prefill.h
  *
  * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
@@ -124,6 +125,7 @@
 #include <ppsched/price.h>
 #include <ppsched/quantity.h>
 #include <ppsched/replan.h>
+#include <ppsched/replicas.h>
 #include <ppsched/resources.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>

@@ -149,6 +149,6 @@ ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeli
     if (timeline->idle == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "the timeline has no idle causes; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
-    return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device], sizeof(ppsched_idle), "ppsched_idle",
-                          error);
+    return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device], PPI_SIZE_UP_TO(ppsched_idle, calls),
+                          "ppsched_idle", error);
 }

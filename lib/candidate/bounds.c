@@ -150,8 +150,8 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
 
 /* --- what the bound proves --- */
 
-/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, or a stage graph, whose times are added in
- * another order, also if the bound is below it by no more than rounding. */
+/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, or a stage graph, whose times are
+ * added in another order, also if the bound is below it by no more than rounding. */
 static double bound_below(const ppsched_plan *plan, bool has_graph, double bound, double step)
 {
     const bool adds_otherwise = plan->layers != NULL || has_graph;

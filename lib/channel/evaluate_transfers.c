@@ -19,6 +19,22 @@ static ppsched_status add_call_times(ppsched_timeline *timeline, const ppsched_c
     return PPSCHED_OK;
 }
 
+/* The idle time that slow devices cause. */
+static ppsched_status find_slow_devices(ppsched_timeline *timeline, const ppsched_config *config,
+                                        const ppsched_channel_model *model, ppsched_error *error)
+{
+    ppsched_config stated;
+    ppsched_timeline *alike = NULL;
+    if (!ppi_has_speeds(config))
+        return PPSCHED_OK;
+    ppi_as_stated(&stated, config);
+    ppsched_status status = ppi_evaluate_transfers(&alike, timeline->schedule, &stated, model, error);
+    if (status == PPSCHED_OK)
+        ppi_separate_slow_devices(timeline, alike->idle);
+    ppi_timeline_destroy(alike);
+    return status;
+}
+
 ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                       const ppsched_channel_model *model, ppsched_error *error)
 {
@@ -46,11 +62,14 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
         status = ppi_figures(timeline, config, error);
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
     timeline->costs.pair_ends = NULL;                    /* likewise */
+    if (status == PPSCHED_OK) {
+        ppi_find_imbalance(timeline);
+        status = find_slow_devices(timeline, config, model, error);
+    }
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;
     }
-    ppi_find_imbalance(timeline);
     *out = timeline;
     return PPSCHED_OK;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The evaluator: times, then figures of each device, then figures of the whole schedule. */
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
@@ -97,6 +99,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_senders_destroy(timeline->senders, &host);
     ppi_release(&host, timeline->peak_causes);
     ppi_release(&host, timeline->idle);
+    ppi_release(&host, timeline->alike);
     ppi_release(&host, timeline->call_times);
     ppi_schedule_release(timeline->schedule);
     ppi_release(&host, timeline);
@@ -190,6 +193,10 @@ static ppsched_status add_what_is_asked(ppsched_timeline *timeline, const ppsche
         timeline->outputs = ppi_allocate(&timeline->host, (size_t)timeline->schedule->op_count, sizeof *timeline->outputs);
         status = timeline->outputs != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the timeline");
     }
+    if (status == PPSCHED_OK && timeline->idle != NULL && ppi_has_speeds(config) && timeline->alike == NULL) {
+        timeline->alike = ppi_allocate(&timeline->host, timeline->schedule->shape.devices, sizeof *timeline->alike);
+        status = timeline->alike != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the timeline");
+    }
     return status;
 }
 
@@ -240,8 +247,8 @@ static void find_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
  * devices of the stage instances; earliest starts the costs and the static memory, where their sums begin; the figures the
  * spans and these sums; idle and latest starts, in any order, the spans and the figures. After an error the timeline can only
  * be filled in again. */
-static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
-                                  ppsched_error *error)
+static ppsched_status fill_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
+                              ppsched_error *error)
 {
     ppsched_status status = ppi_costs_fill(&timeline->costs, config, &timeline->schedule->placement, error);
     if (status != PPSCHED_OK)
@@ -260,6 +267,27 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
     timeline->costs.pair_ends = NULL;                    /* likewise */
+    return status;
+}
+
+/* The same, first with devices as fast as stated where idle time must be compared with that. */
+static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
+                                  ppsched_error *error)
+{
+    const bool compares = timeline->idle != NULL && ppi_has_speeds(config);
+    ppsched_status status = PPSCHED_OK;
+    timeline->has_speeds = false;
+    if (compares) {
+        ppsched_config stated;
+        ppi_as_stated(&stated, config);
+        status = fill_in(loop, timeline, &stated, error);
+    }
+    if (compares && status == PPSCHED_OK)
+        memcpy(timeline->alike, timeline->idle, timeline->schedule->shape.devices * sizeof *timeline->alike);
+    if (status == PPSCHED_OK)
+        status = fill_in(loop, timeline, config, error);
+    if (compares && status == PPSCHED_OK)
+        ppi_separate_slow_devices(timeline, timeline->alike);
     return status;
 }
 

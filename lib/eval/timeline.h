@@ -35,6 +35,8 @@ struct ppsched_timeline {
     struct ppi_memory *memory; /* other memory that changes; NULL: none is given */
     double *peak_causes;       /* with that: the peak by device and cause (PPI_CAUSES) */
     ppsched_idle *idle;        /* by device; NULL: not requested */
+    ppsched_idle *alike;       /* the same with devices as fast as stated; NULL until a config has speeds */
+    bool has_speeds;           /* `slow_devices` of `idle` is filled in */
     ppsched_metrics metrics;
     struct ppi_reuse *reuse; /* NULL unless reusable */
 };
@@ -103,6 +105,13 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
 /* Fills `idle`, from spans and figures. */
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
+
+/* Whether devices are not all as fast as stated, and the same problem with devices that are. `*out` borrows the lists. */
+bool ppi_has_speeds(const ppsched_config *config);
+void ppi_as_stated(ppsched_config *out, const ppsched_config *config);
+
+/* Separates from `idle` what slow devices cause; `alike`: the idle time of each device without them. */
+void ppi_separate_slow_devices(ppsched_timeline *timeline, const ppsched_idle *alike);
 
 /* Fills the static memory of all devices: that of their stages, all versions of their weights, optimizer states, and other
  * memory. Also the config's other memory that changes. */

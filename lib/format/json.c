@@ -88,6 +88,9 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     if (timeline->call_times != NULL)
         write_devices(writer, timeline, ",\n  \"calls\": [", timeline->idle, sizeof timeline->idle[0],
                       offsetof(ppsched_idle, calls));
+    if (timeline->has_speeds)
+        write_devices(writer, timeline, ",\n  \"slow_devices\": [", timeline->idle, sizeof timeline->idle[0],
+                      offsetof(ppsched_idle, slow_devices));
     ppi_write(writer, "}", 1);
 }
 

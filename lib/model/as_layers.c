@@ -8,10 +8,18 @@
 
 enum { PASSES = 3 }; /* of a calibration: forward, input and weight gradients */
 
+/* What a layer of a row costs. */
+struct row_costs {
+    double times[PPI_MODEL_PASSES]; /* calibrated, by pass */
+    ppsched_layer_memory memory;
+    bool is_known;
+};
+
 struct listing {
     struct ppi_arena arena;
     const ppsched_model *model;
     const ppsched_calibration *calibration;
+    struct row_costs *costs; /* of each row */
     ppsched_layer *entries;
     ppsched_recompute (*recomputes)[3];
     char (*symbols)[PPI_SYMBOLS_SIZE]; /* of each row, for a hybrid model; else NULL */
@@ -22,27 +30,41 @@ struct listing {
     bool all_kinds;
 };
 
-static double time_of(const struct listing *listing, uint32_t row, int32_t pass)
+/* Recomputation is scaled like forwards. */
+static double factor_of(const struct listing *listing, uint32_t row, int32_t pass)
 {
-    ppsched_pass_cost cost;
-    ppi_model_price(&cost, listing->model, row, pass);
     int32_t measured = pass <= PPSCHED_MODEL_PASS_WEIGHT ? pass : PPSCHED_MODEL_PASS_FORWARD;
     double factor = row < listing->calibration->rows ? listing->calibration->factors[PASSES * row + (uint32_t)measured] : 0;
-    return cost.time * (factor > 0 ? factor : 1);
+    return factor > 0 ? factor : 1;
 }
 
-static void put_recomputes(struct listing *listing, ppsched_layer *entry, uint32_t row, const ppsched_layer_memory *memory)
+/* Rows of a pattern have many entries, and are priced once. */
+static const struct row_costs *costs_of(const struct listing *listing, uint32_t row)
+{
+    struct row_costs *costs = &listing->costs[row];
+    ppsched_pass_cost passes[PPI_MODEL_PASSES];
+    if (costs->is_known)
+        return costs;
+    ppi_model_price_all(passes, listing->model, row);
+    for (int32_t pass = 0; pass < PPI_MODEL_PASSES; pass++)
+        costs->times[pass] = passes[pass].time * factor_of(listing, row, pass);
+    ppi_model_hold(&costs->memory, listing->model, row);
+    costs->is_known = true;
+    return costs;
+}
+
+static void put_recomputes(struct listing *listing, ppsched_layer *entry, const struct row_costs *costs)
 {
     ppsched_recompute *list = listing->recomputes[listing->count];
+    const ppsched_layer_memory *memory = &costs->memory;
     if (memory->selective < memory->activations || listing->all_kinds)
-        list[entry->recompute_count++] = (ppsched_recompute){"selective", time_of(listing, row, PPSCHED_MODEL_PASS_SELECTIVE),
+        list[entry->recompute_count++] = (ppsched_recompute){"selective", costs->times[PPSCHED_MODEL_PASS_SELECTIVE],
                                                              memory->selective};
     if (listing->model->training.recompute_modules != 0 && (memory->modules < memory->activations || listing->all_kinds))
-        list[entry->recompute_count++] = (ppsched_recompute){"modules", time_of(listing, row, PPSCHED_MODEL_PASS_MODULES),
+        list[entry->recompute_count++] = (ppsched_recompute){"modules", costs->times[PPSCHED_MODEL_PASS_MODULES],
                                                              memory->modules};
     if (memory->full < memory->activations || listing->all_kinds)
-        list[entry->recompute_count++] = (ppsched_recompute){"full", time_of(listing, row, PPSCHED_MODEL_PASS_FULL),
-                                                             memory->full};
+        list[entry->recompute_count++] = (ppsched_recompute){"full", costs->times[PPSCHED_MODEL_PASS_FULL], memory->full};
     entry->recomputes = list;
 }
 
@@ -69,20 +91,20 @@ static void put_entry(struct listing *listing, uint32_t row, uint32_t count, boo
 {
     const struct ppi_model_row *own = &listing->model->rows[row];
     ppsched_layer *entry = &listing->entries[listing->count];
-    ppsched_layer_memory memory;
-    ppi_model_hold(&memory, listing->model, row);
+    const struct row_costs *costs = costs_of(listing, row);
+    const ppsched_layer_memory *memory = &costs->memory;
     *entry = (ppsched_layer){.size = sizeof *entry,
                              .count = count,
                              .name = own->name,
-                             .forward_time = time_of(listing, row, PPSCHED_MODEL_PASS_FORWARD),
-                             .backward_input_time = time_of(listing, row, PPSCHED_MODEL_PASS_INPUT),
-                             .backward_weight_time = time_of(listing, row, PPSCHED_MODEL_PASS_WEIGHT),
-                             .mem_forward = memory.activations,
-                             .mem_backward_input = memory.activations_until_weight - memory.activations,
-                             .mem_backward_weight = -memory.activations_until_weight,
-                             .mem_static = memory.gradients + memory.optimizer,
-                             .mem_weights = memory.weights,
-                             .output_bytes = memory.output_bytes + added};
+                             .forward_time = costs->times[PPSCHED_MODEL_PASS_FORWARD],
+                             .backward_input_time = costs->times[PPSCHED_MODEL_PASS_INPUT],
+                             .backward_weight_time = costs->times[PPSCHED_MODEL_PASS_WEIGHT],
+                             .mem_forward = memory->activations,
+                             .mem_backward_input = memory->activations_until_weight - memory->activations,
+                             .mem_backward_weight = -memory->activations_until_weight,
+                             .mem_static = memory->gradients + memory->optimizer,
+                             .mem_weights = memory->weights,
+                             .output_bytes = memory->output_bytes + added};
     entry->backward_time = entry->backward_input_time + entry->backward_weight_time;
     set_place(entry, listing->model, own->role);
     if (listing->symbols != NULL && (own->role == PPSCHED_MODEL_ROLE_DECODER || own->role == PPSCHED_MODEL_ROLE_MTP))
@@ -90,7 +112,7 @@ static void put_entry(struct listing *listing, uint32_t row, uint32_t count, boo
     if (has_next)
         entry->flags |= PPSCHED_LAYER_FLAG_WITH_NEXT;
     if (own->role != PPSCHED_MODEL_ROLE_EMBEDDING && own->role != PPSCHED_MODEL_ROLE_HEAD)
-        put_recomputes(listing, entry, row, &memory);
+        put_recomputes(listing, entry, costs);
     listing->list[listing->count++] = entry;
 }
 
@@ -265,6 +287,7 @@ ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model 
     listing.last_reader = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.last_reader);
     listing.shared = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.shared);
     listing.list = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.list);
+    listing.costs = ppi_arena_take_zeroed(&listing.arena, model->row_count, sizeof *listing.costs);
     find_symbols(&listing);
     status = ppi_arena_check(&listing.arena, "the layers", error);
     if (status == PPSCHED_OK) {

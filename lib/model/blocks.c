@@ -189,19 +189,20 @@ static void mark_modules(struct ppi_ops *ops, const ppsched_block *block)
     }
 }
 
-bool ppi_ops_of_part(struct ppi_ops *out, const ppsched_model *model, uint32_t row, uint32_t part)
+bool ppi_ops_of_part(struct ppi_ops *out, const struct ppi_site *site, uint32_t row, uint32_t part)
 {
+    const ppsched_model *model = site->model;
     const struct ppi_model_row *own = &model->rows[row];
-    struct ppi_site site = own->tower != NULL ? ppi_site_of_tower(model, own->tower) : ppi_site_of_model(model);
     const ppsched_block *block = ppi_block_of_part(model, row, part);
     out->count = 0;
-    if (block == NULL && !put_other(out, &site, own, part))
+    if (block == NULL && !put_other(out, site, own, part))
         return false;
     if (block != NULL) {
-        put_block(out, &site, own->kind, (part - parts_before(own)) % own->kind->block_count);
-        mark_modules(out, block);
+        put_block(out, site, own->kind, (part - parts_before(own)) % own->kind->block_count);
+        if (model->training.recompute_modules != 0)
+            mark_modules(out, block);
     }
     if (model->training.adapter_rank > 0 && !(own->tower != NULL && own->tower->is_frozen))
-        ppi_put_adapters(out, &site);
+        ppi_put_adapters(out, site);
     return true;
 }

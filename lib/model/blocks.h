@@ -62,9 +62,10 @@ struct ppi_site {
 
 struct ppi_site ppi_site_of_model(const ppsched_model *model);
 struct ppi_site ppi_site_of_tower(const ppsched_model *model, const ppsched_tower *tower);
+struct ppi_site ppi_site_of_row(const ppsched_model *model, uint32_t row);
 
-/* The ops of one part of a row: a block, or what stands before and after these. False after the last part. */
-bool ppi_ops_of_part(struct ppi_ops *out, const ppsched_model *model, uint32_t row, uint32_t part);
+/* The ops of one part of a row, whose site it is: a block, or what stands before and after these. False after the last part. */
+bool ppi_ops_of_part(struct ppi_ops *out, const struct ppi_site *site, uint32_t row, uint32_t part);
 
 /* The block of that part; NULL if it is none. */
 const ppsched_block *ppi_block_of_part(const ppsched_model *model, uint32_t row, uint32_t part);

@@ -54,11 +54,11 @@ static void freeze(ppsched_layer_memory *out)
 }
 
 /* Full recomputation keeps the input of each layer. */
-static void add_boundaries(ppsched_layer_memory *out, const ppsched_model *model, const struct ppi_model_row *row)
+static void add_boundaries(ppsched_layer_memory *out, const struct ppi_site *site, const struct ppi_model_row *row)
 {
-    struct ppi_site site = row->tower != NULL ? ppi_site_of_tower(model, row->tower) : ppi_site_of_model(model);
-    double inputs = site.rows * site.hidden * site.size * site.streams * (row->tower != NULL ? row->tower->layers : 1);
-    out->output_bytes = site.rows * site.hidden * site.size * site.streams;
+    double output = site->rows * site->hidden * site->size * site->streams;
+    double inputs = output * (row->tower != NULL ? row->tower->layers : 1);
+    out->output_bytes = output;
     out->full = inputs < out->activations ? inputs : out->activations;
 }
 
@@ -68,9 +68,10 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     const struct ppi_model_row *own = &model->rows[row];
     double common = (double)training->data_parallel * training->context_parallel;
     double experts = common * training->tensor_parallel / training->expert_parallel / training->expert_tensor_parallel;
+    struct ppi_site site = ppi_site_of_row(model, row);
     struct ppi_ops ops;
     *out = (ppsched_layer_memory){.size = sizeof *out};
-    for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
+    for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++) {
             const struct ppi_op_cost *op = &ops.list[i];
             double share = kept_share(model, op), kept = share * op->kept;
@@ -82,7 +83,7 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
         }
     if (out->activations_until_weight > out->activations)
         out->activations_until_weight = out->activations;
-    add_boundaries(out, model, own);
+    add_boundaries(out, &site, own);
     if (model->measures != NULL)
         ppi_measured_memory(out, model, row);
     if (own->tower != NULL && own->tower->is_frozen)

@@ -14,6 +14,7 @@ enum group { TENSOR, CONTEXT, EXPERT, GROUPS };
 struct pricing {
     const ppsched_model *model;
     ppsched_pass_cost *out;
+    int32_t pass;                        /* enum ppsched_model_pass */
     double sent[GROUPS], hidden[GROUPS]; /* seconds of collectives, and of these beside matrices */
     uint32_t count;                      /* ops with any work */
     double launches;                     /* of these, a separate one for each piece */
@@ -33,6 +34,21 @@ static uint32_t overlap_of(enum ppi_group group)
     return group == PPI_GROUP_EXPERT ? PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS : PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
 }
 
+/* A collective, and what of it is hidden; `work`: seconds of the device on it. */
+static void add_collective(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass,
+                           double work)
+{
+    const ppsched_model *model = pricing->model;
+    struct ppi_spread spread = ppi_spread_of(model, op->group);
+    double sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, spread, pass->sent, op->copies)
+                                                     : ppi_collective_time(model, spread, pass->collective, pass->sent);
+    sent += work;
+    double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
+    pricing->out->communication_time += sent - hidden;
+    pricing->sent[group_of(op->group)] += sent - hidden;
+    pricing->hidden[group_of(op->group)] += hidden;
+}
+
 /* The vector and memory work of a reducing collective counts as communication. */
 static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
@@ -40,7 +56,7 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
     ppsched_pass_cost *out = pricing->out;
     double vector = ppi_vector_time(model, pass->vector),
            memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass)),
-           matrix = ppi_matrix_time(model, op, pass);
+           matrix = pass->matrix > 0 ? ppi_matrix_time(model, op, pass) : 0;
     if (model->device.memory_hidden > 0 && matrix > 0) {
         double own = ppi_memory_time(model, pass->bytes);
         memory -= model->device.memory_hidden * (own < matrix ? own : matrix);
@@ -49,22 +65,26 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
     out->matrix_time += matrix;
     out->vector_time += is_sum ? 0 : vector;
     out->memory_time += is_sum ? 0 : memory;
-    struct ppi_spread group = ppi_spread_of(model, op->group);
-    double sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, group, pass->sent, op->copies)
-                                                     : ppi_collective_time(model, group, pass->collective, pass->sent);
-    sent += is_sum ? vector + memory : 0;
-    double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
-    out->communication_time += sent - hidden;
-    pricing->sent[group_of(op->group)] += sent - hidden;
-    pricing->hidden[group_of(op->group)] += hidden;
+    if (pass->collective != PPI_NO_COLLECTIVE)
+        add_collective(pricing, op, pass, is_sum ? vector + memory : 0);
     bool is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
     pricing->count += is_any;
     pricing->launches += is_any + (pass->matrix > 0 && op->pieces > 1 ? (op->pieces - 1) / pieces_at_once : 0);
 }
 
-static void add_pass(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+static bool is_idle(const struct ppi_layer_pass *pass)
+{
+    return pass->matrix == 0 && pass->vector == 0 && pass->bytes == 0 && pass->collective == PPI_NO_COLLECTIVE;
+}
+
+/* The op's share of the pass; recomputation runs forwards. */
+static void add_pass(struct pricing *pricing, const struct ppi_op_cost *op)
 {
     ppsched_pass_cost *out = pricing->out;
+    bool is_again = pricing->pass >= PPSCHED_MODEL_PASS_SELECTIVE;
+    const struct ppi_layer_pass *pass = &op->pass[is_again ? PPSCHED_MODEL_PASS_FORWARD : pricing->pass];
+    if (is_idle(pass))
+        return;
     out->matrix_operations += pass->matrix;
     out->vector_operations += pass->vector;
     out->memory_bytes += pass->bytes;
@@ -115,37 +135,39 @@ static bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op
     return pass != PPSCHED_MODEL_PASS_SELECTIVE || op->is_core;
 }
 
-/* Prices a pass on the device; the result is the number of launches. */
-static double price_pass(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
+/* Prices passes on the device, from one list of ops. */
+static void price_passes(struct pricing *pricings, uint32_t count, uint32_t row)
 {
+    const ppsched_model *model = pricings->model;
+    struct ppi_site site = ppi_site_of_row(model, row);
     struct ppi_ops ops;
-    struct pricing pricing = {.model = model, .out = out};
-    bool again = pass >= PPSCHED_MODEL_PASS_SELECTIVE;
-    *out = (ppsched_pass_cost){.size = sizeof *out};
-    if (pass != PPSCHED_MODEL_PASS_FORWARD && is_frozen(model, row))
-        return 0;
-    for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
+    for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)
-            if (is_computed(model, &ops.list[i], pass))
-                add_pass(&pricing, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
-    close(&pricing);
-    return pricing.launches;
+            for (uint32_t k = 0; k < count; k++)
+                if (is_computed(model, &ops.list[i], pricings[k].pass))
+                    add_pass(&pricings[k], &ops.list[i]);
+    for (uint32_t k = 0; k < count; k++)
+        close(&pricings[k]);
+}
+
+static struct pricing start(ppsched_pass_cost *out, const ppsched_model *model, int32_t pass)
+{
+    *out = (ppsched_pass_cost){.size = sizeof *out};
+    return (struct pricing){.model = model, .out = out, .pass = pass};
 }
 
 /* The host may need longer to launch a pass than the device to run it. It launches both parts of a backward in one go: what
- * is missing counts for the gradients of the input. */
-static void wait_for_host(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass, double launches)
+ * is missing counts for the gradients of the input, where `weight` is the other part. */
+static void wait_for_host(struct pricing *pricing, const struct pricing *weight)
 {
-    double ready = out->time;
+    const ppsched_model *model = pricing->model;
     bool is_launched = model->device.host_time > 0 && (model->training.flags & PPSCHED_TRAINING_FLAG_GRAPHS) == 0;
-    if (!is_launched || pass == PPSCHED_MODEL_PASS_WEIGHT)
+    if (!is_launched || pricing->pass == PPSCHED_MODEL_PASS_WEIGHT)
         return;
-    if (pass == PPSCHED_MODEL_PASS_INPUT) {
-        ppsched_pass_cost weight;
-        launches += price_pass(&weight, model, row, PPSCHED_MODEL_PASS_WEIGHT);
-        ready += weight.time;
-    }
-    double late = launches * model->device.host_time - ready;
+    ppsched_pass_cost *out = pricing->out;
+    bool is_backward = pricing->pass == PPSCHED_MODEL_PASS_INPUT;
+    double launches = pricing->launches + (is_backward ? weight->launches : 0);
+    double late = launches * model->device.host_time - (out->time + (is_backward ? weight->out->time : 0));
     if (late > 0) {
         out->launch_time += late;
         out->time += late;
@@ -154,8 +176,23 @@ static void wait_for_host(ppsched_pass_cost *out, const ppsched_model *model, ui
 
 void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
 {
-    double launches = price_pass(out, model, row, pass);
-    wait_for_host(out, model, row, pass, launches);
+    ppsched_pass_cost weight;
+    struct pricing pricings[] = {start(out, model, pass), start(&weight, model, PPSCHED_MODEL_PASS_WEIGHT)};
+    if (pass == PPSCHED_MODEL_PASS_FORWARD || !is_frozen(model, row))
+        price_passes(pricings, pass == PPSCHED_MODEL_PASS_INPUT ? 2 : 1, row);
+    wait_for_host(&pricings[0], &pricings[1]);
     if (model->measures != NULL)
         ppi_measured_pass(out, model, row, pass);
+}
+
+void ppi_model_price_all(ppsched_pass_cost out[PPI_MODEL_PASSES], const ppsched_model *model, uint32_t row)
+{
+    struct pricing pricings[PPI_MODEL_PASSES];
+    for (int32_t pass = 0; pass < PPI_MODEL_PASSES; pass++)
+        pricings[pass] = start(&out[pass], model, pass);
+    price_passes(pricings, is_frozen(model, row) ? PPSCHED_MODEL_PASS_FORWARD + 1 : PPI_MODEL_PASSES, row);
+    for (int32_t pass = 0; pass < PPI_MODEL_PASSES; pass++)
+        wait_for_host(&pricings[pass], &pricings[PPSCHED_MODEL_PASS_WEIGHT]);
+    for (int32_t pass = 0; pass < PPI_MODEL_PASSES && model->measures != NULL; pass++)
+        ppi_measured_pass(&out[pass], model, row, pass);
 }

@@ -12,8 +12,9 @@ static double share_at(const ppsched_efficiency *list, uint32_t count, double si
 
 static double time_of(double amount, double pieces, double rate, const ppsched_efficiency *list, uint32_t count)
 {
-    double one = pieces > 0 ? amount / pieces : amount;
-    return amount > 0 ? amount / (rate * share_at(list, count, one)) : 0;
+    if (amount <= 0)
+        return 0;
+    return amount / (rate * share_at(list, count, pieces > 0 ? amount / pieces : amount));
 }
 
 static double or_1(double value)

@@ -110,9 +110,11 @@ double ppi_model_total(const ppsched_model *model)
     ppsched_model whole = undivided(model);
     struct ppi_ops ops;
     double total = 0;
-    for (uint32_t row = 0; row < model->row_count; row++)
-        for (uint32_t part = 0; ppi_ops_of_part(&ops, &whole, row, part); part++)
+    for (uint32_t row = 0; row < model->row_count; row++) {
+        struct ppi_site site = ppi_site_of_row(&whole, row);
+        for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++)
             total += count_ops(&ops).all * model->rows[row].layers;
+    }
     return total;
 }
 
@@ -120,10 +122,11 @@ void ppi_model_describe_row(ppsched_model_row *out, const ppsched_model *model, 
 {
     const struct ppi_model_row *own = &model->rows[row];
     ppsched_model whole = undivided(model);
+    struct ppi_site site = ppi_site_of_row(&whole, row);
     struct ppi_ops ops;
     *out = (ppsched_model_row){
         .size = sizeof *out, .role = own->role, .name = own->name, .layers = own->layers, .index = own->index};
-    for (uint32_t part = 0; ppi_ops_of_part(&ops, &whole, row, part); part++) {
+    for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++) {
         const ppsched_block *block = ppi_block_of_part(&whole, row, part);
         struct counts counts = count_ops(&ops);
         double idle = idle_parameters(block, counts.experts), own_part = counts.all - counts.norms;

@@ -42,3 +42,9 @@ struct ppi_site ppi_site_of_tower(const ppsched_model *model, const ppsched_towe
     site.has_dropout = false;
     return site;
 }
+
+struct ppi_site ppi_site_of_row(const ppsched_model *model, uint32_t row)
+{
+    const ppsched_tower *tower = model->rows[row].tower;
+    return tower != NULL ? ppi_site_of_tower(model, tower) : ppi_site_of_model(model);
+}

@@ -16,18 +16,17 @@ uint32_t ppi_row_named(const ppsched_model *model, const char *name)
 static void price_row(struct ppi_priced_model *made, uint32_t row)
 {
     struct ppi_row_price *own = &made->rows[row];
+    ppsched_pass_cost costs[PPI_MODEL_PASSES];
+    double layers = made->model->rows[row].layers;
     ppi_model_hold(&own->memory, made->model, row);
+    ppi_model_price_all(costs, made->model, row);
     for (int32_t pass = 0; pass < PPI_MODEL_PASSES; pass++) {
-        ppsched_pass_cost cost;
-        ppi_model_price(&cost, made->model, row, pass);
-        own->tensor[pass] = cost.tensor_time;
-        own->context[pass] = cost.context_time;
-        own->expert[pass] = cost.expert_time;
-        if (pass == PPSCHED_MODEL_PASS_FORWARD)
-            made->matrix_operations += cost.matrix_operations * made->model->rows[row].layers;
-        if (pass == PPSCHED_MODEL_PASS_WEIGHT)
-            made->learning_operations += cost.matrix_operations * made->model->rows[row].layers;
+        own->tensor[pass] = costs[pass].tensor_time;
+        own->context[pass] = costs[pass].context_time;
+        own->expert[pass] = costs[pass].expert_time;
     }
+    made->matrix_operations += costs[PPSCHED_MODEL_PASS_FORWARD].matrix_operations * layers;
+    made->learning_operations += costs[PPSCHED_MODEL_PASS_WEIGHT].matrix_operations * layers;
 }
 
 ppsched_status ppi_priced_model_make(struct ppi_priced_model *out, const ppsched_model *model, ppsched_error *error)

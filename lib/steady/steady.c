@@ -316,6 +316,23 @@ static ppsched_status time_all(struct ppsched_steady *out, const struct ppi_stra
     return status;
 }
 
+/* The idle time that slow devices cause, from the same order with devices as fast as stated. */
+static ppsched_status find_slow_devices(struct ppsched_steady *out, const struct few *few, ppsched_error *error)
+{
+    ppsched_config stated;
+    struct ppsched_steady alike;
+    const struct ppi_steady_options options = {.wants_idle = true, .share = few->options->share};
+    if (out->timeline == NULL || out->timeline->idle == NULL || !ppi_has_speeds(few->config))
+        return PPSCHED_OK;
+    ppi_as_stated(&stated, few->config);
+    ppsched_status status = ppi_steady_make(&alike, few->strategy, &stated, &options, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_separate_slow_devices(out->timeline, alike.timeline->idle);
+    ppi_steady_clear(&alike);
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_steady_make(struct ppsched_steady *out, const struct ppi_strategy *strategy, const ppsched_config *config,
                                const struct ppi_steady_options *options, ppsched_error *error)
 {
@@ -328,6 +345,8 @@ ppsched_status ppi_steady_make(struct ppsched_steady *out, const struct ppi_stra
         status = ppi_exactness_find(&few.exactness, config, &few.task, error);
         if (status == PPSCHED_OK)
             status = find(out, &few, error);
+        if (status == PPSCHED_OK)
+            status = find_slow_devices(out, &few, error);
         ppi_exactness_clear(&few.exactness);
     }
     if (status == PPSCHED_OK && out->timeline == NULL && !options->only_repeats)

@@ -187,6 +187,54 @@ static void count_featured(const char *name, int features)
     ppsched_config_destroy(config);
 }
 
+/* --- models --- */
+
+/* As gpt-oss, with layers of two kinds in turn. */
+static const char config_json[] = "{\"model_type\": \"gpt_oss\", \"num_hidden_layers\": 36, \"hidden_size\": 2880, "
+                                  "\"intermediate_size\": 2880, \"num_attention_heads\": 64, \"num_key_value_heads\": 8, "
+                                  "\"head_dim\": 64, \"num_local_experts\": 128, \"num_experts_per_tok\": 4, "
+                                  "\"sliding_window\": 128, \"vocab_size\": 201088, \"attention_bias\": true, "
+                                  "\"rms_norm_eps\": 1e-05, \"rope_theta\": 150000, \"tie_word_embeddings\": false}";
+
+/* Passes of all rows, one by one. */
+static void count_passes(const ppsched_model *model)
+{
+    uint64_t count = 0;
+    begin();
+    for (uint32_t row = 0; row < ppsched_model_row_count(model); row++)
+        for (int32_t pass = 0; pass <= PPSCHED_MODEL_PASS_WEIGHT; pass++, count++) {
+            ppsched_pass_cost cost = {.size = sizeof cost};
+            if (ppsched_model_get_pass_cost(&cost, model, row, pass, NULL) != PPSCHED_OK)
+                die("model", "no price");
+        }
+    end("model", "pass", count);
+}
+
+/* A file read by the byte, and its layers' costs. */
+static void count_model(void)
+{
+    const ppsched_training training = {.size = sizeof training, .sequence_length = 4096};
+    const ppsched_calibration none = {.size = sizeof none};
+    const ppsched_description *description = NULL;
+    ppsched_model *model = NULL;
+    const ppsched_layers *layers = NULL;
+    ppsched_error error;
+    begin();
+    if (ppsched_description_read(&description, config_json, sizeof config_json - 1, NULL, &error) != PPSCHED_OK)
+        die("model", error.message);
+    end("model", "read", sizeof config_json - 1);
+    if (ppsched_model_create(&model, description, &training, ppsched_accelerator_at(0), NULL, &error) != PPSCHED_OK)
+        die("model", error.message);
+    count_passes(model);
+    begin();
+    if (ppsched_layers_from_model(&layers, model, &none, &error) != PPSCHED_OK)
+        die("model", error.message);
+    end("model", "layers", 36);
+    ppsched_layers_release(layers);
+    ppsched_model_destroy(model);
+    ppsched_description_release(description);
+}
+
 int main(void)
 {
     ppsched_config *config = make_config(2);
@@ -204,6 +252,7 @@ int main(void)
     count_featured("microbatch_scale", MICROBATCH_SCALE);
     count_featured("slices", SLICES);
     count_featured("slices, microbatch_scale, slice_scale", SLICES | MICROBATCH_SCALE | SLICE_SCALE);
+    count_model();
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
     return 0;

@@ -98,6 +98,29 @@ CASE(test_devices_that_change)
     CHECK(replan.moves().size() == 3 && figures.moved_bytes == 11);
 }
 
+CASE(test_unlike_replicas)
+{
+    const std::vector<double> speeds{1, 1, 1, 0.5};
+    ppsched::Layer decoder;
+    decoder.name = "decoder";
+    decoder.count = 32;
+    decoder.forward_time = 1;
+    decoder.backward_time = 2;
+    const ppsched::Layers layers({decoder});
+    const Config plain(4, 4, 1);
+    Config slow(4, 4, 1);
+    slow.set_values(PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds);
+    ppsched::ReplicasOptions options;
+    options.strategy = "1f1b";
+    options.layers = layers.get();
+    options.microbatches = 32;
+    const ppsched::Replicas replicas({&plain, &slow}, options);
+    const auto fast = replicas.replica(0), other = replicas.replica(1);
+    CHECK(fast.microbatches + other.microbatches == 32 && fast.microbatches > other.microbatches && other.split[3] < 5);
+    CHECK(replicas.figures().step_time == std::max(fast.step_time, other.step_time));
+    CHECK(replicas.figures().step_time < replicas.figures().equal_step_time && fast.stages == 4 && fast.layers == 32);
+}
+
 CASE(test_steady_state)
 {
     const Config config(4, 4, 400);

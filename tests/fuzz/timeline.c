@@ -56,8 +56,8 @@ static void expect_idle(const ppsched_timeline *timeline, uint32_t device, doubl
     ppsched_idle idle = {.size = sizeof idle};
     if (ppsched_timeline_get_idle(&idle, timeline, device, NULL) != PPSCHED_OK)
         return; /* left out */
-    const double parts[] = {idle.fill, idle.drain,        idle.neighbour, idle.imbalance, idle.transfer,
-                            idle.link, idle.head_of_line, idle.weights,   idle.reload,    idle.calls};
+    const double parts[] = {idle.fill,         idle.drain,   idle.neighbour, idle.imbalance, idle.transfer,    idle.link,
+                            idle.head_of_line, idle.weights, idle.reload,    idle.calls,     idle.slow_devices};
     double sum = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         EXPECT(parts[i] >= -tolerance);

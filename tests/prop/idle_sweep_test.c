@@ -115,21 +115,30 @@ static void expect_near(double told, double reckoned, const char *cause, const s
                  reckoned);
 }
 
-static void compare(const struct problem *p, int seen[4])
+/* All but what slow devices cause. */
+static ppsched_idle reckon_all(const struct problem *p, uint32_t device)
 {
+    ppsched_idle idle = reckon(p, device);
     double most = 0;
     for (uint32_t d = 0; d < p->devices; d++)
         most = fmax(most, device_metrics_of(p->timeline, d).busy);
+    idle.imbalance = fmin(idle.neighbour, most - device_metrics_of(p->timeline, device).busy);
+    idle.neighbour -= idle.imbalance;
+    return idle;
+}
+
+static void compare(const struct problem *p, int seen[4])
+{
     for (uint32_t d = 0; d < p->devices; d++) {
-        ppsched_idle own = reckon(p, d), told = {.size = sizeof told};
-        double imbalance = fmin(own.neighbour, most - device_metrics_of(p->timeline, d).busy);
+        ppsched_idle own = reckon_all(p, d), told = {.size = sizeof told};
         assert_int_equal(ppsched_timeline_get_idle(&told, p->timeline, d, NULL), PPSCHED_OK);
         expect_near(told.fill, own.fill, "fill", p, d);
         expect_near(told.drain, own.drain, "drain", p, d);
         expect_near(told.transfer, own.transfer, "transfer", p, d);
-        expect_near(told.imbalance, imbalance, "imbalance", p, d);
-        expect_near(told.neighbour, own.neighbour - imbalance, "neighbour", p, d);
-        assert_true(told.link == 0 && told.head_of_line == 0 && told.weights == 0 && told.reload == 0);
+        expect_near(told.imbalance, own.imbalance, "imbalance", p, d);
+        expect_near(told.neighbour, own.neighbour, "neighbour", p, d);
+        assert_true(told.slow_devices == 0 && told.link == 0 && told.head_of_line == 0 && told.weights == 0 &&
+                    told.reload == 0);
         seen[0] += told.fill > 0;
         seen[1] += told.neighbour > 0;
         seen[2] += told.imbalance > 0;
@@ -196,10 +205,90 @@ static void test_each_cause_again(void **state)
         assert_true(seen[i] > 1000);
 }
 
+/* --- slow devices --- */
+
+/* Some devices that are slower, or slower in some kinds of ops, or with some stages. */
+static void slow_down(ppsched_config *config, uint32_t devices, uint32_t stages, int variant, uint64_t *seed)
+{
+    double list[4 * MOST_DEVICES * MOST_DEVICES * 3];
+    const size_t scales = variant == 1 ? 4 * (size_t)devices : 4 * (size_t)devices * stages;
+    for (uint32_t d = 0; d < devices; d++)
+        list[d] = random_below(seed, 2) == 0 ? 1 : 0.25 + random_below(seed, 6) / 4.0;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, list, devices, NULL), NULL);
+    for (size_t i = 0; i < scales && variant > 0; i++)
+        list[i] = random_below(seed, 3) == 0 ? 1 : 0.5 + random_below(seed, 8) / 4.0;
+    if (variant > 0)
+        expect_ok(ppsched_config_set_values(config, variant == 1 ? PPSCHED_QUANTITY_DEVICE_SCALE : PPSCHED_QUANTITY_STAGE_SCALE,
+                                            list, scales, NULL),
+                  NULL);
+}
+
+/* `stated`: the same order with devices as fast as stated. */
+static void compare_slow(const struct problem *p, const struct problem *stated, int seen[2])
+{
+    for (uint32_t d = 0; d < p->devices; d++) {
+        const ppsched_idle own = reckon_all(p, d), alike = reckon_all(stated, d);
+        const double grown = device_metrics_of(p->timeline, d).idle - device_metrics_of(stated->timeline, d).idle;
+        const double slow[] = {own.imbalance, own.neighbour, own.fill, own.drain, own.transfer};
+        const double before[] = {alike.imbalance, alike.neighbour, alike.fill, alike.drain, alike.transfer};
+        static const char *const names[] = {"imbalance", "neighbour", "fill", "drain", "transfer"};
+        ppsched_idle told = {.size = sizeof told};
+        assert_int_equal(ppsched_timeline_get_idle(&told, p->timeline, d, NULL), PPSCHED_OK);
+        const double left[] = {told.imbalance, told.neighbour, told.fill, told.drain, told.transfer};
+        double rest = fmax(0, grown);
+        expect_near(told.slow_devices, rest, "slow_devices", p, d);
+        for (size_t i = 0; i < 5; i++) {
+            const double taken = fmax(0, fmin(rest, slow[i] - before[i]));
+            expect_near(left[i], slow[i] - taken, names[i], p, d);
+            rest -= taken;
+        }
+        seen[0] += told.slow_devices > 0;
+        seen[1] += grown < 0;
+    }
+}
+
+static void test_what_slow_devices_cause(void **state)
+{
+    static const char *const names[] = {"1f1b", "interleaved_1f1b", "zbv", "zb_h1", "gpipe", "dualpipe_v", "1f1b_no_flush"};
+    static const uint32_t chunks[] = {1, 3, 2, 1, 1, 2, 1};
+    uint64_t seed = 43;
+    int seen[2] = {0};
+    (void)state;
+    for (int trial = 0; trial < 420; trial++) {
+        const size_t row = (size_t)trial % 7;
+        const struct uneven sizes = {2 + random_below(&seed, 4), chunks[row], 1 + random_below(&seed, 9),
+                                     1 + random_below(&seed, 2), random_next(&seed)};
+        const uint32_t stages = sizes.devices * sizes.chunks;
+        ppsched_config *config = trial % 2 ? make_uneven(&sizes) : draw_with_ties(&sizes, &seed), *stated = NULL;
+        expect_ok(ppsched_config_copy(&stated, config, NULL), NULL);
+        slow_down(config, sizes.devices, stages, trial / 7 % 3, &seed);
+        if (ppsched_strategy_fits(names[row], config, NULL) == PPSCHED_OK) {
+            ppsched_schedule *schedule = make_schedule(config, names[row]);
+            ppsched_timeline *timeline = NULL, *plain = make_timeline(schedule, stated);
+            if (trial % 4 == 0) { /* updated from what is not slow */
+                expect_ok(ppsched_schedule_evaluate(&timeline, schedule, stated, PPSCHED_EVALUATE_FLAG_REUSABLE, NULL), NULL);
+                expect_ok(ppsched_timeline_update(timeline, config, NULL), NULL);
+            } else {
+                timeline = make_timeline(schedule, config);
+            }
+            const struct problem p = {config, schedule, timeline, sizes.devices, stages, sizes.microbatches};
+            const struct problem without = {stated, schedule, plain, sizes.devices, stages, sizes.microbatches};
+            compare_slow(&p, &without, seen);
+            ppsched_timeline_destroy(timeline);
+            ppsched_timeline_destroy(plain);
+            ppsched_schedule_release(schedule);
+        }
+        ppsched_config_destroy(config);
+        ppsched_config_destroy(stated);
+    }
+    assert_true(seen[0] > 300 && seen[1] > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_cause_again),
+        cmocka_unit_test(test_what_slow_devices_cause),
     };
     return cmocka_run_group_tests_name("idle sweep", tests, NULL, NULL);
 }

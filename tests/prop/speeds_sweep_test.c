@@ -40,8 +40,15 @@ static ppsched_config *with_divided_times(const ppsched_config *config, const pp
     return divided;
 }
 
+/* Up to the causes of idle time, of which slow devices are one. */
 static void expect_same_text(char *a, char *b, const char *strategy)
 {
+    char *const texts[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        char *causes = strstr(texts[i], "\"idle_by_cause\"");
+        assert_non_null(causes);
+        *causes = '\0';
+    }
     if (strcmp(a, b) != 0)
         fail_msg("%s:\n%s\n%s", strategy, a, b);
     free(a);

@@ -164,6 +164,7 @@ static void expect_device(const ppsched_steady *steady, const ppsched_timeline *
     expect_near("drain", idle.drain, other.drain, makespan, rounding);
     expect_near("neighbour", idle.neighbour, other.neighbour, makespan, rounding);
     expect_near("imbalance", idle.imbalance, other.imbalance, makespan, rounding);
+    expect_near("slow_devices", idle.slow_devices, other.slow_devices, makespan, rounding);
     expect_near("transfer", idle.transfer, other.transfer, makespan, rounding);
     expect_ok(ppsched_steady_get_peak_causes(causes, CAUSES, NULL, steady, d, NULL), NULL);
     expect_ok(ppsched_timeline_get_peak_causes(others, CAUSES, NULL, timeline, d, NULL), NULL);

@@ -198,6 +198,15 @@ static void make_replan(struct handles *handles)
     ppsched_config_destroy(config);
 }
 
+static void make_replicas(struct handles *handles)
+{
+    const ppsched_replicas_options options = {
+        .size = sizeof options, .microbatches = 5, .strategy = "1f1b", .layers = handles->layers};
+    const ppsched_config *const configs[] = {handles->plain, handles->plain};
+    ppsched_error error;
+    expect_ok(ppsched_replicas_create(&handles->replicas, configs, 2, &options, &error), &error);
+}
+
 static void make_layout(struct handles *handles)
 {
     static const ppsched_layout_stage stages[] = {{1, 3, 0, 0}, {0, 5, 0, 0}, {0, 0, 0, 0}, {0, 4, 0, 1}};
@@ -216,6 +225,7 @@ static void fill_handles(struct handles *handles, int with_plan)
     make_layout(handles);
     make_layer_list(handles);
     make_replan(handles);
+    make_replicas(handles);
     if (with_plan == 1)
         make_plan(handles);
     else if (with_plan == 2)
@@ -242,6 +252,7 @@ void destroy_handles(struct handles *handles)
 {
     ppsched_plan_destroy(handles->plan);
     ppsched_replan_destroy(handles->replan);
+    ppsched_replicas_destroy(handles->replicas);
     ppsched_layers_release(handles->layers);
     ppsched_layout_destroy(handles->layout);
     ppsched_builder_destroy(handles->builder);

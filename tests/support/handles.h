@@ -23,6 +23,7 @@ struct handles {
     ppsched_timeline *crossing;   /* of `lowered`, with its transfers */
     ppsched_steady *steady;       /* of 1f1b on `plain`, with more microbatches than are timed */
     ppsched_replan *replan;       /* of zbv on `plain` with `layers`, on a slow device, too */
+    ppsched_replicas *replicas;   /* two of `plain` with `layers` share 5 microbatches */
     ppsched_builder *builder;     /* ops on device 0, none on device 1 */
     ppsched_layout *layout;       /* 2 devices, 4 stages */
     const ppsched_layers *layers; /* 6 with ends, and two kinds of recomputation */

@@ -579,6 +579,36 @@ static ppsched_status replan_create(struct attempt *attempt)
     return status;
 }
 
+/* Two; the same with a slow device and the order of devices free. */
+static void prepare_replicas(struct attempt *attempt)
+{
+    static const double speeds[] = {1, 0.5};
+    if (attempt->variant == 1)
+        expect_ok(ppsched_config_set_values(attempt->own.plain, PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds, 2, NULL), NULL);
+}
+
+static ppsched_status replicas_create(struct attempt *attempt)
+{
+    const int variant = attempt->variant;
+    const ppsched_replicas_options options = {.size = sizeof options,
+                                              .microbatches = 6,
+                                              .strategy = "1f1b",
+                                              .layers = attempt->own.layers,
+                                              .free_device_order = variant == 1};
+    const ppsched_config *const configs[] = {attempt->own.plain, attempt->own.plain};
+    ppsched_replicas_figures figures = {.size = sizeof figures};
+    ppsched_replicas *made = UNTOUCHED;
+    ppsched_status status = ppsched_replicas_create(&made, configs, 2, &options, &attempt->error);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    expect_ok(ppsched_replicas_get_figures(&figures, made, NULL), NULL);
+    fprintf(attempt->result, "%a %a\n", figures.step_time, figures.equal_step_time);
+    ppsched_replicas_destroy(made);
+    return status;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +618,7 @@ int main(void)
         SHORTAGE(layers_create, .variants = 1),
         SHORTAGE(config_from_layers, .variants = 1),
         SHORTAGE(replan_create, .variants = 3, .prepare = prepare_replan),
+        SHORTAGE(replicas_create, .variants = 2, .prepare = prepare_replicas),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_stage_inputs, .variants = 1),

@@ -508,6 +508,8 @@ static void test_schedules_and_timelines(void **state)
 {
     ppsched_steady_period period = {.size = sizeof period};
     ppsched_replan_figures figures = {.size = sizeof figures};
+    ppsched_replicas_figures shares = {.size = sizeof shares};
+    ppsched_replica replica = {.size = sizeof replica};
     ppsched_layer_move moves[16];
     uint32_t numbers[16];
     uint8_t kinds[16];
@@ -556,6 +558,8 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_replan_get_recomputes(kinds, 16, NULL, own->replan, NULL));
     NO_MEMORY_FOR(ppsched_replan_get_device_order(numbers, 16, NULL, own->replan, NULL));
     NO_MEMORY_FOR(ppsched_replan_get_moves(moves, 16, NULL, own->replan, NULL));
+    NO_MEMORY_FOR(ppsched_replicas_get_figures(&shares, own->replicas, NULL));
+    NO_MEMORY_FOR(ppsched_replicas_get_replica(&replica, own->replicas, 1, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_device_metrics(&device, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_idle(&idle, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_steady_get_peak_causes(causes, 16, NULL, own->steady, 1, NULL));
@@ -753,12 +757,14 @@ static void test_plans_and_frees(void **state)
     NO_MEMORY_FOR((ppsched_timeline_destroy(own->timeline), 0));
     NO_MEMORY_FOR((ppsched_steady_destroy(own->steady), 0));
     NO_MEMORY_FOR((ppsched_replan_destroy(own->replan), 0));
+    NO_MEMORY_FOR((ppsched_replicas_destroy(own->replicas), 0));
     NO_MEMORY_FOR((ppsched_config_destroy(own->config), 0));
     own->plan = NULL;
     own->builder = NULL;
     own->timeline = NULL;
     own->steady = NULL;
     own->replan = NULL;
+    own->replicas = NULL;
     own->config = NULL;
     destroy_handles(own);
 }

@@ -264,6 +264,25 @@ static ppsched_status create_replan(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status create_replicas(struct handles *own, void *given)
+{
+    static const uint32_t whole = 3, none = 0;
+    static const char *const strategy = "1f1b";
+    const ppsched_config *const configs[] = {own->plain, own->plain};
+    ppsched_replicas *made = UNTOUCHED;
+    unsigned char *options = with_pointer(given, offsetof(ppsched_replicas_options, layers), own->layers);
+    memcpy(options + offsetof(ppsched_replicas_options, strategy), &strategy, sizeof strategy);
+    memcpy(options + offsetof(ppsched_replicas_options, microbatches), &whole, sizeof whole);
+    memcpy(options + offsetof(ppsched_replicas_options, chunks), &none, sizeof none);
+    memcpy(options + offsetof(ppsched_replicas_options, group_size), &none, sizeof none);
+    ppsched_status status = ppsched_replicas_create(&made, configs, 2, (void *)options, NULL);
+    if (status == PPSCHED_OK)
+        ppsched_replicas_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
 static ppsched_status create_plan_for_lowering(struct handles *own, void *given)
 {
     static const int32_t lowering = PPSCHED_LOWERING_PYTORCH;
@@ -1057,6 +1076,16 @@ static ppsched_status replan_figures(struct handles *own, void *given)
     return ppsched_replan_get_figures(given, own->replan, NULL);
 }
 
+static ppsched_status replicas_figures(struct handles *own, void *given)
+{
+    return ppsched_replicas_get_figures(given, own->replicas, NULL);
+}
+
+static ppsched_status replica(struct handles *own, void *given)
+{
+    return ppsched_replicas_get_replica(given, own->replicas, 1, NULL);
+}
+
 static ppsched_status period(struct handles *own, void *given)
 {
     return ppsched_steady_get_period(given, own->steady, NULL);
@@ -1133,6 +1162,7 @@ static const struct row read[] = {
     ROW(ppsched_plan_create, ppsched_slice_options, create_plan_for_slices),
     ROW(ppsched_plan_create, ppsched_split_options, create_plan_for_split),
     ROW(ppsched_replan_create, ppsched_replan_options, create_replan),
+    ROW(ppsched_replicas_create, ppsched_replicas_options, create_replicas),
     ROW(ppsched_plan_create, ppsched_lower_options, create_plan_for_lowering),
     ROW(ppsched_plan_create, ppsched_model_end, create_plan_for_end),
     ROW(ppsched_config_with_stages, ppsched_model_end, restage_end),
@@ -1184,11 +1214,13 @@ static const struct row filled[] = {
     ROW(ppsched_scenarios_get_metrics, ppsched_scenario_metrics, scenario_metrics),
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, device_metrics),
-    ROW(ppsched_timeline_get_idle, ppsched_idle, idle),
+    ROW_SINCE(ppsched_timeline_get_idle, ppsched_idle, slow_devices, idle),
     ROW(ppsched_steady_get_metrics, ppsched_metrics, steady_metrics),
     ROW(ppsched_steady_get_device_metrics, ppsched_device_metrics, steady_device_metrics),
-    ROW(ppsched_steady_get_idle, ppsched_idle, steady_idle),
+    ROW_SINCE(ppsched_steady_get_idle, ppsched_idle, slow_devices, steady_idle),
     ROW(ppsched_replan_get_figures, ppsched_replan_figures, replan_figures),
+    ROW(ppsched_replicas_get_figures, ppsched_replicas_figures, replicas_figures),
+    ROW(ppsched_replicas_get_replica, ppsched_replica, replica),
     ROW(ppsched_steady_get_period, ppsched_steady_period, period),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
     ROW_SINCE(ppsched_layers_get_entry, ppsched_layer, device_scale, layer_entry),

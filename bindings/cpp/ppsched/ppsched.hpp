@@ -40,6 +40,7 @@
 #include <ppsched/schedule.hpp>
 #include <ppsched/sized.hpp>
 #include <ppsched/replan.hpp>
+#include <ppsched/replicas.hpp>
 #include <ppsched/steady.hpp>
 #include <ppsched/strategy.hpp>
 #include <ppsched/timeline.hpp>

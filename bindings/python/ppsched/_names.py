@@ -28,6 +28,7 @@ from ._core.plan import Plan, plan
 from ._core.plan_layouts import LayoutRows, plan_layouts
 from ._core.price import DevicePrice, StepPrice, price
 from ._core.replan import Move, Replan, replan
+from ._core.replicas import Replica, Replicas, share_microbatches
 from ._core.robust_objective import with_robust_objective
 from ._core.scenarios import ScenarioMetrics, Scenarios
 from ._core.schedule import Builder, Finding, Schedule, generate, read
@@ -54,10 +55,10 @@ __all__ = [
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutRows", "LayoutStage", "LayerMemory", "LayerTable", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MeasuredCollective", "MeasuredLayer", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Move", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
-    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Replan", "RowMeasure", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Replan", "Replica", "Replicas", "RowMeasure", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "StageWindows", "Status", "Steady", "SteadyPeriod", "SteadyReason", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "layer_table_of", "layer_table_text", "lower_bound", "model_families", "pair_time", "plan", "plan_layouts", "prefill_chunks", "price",
-    "read", "read_chakra", "read_layer_table", "read_model", "replan", "report", "steady", "strategies", "with_robust_objective", "write_chakra",
+    "read", "read_chakra", "read_layer_table", "read_model", "replan", "report", "share_microbatches", "steady", "strategies", "with_robust_objective", "write_chakra",
 ]
 
 

@@ -478,6 +478,7 @@ typedef struct ppsched_idle {
     double weights;
     double reload;
     double calls;
+    double slow_devices;
 } ppsched_idle;
 enum ppsched_memory_cause {
     PPSCHED_MEMORY_CAUSE_STATIC = 0,
@@ -2126,6 +2127,58 @@ PPSCHED_API ppsched_status ppsched_replan_get_device_order(uint32_t *out, size_t
 PPSCHED_API ppsched_status ppsched_replan_get_moves(ppsched_layer_move *out, size_t capacity,
                                                     size_t *needed, const ppsched_replan *replan,
                                                     ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_REPLICAS_H
+#define PPSCHED_REPLICAS_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_replicas ppsched_replicas;
+typedef struct ppsched_replicas_options {
+    uint32_t size;
+    uint32_t microbatches;
+    const char *strategy;
+    const ppsched_layers *layers;
+    uint32_t chunks;
+    uint32_t group_size;
+    uint32_t free_device_order;
+    uint32_t split_effort;
+} ppsched_replicas_options;
+typedef struct ppsched_replicas_figures {
+    uint32_t size;
+    uint32_t proved;
+    double step_time;
+    double equal_step_time;
+} ppsched_replicas_figures;
+typedef struct ppsched_replica {
+    uint32_t size;
+    uint32_t microbatches;
+    uint32_t stages;
+    uint32_t devices;
+    uint32_t layers;
+    uint32_t proved;
+    double step_time;
+    const uint32_t *split;
+    const uint32_t *device_order;
+    const uint8_t *recomputes;
+} ppsched_replica;
+PPSCHED_API ppsched_status ppsched_replicas_create(ppsched_replicas **out,
+                                                   const ppsched_config *const *configs,
+                                                   size_t count,
+                                                   const ppsched_replicas_options *options,
+                                                   ppsched_error *error);
+PPSCHED_API void ppsched_replicas_destroy(ppsched_replicas *replicas);
+PPSCHED_API ppsched_status ppsched_replicas_get_figures(ppsched_replicas_figures *out,
+                                                        const ppsched_replicas *replicas,
+                                                        ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_replicas_get_replica(ppsched_replica *out,
+                                                        const ppsched_replicas *replicas,
+                                                        size_t replica, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -784,6 +784,7 @@ class Idle(Structure):
     weights: float
     reload: float
     calls: float
+    slow_devices: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -797,6 +798,7 @@ class Idle(Structure):
         ("weights", c_double),
         ("reload", c_double),
         ("calls", c_double),
+        ("slow_devices", c_double),
     ]
 
 
@@ -1766,6 +1768,65 @@ class LayerMove(Structure):
     ]
 
 
+class ReplicasOptions(Structure):
+    size: int
+    microbatches: int
+    strategy: Optional[bytes]
+    layers: Optional[int]
+    chunks: int
+    group_size: int
+    free_device_order: int
+    split_effort: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("microbatches", c_uint32),
+        ("strategy", c_char_p),
+        ("layers", c_void_p),
+        ("chunks", c_uint32),
+        ("group_size", c_uint32),
+        ("free_device_order", c_uint32),
+        ("split_effort", c_uint32),
+    ]
+
+
+class ReplicasFigures(Structure):
+    size: int
+    proved: int
+    step_time: float
+    equal_step_time: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("proved", c_uint32),
+        ("step_time", c_double),
+        ("equal_step_time", c_double),
+    ]
+
+
+class Replica(Structure):
+    size: int
+    microbatches: int
+    stages: int
+    devices: int
+    layers: int
+    proved: int
+    step_time: float
+    split: _Pointer[c_uint32]
+    device_order: _Pointer[c_uint32]
+    recomputes: _Pointer[c_uint8]
+    _fields_ = [
+        ("size", c_uint32),
+        ("microbatches", c_uint32),
+        ("stages", c_uint32),
+        ("devices", c_uint32),
+        ("layers", c_uint32),
+        ("proved", c_uint32),
+        ("step_time", c_double),
+        ("split", POINTER(c_uint32)),
+        ("device_order", POINTER(c_uint32)),
+        ("recomputes", POINTER(c_uint8)),
+    ]
+
+
 class Link(Structure):
     sender: int
     receiver: int
@@ -2600,6 +2661,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_replan_get_recomputes": (c_int32, [POINTER(c_uint8), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_replan_get_device_order": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_replan_get_moves": (c_int32, [POINTER(LayerMove), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_replicas_create": (c_int32, [POINTER(c_void_p), POINTER(c_void_p), c_size_t, POINTER(ReplicasOptions), POINTER(Error)]),
+    "ppsched_replicas_destroy": (None, [c_void_p]),
+    "ppsched_replicas_get_figures": (c_int32, [POINTER(ReplicasFigures), c_void_p, POINTER(Error)]),
+    "ppsched_replicas_get_replica": (c_int32, [POINTER(Replica), c_void_p, c_size_t, POINTER(Error)]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2844,6 +2909,10 @@ class Library(CDLL):
     ppsched_replan_get_recomputes: Callable[..., int]
     ppsched_replan_get_device_order: Callable[..., int]
     ppsched_replan_get_moves: Callable[..., int]
+    ppsched_replicas_create: Callable[..., int]
+    ppsched_replicas_destroy: Callable[..., None]
+    ppsched_replicas_get_figures: Callable[..., int]
+    ppsched_replicas_get_replica: Callable[..., int]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]

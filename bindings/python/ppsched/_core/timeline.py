@@ -78,7 +78,8 @@ class Idle(NamedTuple):
     other devices have more work. transfer: the input is being transferred; link: the input waits for its link, which other values use;
     head_of_line: the input or its receive waits after other sends and receives in its channel. weights: the parameters are not gathered
     yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: the call of a send or receive
-    runs, on this device or on the one that sends the input.
+    runs, on this device or on the one that sends the input. slow_devices: it would not be idle if all devices were as fast as stated, with
+    the same order; the others are without that.
     """
 
     fill: float
@@ -91,6 +92,7 @@ class Idle(NamedTuple):
     weights: float = 0.0
     reload: float = 0.0
     calls: float = 0.0
+    slow_devices: float = 0.0
 
 
 def metrics_of(function: Callable[..., int], handle: ctypes.c_void_p) -> Metrics:

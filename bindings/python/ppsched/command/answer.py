@@ -10,6 +10,7 @@ from .._core.plan import Plan
 from .._core.plan_table import candidate_name, table
 from .._core.progress import ProgressBar
 from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
+from .._core.slow_devices import differs, slow_devices_line
 from .._core.units import BYTES
 from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
 
@@ -95,4 +96,5 @@ class Answer(Chosen):
         order = self.best[0].microbatch_order
         told = [*self._idle(), *([] if chosen else self._faster()), *lines, self.command(self.plan, self.best[0])]
         devices = self.best[0].device_order
-        return shown + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + "".join(line + "\n" for line in told)
+        slow = slow_devices_line(self.plan.timeline(self.best[0])) if differs(self.plan.config) else ""
+        return shown + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + slow + "".join(line + "\n" for line in told)

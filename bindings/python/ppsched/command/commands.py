@@ -22,6 +22,7 @@ COMMANDS: Dict[str, Command] = {
     "compare": Command("compare_command", "rank all candidate schedules for a problem"),
     "pick": Command("pick_command", "find the best schedule for a problem"),
     "replan": Command("replan_command", "go on with slower, fewer or more devices"),
+    "replicas": Command("replicas_command", "share a global batch among unlike replicas"),
     "check": Command("file_commands", "check whether a schedule in a file is complete and can run"),
     "convert": Command("file_commands", "write a schedule from a file in another format"),
     "layout": Command("layout_commands", "show which layers each stage has"),

@@ -10,6 +10,7 @@ from .._core.former_names import with_former
 from .._core.microbatch_map import device_order_line, order_line
 from .._core.plan import Plan
 from .._core.plan_table import best_of_each, candidate_row, candidates_csv, split_cells, split_row, table
+from .._core.slow_devices import differs, slow_devices_line
 from .._core.writing import PICTURES, draw_together, ending_of, stamped
 from .commands import COMMANDS, Commands
 from .notices import tell_problem
@@ -56,7 +57,8 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
                  splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()})
     order = candidates[0].microbatch_order if candidates else None
     devices = candidates[0].device_order if candidates else None
-    return text + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + groups_line(made, arguments)
+    slow = slow_devices_line(made.timeline(candidates[0])) if candidates and differs(made.config) else ""
+    return text + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + slow + groups_line(made, arguments)
 
 
 def _draw(made: Plan, candidates: List[Candidate], path: str) -> None:

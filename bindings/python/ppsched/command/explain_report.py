@@ -5,6 +5,7 @@ import math
 from typing import Any, Dict, Iterable, List, Optional, Union
 
 from .._core._abi import Kind, Objective
+from .._core.slow_devices import slow_devices_line
 from .._core.timeline import Timeline
 from .._core.words import counted
 
@@ -31,6 +32,7 @@ def explain_row(timeline: Timeline) -> Dict[str, Any]:
     path = [{"device": op.device, "position": op.position, "op": str(op.op), "reason": op.reason.name.lower(), "start": op.start,
              "end": op.end} for op in timeline.critical_path]
     return {"critical_path": path,
+            "idle_of_slow_devices": [idle.slow_devices for idle in timeline.idle],
             "slack_by_device": _finite(timeline.slack_by_device), "slack_by_stage": _finite(timeline.slack_by_stage),
             "sensitivities": {objective: [found._asdict() for found in timeline.sensitivities(objective)]
                               for objective in objectives},
@@ -103,10 +105,11 @@ def _waits(timeline: Timeline) -> str:
 def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespan") -> str:
     """At most 30 lines for people: what bounds the step, the critical path, and what time in each stage costs."""
     after = timeline.config.units.after_time
-    stretches = _stretches(timeline)
+    stretches, slow = _stretches(timeline), slow_devices_line(timeline).splitlines()
     if _keeps_less(timeline):
         return "\n".join([f"critical path, {len(timeline.critical_path)} ops:", *_shortened(stretches, MOST_STRETCHES, "stretches"),
-                          _waits(timeline), "what time in a stage costs is not computed for schedules with recompute or offload"]) + "\n"
+                          _waits(timeline), *slow,
+                          "what time in a stage costs is not computed for schedules with recompute or offload"]) + "\n"
     question = f"effect of {f'1{after}' if after else 'a unit of time'} in each op of a stage on the {objective}:"
     return "\n".join([_answer(timeline, objective), f"critical path, {len(timeline.critical_path)} ops:",
-                      *_shortened(stretches, MOST_STRETCHES, "stretches"), question, *_stages(timeline, objective)]) + "\n"
+                      *_shortened(stretches, MOST_STRETCHES - len(slow), "stretches"), *slow, question, *_stages(timeline, objective)]) + "\n"

@@ -24,6 +24,7 @@ from .commands import COMMANDS, Commands
 from .device_types import types_row
 from .export_options import add_export_arguments
 from .layer_options import has_layers
+from .measured_devices import add_measured_run_argument, factor_lines, factor_rows, with_measured
 from .model_config import take_pick_config
 from .notices import tell_problem
 from .number_options import whole
@@ -36,6 +37,7 @@ from .problem_values import merged
 from .text_columns import text_columns, with_width
 from .usage import ANSWER, UsageError
 
+MEASURED = "measured times"
 SPLIT_EFFORT = 3  # the default of plans
 
 
@@ -48,6 +50,7 @@ def add_commands(commands: Commands) -> None:
                        "ppsched pick --devices 8 --microbatches 32 --num-layers 32 --head forward_time=2.4 backward_time=4.8",
                        "ppsched pick --model config.json --device h100 --tp 8 --pp 8 --global-batch 256")
     add_plan_problem(parser, has_pp=True)
+    add_measured_run_argument(parser.group(MEASURED), True)
     answer = parser.group(ANSWER)
     answer.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
     answer.add_argument("--any", action="store_true", help="rank by step time alone, also what no runtime runs, as with --offload")
@@ -82,7 +85,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     """The user's own options for times and memory. None if the numbers must be written out: because a file cannot be read twice, or
     because options in the config file would apply to another strategy."""
     configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
-    if values["options"] or values.get("device_order") is not None or not all(map(os.path.isfile, configs + profiles)):
+    if values["options"] or values.get("measured_run") is not None or values.get("device_order") is not None or not all(map(os.path.isfile, configs + profiles)):
         return None
     words = [word for path in configs for word in ("-c", _path_word(path))]
     if profiles:
@@ -164,9 +167,10 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
         return page_text(answer.plan, shown, arguments, csv)
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         names = arguments.type_names
-        return rows_text({**answer.row(candidate, csv), **(types_row(names, candidate.device_order) if names else {})}
+        measured = {"measured": factor_rows(arguments.factors)} if arguments.factors else {}
+        return rows_text({**answer.row(candidate, csv), **(types_row(names, candidate.device_order) if names else {}), **measured}
                          for candidate in answer.best)
-    text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
+    text = "".join(line + "\n" for line in factor_lines(arguments.factors)) + answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
 
 
@@ -189,6 +193,8 @@ def _take_pipeline(arguments: argparse.Namespace) -> None:
 def run_pick(arguments: argparse.Namespace) -> None:
     take_pick_config(arguments)
     if arguments.model is not None:
+        if arguments.measured_run is not None or arguments.measured_split is not None:
+            raise UsageError("--measured goes with --layers or --num-layers, not with --model; --slow-rank RANK:FACTOR or --device-speeds do")
         model_pick.run_model_pick(arguments)
         return
     _take_pipeline(arguments)
@@ -200,8 +206,8 @@ def run_pick(arguments: argparse.Namespace) -> None:
     if fault:
         raise UsageError(fault)
     check_words(arguments)
-    values = merged(arguments)
-    arguments.type_names = values.get("type_names")
+    values = with_measured(merged(arguments))
+    arguments.type_names, arguments.factors = values.get("type_names"), values.pop("measured_factors", [])
     values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
     made, best = _planned(values, arguments, files)
     answer = Answer(made, best, _given_costs(arguments, values),

@@ -32,7 +32,7 @@ def add_measured_argument(parser: argparse.ArgumentParser) -> None:
 def profile_fault(values: Mapping[str, Any]) -> Optional[str]:
     """What is wrong with the options, or None."""
     is_plain = values["statistic"] == "mean" and values["time_unit"] == "ms" and values["warmup"] == 0
-    if is_plain or values.get("profile") or values.get("measured"):
+    if is_plain or values.get("profile") or values.get("measured") or values.get("measured_run"):
         return None
     return "--statistic, --time-unit and --warmup need --profile or --measured"
 

@@ -13,6 +13,7 @@ from .._core.replan import Move, Replan, replan
 from .._core.units import Units
 from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments, split_of
+from .measured_devices import Factor, add_measured_run_argument, factor_lines, factor_rows, measured_factors, running_timeline, scaled
 from .number_options import add_number_argument, real, whole
 from .printing import print_text
 from .problem_options import add_problem_arguments
@@ -29,7 +30,7 @@ def add_commands(commands: Commands) -> None:
         "replan", help=COMMANDS["replan"].summary, allow_abbrev=False,
         description="Finds the split and the order of devices with which a running job goes on when its devices are slower, lost or added; what "
                     "moves between devices, and after how many steps that pays.")
-    parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "split", "device_order", "slow_rank", "lost", "added", "layer_bytes",
+    parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "split", "device_order", "slow_rank", "lost", "added", "measured_run", "layer_bytes",
                     "free_device_order", "json")
     parser.examples = ("ppsched replan --devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slow-rank 3:2 --layer-bytes 1",
                        "ppsched replan --devices 5 -b 16 --num-layers 32 --split 8 8 8 8 --added 1 --lost 2 --layer-bytes 1 --p2p-bandwidth 2")
@@ -43,6 +44,7 @@ def add_commands(commands: Commands) -> None:
                         help="the last N of --devices are new: --split and --device-order are of the others (default: 0)")
     change.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append",
                         help="a measured factor on the times of all ops of a device; may be repeated; --device-speeds and --device-scale say the same")
+    add_measured_run_argument(change, False)
     add_number_argument(change, "--layer-bytes", metavar="B",
                         help="what a device that gets a layer must receive: one number, or one a layer (default: mem_static and mem_weights of layers)")
     add_number_argument(change, "--load-bandwidth", metavar="B", help="at which a device loads layers that no device holds any more (default: at once)")
@@ -70,6 +72,8 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
     model = split_of(values)
     if model is None:
         raise UsageError("give --split: the layers of each stage of the running job")
+    if values.get("empty_stages"):
+        raise UsageError("--empty-stages does not go with ppsched replan, which gives each stage a layer at least; leave it out")
     added = values["added"]
     config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     if not 0 <= added < config.devices:
@@ -81,6 +85,23 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
             raise UsageError("--slow-rank: a measured factor must be above 0")
         config = config.replace(device_speeds=[speed / factor for speed, factor in zip(speeds, factors)])
     return config, model
+
+
+def _measured(values: Mapping[str, Any], config: Config, model: LayerSplit) -> Tuple[Config, List[Factor]]:
+    """The devices with what --measured says of those that run."""
+    if values.get("measured_run") is None:
+        return config, []
+    running = config.devices - values["added"]
+    order = values.get("device_order") or list(range(running))
+    if sorted(order) != list(range(running)):
+        raise UsageError(f"--device-order must have each of the {running} running devices once")
+    chunks = len(model.split.layers) // running
+    if chunks * running != len(model.split.layers):
+        raise UsageError(f"--split has {len(model.split.layers)} stages; it must be a multiple of {running}, the running devices")
+    settings = {"group_size": values["group_size"]} if values["group_size"] else {}
+    timeline = running_timeline(config, model, order, values.get("strategy") or "1f1b", settings)
+    factors = measured_factors(timeline, order, values)
+    return config.replace(device_scale=scaled(config, factors)), factors
 
 
 def _replanned(values: Mapping[str, Any], config: Config, model: LayerSplit) -> Replan:
@@ -96,18 +117,20 @@ def _move_row(move: Move) -> Dict[str, Any]:
     return {"first_layer": move.first, "layers": move.layers, "from": move.source, "to": move.target, "bytes": move.size}
 
 
-def _row(found: Replan, units: Units) -> Dict[str, Any]:
+def _row(found: Replan, units: Units, factors: List[Factor]) -> Dict[str, Any]:
     row: Dict[str, Any] = {name: getattr(found, name) for name in (
         "split", "device_order", "step_time", "running_step_time", "stays", "can_stay", "fits", "move_time", "pays_after")}
     row.update({"moved_bytes": found.moved, "loaded_bytes": found.loaded, "moves": [_move_row(move) for move in found.moves]})
     if any(found.recomputes):
         row["recomputes"] = found.recomputes
+    if factors:
+        row["measured"] = factor_rows(factors)
     return {**row, "units": units.row} if any(units) else row
 
 
-def _text(found: Replan, units: Units) -> str:
+def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
     before = "" if found.running_step_time is None else f", {found.running_step_time:.6g}{units.after_time} with the running split"
-    lines = [f"step {found.step_time:.6g}{units.after_time}{before}", f"split {' '.join(map(str, found.split))}",
+    lines = [*factor_lines(factors), f"step {found.step_time:.6g}{units.after_time}{before}", f"split {' '.join(map(str, found.split))}",
              device_order_line(found.device_order).rstrip("\n")]
     if not found.fits:
         lines.append("it does not fit the memory limits")
@@ -123,6 +146,8 @@ def _text(found: Replan, units: Units) -> str:
 
 def run_replan(arguments: argparse.Namespace) -> None:
     values = merged(arguments)
-    config, model = _problem(values)
+    stated, model = _problem(values)
+    config, factors = _measured(values, stated, model)
     found = _replanned(values, config, model)
-    print_text(json.dumps(_row(found, values["units"]), indent=1) + "\n" if arguments.json else _text(found, values["units"]), arguments.output)
+    row = json.dumps(_row(found, values["units"], factors), indent=1) + "\n" if arguments.json else _text(found, values["units"], factors)
+    print_text(row, arguments.output)

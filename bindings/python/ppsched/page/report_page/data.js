@@ -60,6 +60,7 @@ const CAUSES = {
   head_of_line: "its input waits after others in a channel", weights: "its weights are not gathered yet",
   reload: "its activations are not reloaded yet, or an offload is not done",
   calls: "the call of a send or receive runs, here or on the sending device",
+  slow_devices: "it would not be idle if all devices were as fast as stated",
 };
 
 const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When each device is idle and why, so that sums over any range of time can be made. The causes are those of the library,
-// except that imbalance is part of neighbour, and that with sends and receives the waits between ops have one name.
+// except that imbalance is part of neighbour, that what slow devices cause is part of the others, and that with sends and
+// receives the waits between ops have one name.
 
 const WAITING = "waiting for an input";
 

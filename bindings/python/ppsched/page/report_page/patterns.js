@@ -13,6 +13,7 @@ const PATTERNS = {
   weights: ["solid", 0, 8, 0],
   reload: ["dots", 45, 8, 2.4],
   calls: ["lines", 45, 10, 4],
+  slow_devices: ["cross", 45, 10, 3],
   other: ["lines", 45, 3, 1.4],
 };
 

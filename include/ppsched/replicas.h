@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replicas that differ: pipelines of unlike speed share a global batch. How many microbatches each
+ * takes, and with which split, so that all end as early as possible.
+ *
+ * Sample:
+ *     const double slow[] = {1, 1, 1, 0.5};
+ *     const ppsched_layer decoder = {
+ *         .size = sizeof decoder, .name = "decoder", .count = 32, .forward_time = 1};
+ *     const ppsched_layer *const entries[] = {&decoder};
+ *     const ppsched_layers *layers = NULL;
+ *     ppsched_config *plain = NULL, *other = NULL;
+ *     ppsched_replicas *replicas = NULL;
+ *     ppsched_status status = ppsched_layers_create(&layers, entries, 1, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_config_create(&plain, 4, 4, 1, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_config_copy(&other, plain, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_config_set_values(other, PPSCHED_QUANTITY_DEVICE_SPEEDS, slow, 4, NULL);
+ *     if (status == PPSCHED_OK) {
+ *         const ppsched_config *const configs[] = {plain, plain, other};
+ *         const ppsched_replicas_options options = {.size = sizeof options,
+ *                                                   .microbatches = 48,
+ *                                                   .strategy = "1f1b",
+ *                                                   .layers = layers};
+ *         status = ppsched_replicas_create(&replicas, configs, 3, &options, NULL);
+ *     }
+ *     ppsched_replicas_destroy(replicas);
+ *     ppsched_config_destroy(other);
+ *     ppsched_config_destroy(plain);
+ *     ppsched_layers_release(layers);
+ */
+#ifndef PPSCHED_REPLICAS_H
+#define PPSCHED_REPLICAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ppsched/config.h>
+#include <ppsched/export_macro.h>
+#include <ppsched/layers.h>
+#include <ppsched/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The shares of replicas.
+ * Lifetime: the caller destroys it.
+ * Thread-safety: it does not change; any number of threads may read it at once. */
+typedef struct ppsched_replicas ppsched_replicas;
+
+/* What the replicas share. Sized: set `size`; zero means the default. What pointers lead to is read
+ * during the call only. */
+typedef struct ppsched_replicas_options {
+    uint32_t size;
+    uint32_t microbatches;        /* of the global batch, over all replicas; at least one each;
+                                    required */
+    const char *strategy;         /* required */
+    const ppsched_layers *layers; /* required */
+    uint32_t chunks;              /* stages per device. Default: 1 */
+    uint32_t group_size;          /* of strategies with groups. Default: the devices */
+    uint32_t free_device_order;   /* 1: the order of devices is searched, too */
+    uint32_t split_effort;        /* as `effort` of ppsched_split_options. Default: 3, with several
+                                    stages per device 2 */
+} ppsched_replicas_options;
+
+/* The figures of all replicas. Sized. */
+typedef struct ppsched_replicas_figures {
+    uint32_t size;
+    uint32_t proved;        /* 1: no other shares, splits and orders of the devices have a shorter
+                               step */
+    double step_time;       /* of the replica that takes longest */
+    double equal_step_time; /* the same with equal shares (the first replicas take one more, if it
+                               is no multiple), each with its best split; 0 if one cannot run its
+                               share */
+} ppsched_replicas_figures;
+
+/* The share of a replica. Sized. What pointers lead to belongs to the replicas. */
+typedef struct ppsched_replica {
+    uint32_t size;
+    uint32_t microbatches;
+    uint32_t stages;
+    uint32_t devices;
+    uint32_t layers;
+    uint32_t proved;              /* 1: no other split takes less time with these microbatches */
+    double step_time;             /* of this replica alone */
+    const uint32_t *split;        /* layers of each stage */
+    const uint32_t *device_order; /* the device in each place, by its number in the config */
+    const uint8_t *recomputes;    /* of each layer 0, or the number from 1 of its kind of
+                                     recomputation */
+} ppsched_replica;
+
+/* Finds the shares: the most time that a replica takes is the least.
+ *   - `configs`: one for each replica, with its devices and their speeds, links and limits. Their
+ *     microbatches and lists for stages are not read. Replicas that are alike may have the same
+ *     config, which takes less time.
+ *   - Each number of microbatches has the split that the search of plans finds for it. Over these,
+ *     the shares are exact: numbers are left out only where their lower bound is above the result.
+ *   - Every replica takes at least one microbatch, and fits the memory limits.
+ * The loss of a replica must be a sum over its microbatches that is divided by all microbatches of
+ * the global batch, not the mean over its own.
+ * The progress callback of a config may cancel it.
+ * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; RANGE; REFUSED if the strategy supports no such
+ *   shares or nothing fits, and for a config with a placement map, a stage graph, stage_scale, a
+ *   robust objective, or microbatches that differ; CANCELLED, NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_replicas_create(ppsched_replicas **out,
+                                                   const ppsched_config *const *configs,
+                                                   size_t count,
+                                                   const ppsched_replicas_options *options,
+                                                   ppsched_error *error);
+
+/* Frees it. NULL is accepted. */
+PPSCHED_API void ppsched_replicas_destroy(ppsched_replicas *replicas);
+
+/* Errors: ARGUMENT, STRUCT_SIZE. */
+PPSCHED_API ppsched_status ppsched_replicas_get_figures(ppsched_replicas_figures *out,
+                                                        const ppsched_replicas *replicas,
+                                                        ppsched_error *error);
+
+/* Errors: ARGUMENT, STRUCT_SIZE; RANGE if there is no such replica. */
+PPSCHED_API ppsched_status ppsched_replicas_get_replica(ppsched_replica *out,
+                                                        const ppsched_replicas *replicas,
+                                                        size_t replica, ppsched_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
