@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Problems whose output layer is shared by all devices: the stage graph on which vocab_1f1b and interlaced run, after the stages
- * of a chain with one stage for each device. */
+/* Problems whose output layer is shared by all devices: the stage graph on which vocab_1f1b and interlaced run, after the
+ * stages of a chain with one stage for each device. */
 #ifndef PPSCHED_STRATEGY_SHARED_HEAD_H
 #define PPSCHED_STRATEGY_SHARED_HEAD_H
 
@@ -9,10 +9,10 @@
 
 /* With D devices, after stages 0 to D-1:
  *   - INTERLACED: stage D, the head, runs on all devices at once, F and B.
- *   - TWO_BARRIERS: stages D to 2D-1 are the head's parts, one on each device, F (the pass S) and B (T). They feed stage 2D, the
- *     loss, on the last device. The B of stage D-1 waits for all T.
- *   - ONE_BARRIER: the parts have F alone (S), as do stages 2D+1 to 3D (T), which the loss feeds. The B of stage D-1 waits for the
- *     loss alone. */
+ *   - TWO_BARRIERS: stages D to 2D-1 are the head's parts, one on each device, F (the pass S) and B (T). They feed stage 2D,
+ *     the loss, on the last device. The B of stage D-1 waits for all T.
+ *   - ONE_BARRIER: the parts have F alone (S), as do stages 2D+1 to 3D (T), which the loss feeds. The B of stage D-1 waits for
+ *     the loss alone. */
 enum ppi_head_form { PPI_HEAD_INTERLACED, PPI_HEAD_ONE_BARRIER, PPI_HEAD_TWO_BARRIERS };
 
 /* The form of a task whose strategy shares heads: its first option has the number of barriers. */

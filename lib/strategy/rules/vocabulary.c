@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1F1B whose output layer is shared by all devices: by passes S and T that each device runs when it comes to them (vocab_1f1b), or
- * at the same time on all devices (interlaced). On a chain, without a head, what is left are their forwards and backwards. */
+/* 1F1B whose output layer is shared by all devices: by passes S and T that each device runs when it comes to them
+ * (vocab_1f1b), or at the same time on all devices (interlaced). On a chain, without a head, what is left are their forwards
+ * and backwards. */
 #include "strategy/descriptors.h"
 #include "strategy/shared_head.h"
 
@@ -68,8 +69,8 @@ static void put_loss(const struct line *line, uint32_t microbatch)
     ppi_put(line->writer, PPSCHED_KIND_I, 2 * line->devices, microbatch);
 }
 
-/* Whether the device so far behind it from the last one runs the head's passes after its backward, rather than after the forward
- * that follows. */
+/* Whether the device so far before the last one runs the head's passes after its backward, rather than after the forward that
+ * follows. */
 static bool follows_backward(uint32_t behind)
 {
     return behind < 3 || behind % 3 != 0;
