@@ -1284,18 +1284,6 @@ export interface CriticalOp {
   end: number;
 }
 
-export interface JobOptions {
-  gpus: number;
-  lists: number;
-  list_count: number;
-  goal: Lowercase<keyof typeof JobGoal>;
-  runtime: Lowercase<keyof typeof Runtime>;
-  top: number;
-  strategies: number;
-  strategy_count: number;
-  memory_limit: number;
-}
-
 export interface LaunchOptions {
   exact: number;
   csv: string | null;
@@ -1406,6 +1394,19 @@ export interface Tower {
   has_norm_bias: number;
   kind: number;
   extra_parameters: number;
+}
+
+export interface JobOptions {
+  gpus: number;
+  lists: number;
+  list_count: number;
+  goal: Lowercase<keyof typeof JobGoal>;
+  runtime: Lowercase<keyof typeof Runtime>;
+  top: number;
+  strategies: number;
+  strategy_count: number;
+  memory_limit: number;
+  table: number;
 }
 
 export interface PlanOptions {

@@ -982,10 +982,19 @@ static ppsched_status job_of_accelerator(struct handles *own, void *given)
 static ppsched_status job_of_options(struct handles *own, void *given)
 {
     static const uint32_t gpus = 1;
+    const ppsched_layer_table *none = NULL;
     unsigned char *copy = with_pointer(given, offsetof(ppsched_job_options, lists), NULL);
     (void)own;
+    memcpy(copy + offsetof(ppsched_job_options, table), &none, sizeof none);
     memcpy(copy + offsetof(ppsched_job_options, gpus), &gpus, sizeof gpus);
     return job_of(NULL, NULL, (const ppsched_job_options *)copy, NULL);
+}
+
+static ppsched_status job_of_table(struct handles *own, void *given)
+{
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 1, .table = given};
+    (void)own;
+    return job_of(NULL, NULL, &options, NULL);
 }
 
 static ppsched_status job_layout(struct handles *own, void *given)
@@ -1203,6 +1212,7 @@ static const struct row read[] = {
     ROW(ppsched_job_create, ppsched_accelerator, job_of_accelerator),
     ROW(ppsched_job_create, ppsched_job_options, job_of_options),
     ROW(ppsched_job_create, ppsched_environment, job_of_environment),
+    ROW(ppsched_job_create, ppsched_layer_table, job_of_table),
 };
 
 static const struct row filled[] = {

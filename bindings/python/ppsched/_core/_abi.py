@@ -2112,33 +2112,6 @@ class CriticalOp(Structure):
     ]
 
 
-class JobOptions(Structure):
-    size: int
-    gpus: int
-    lists: _Pointer[JobList]
-    list_count: int
-    goal: int
-    runtime: int
-    top: int
-    strategies: _Pointer[c_char_p]
-    strategy_count: int
-    reserved: int
-    memory_limit: float
-    _fields_ = [
-        ("size", c_uint32),
-        ("gpus", c_uint32),
-        ("lists", POINTER(JobList)),
-        ("list_count", c_uint32),
-        ("goal", c_int32),
-        ("runtime", c_int32),
-        ("top", c_uint32),
-        ("strategies", POINTER(c_char_p)),
-        ("strategy_count", c_uint32),
-        ("reserved", c_uint32),
-        ("memory_limit", c_double),
-    ]
-
-
 class LaunchOptions(Structure):
     size: int
     exact: int
@@ -2378,6 +2351,35 @@ class Tower(Structure):
         ("has_norm_bias", c_uint32),
         ("kind", POINTER(LayerKind)),
         ("extra_parameters", c_uint64),
+    ]
+
+
+class JobOptions(Structure):
+    size: int
+    gpus: int
+    lists: _Pointer[JobList]
+    list_count: int
+    goal: int
+    runtime: int
+    top: int
+    strategies: _Pointer[c_char_p]
+    strategy_count: int
+    reserved: int
+    memory_limit: float
+    table: _Pointer[LayerTable]
+    _fields_ = [
+        ("size", c_uint32),
+        ("gpus", c_uint32),
+        ("lists", POINTER(JobList)),
+        ("list_count", c_uint32),
+        ("goal", c_int32),
+        ("runtime", c_int32),
+        ("top", c_uint32),
+        ("strategies", POINTER(c_char_p)),
+        ("strategy_count", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_limit", c_double),
+        ("table", POINTER(LayerTable)),
     ]
 
 

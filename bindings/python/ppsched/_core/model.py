@@ -192,7 +192,7 @@ class Model(Shared):
         self.rows: Tuple[ModelRow, ...] = tuple(self._row(number) for number in range(lib.ppsched_model_row_count(self._handle)))
 
     def __reduce__(self) -> Any:
-        return Model, (self.description, self.training, self.accelerator)
+        return Model, (self.description, self.training, self.accelerator, self.table)
 
     def _row(self, number: int) -> ModelRow:
         record = sized(_abi.ModelRow)
