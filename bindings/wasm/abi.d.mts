@@ -1105,6 +1105,7 @@ export interface ReplanFigures {
   loaded_bytes: number;
   move_time: number;
   pays_after: number;
+  group_size: number;
 }
 
 export interface LayerMove {

@@ -1058,7 +1058,7 @@ export const STRUCTS = {
     restart_time: ["f64", 72, 1],
     steps: ["f64", 80, 1],
   } },
-  ReplanFigures: { size: 64, fields: {
+  ReplanFigures: { size: 72, fields: {
     size: ["u32", 0, 1],
     can_stay: ["u32", 4, 1],
     stays: ["u32", 8, 1],
@@ -1069,6 +1069,8 @@ export const STRUCTS = {
     loaded_bytes: ["f64", 40, 1],
     move_time: ["f64", 48, 1],
     pays_after: ["f64", 56, 1],
+    group_size: ["u32", 64, 1],
+    reserved: ["u32", 68, 1],
   } },
   LayerMove: { size: 24, fields: {
     first_layer: ["u32", 0, 1],

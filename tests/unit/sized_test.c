@@ -1228,7 +1228,7 @@ static const struct row filled[] = {
     ROW(ppsched_steady_get_metrics, ppsched_metrics, steady_metrics),
     ROW(ppsched_steady_get_device_metrics, ppsched_device_metrics, steady_device_metrics),
     ROW_SINCE(ppsched_steady_get_idle, ppsched_idle, slow_devices, steady_idle),
-    ROW(ppsched_replan_get_figures, ppsched_replan_figures, replan_figures),
+    ROW_SINCE(ppsched_replan_get_figures, ppsched_replan_figures, group_size, replan_figures),
     ROW(ppsched_replicas_get_figures, ppsched_replicas_figures, replicas_figures),
     ROW(ppsched_replicas_get_replica, ppsched_replica, replica),
     ROW(ppsched_steady_get_period, ppsched_steady_period, period),

@@ -1739,6 +1739,8 @@ class ReplanFigures(Structure):
     loaded_bytes: float
     move_time: float
     pays_after: float
+    group_size: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("can_stay", c_uint32),
@@ -1750,6 +1752,8 @@ class ReplanFigures(Structure):
         ("loaded_bytes", c_double),
         ("move_time", c_double),
         ("pays_after", c_double),
+        ("group_size", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
