@@ -14,6 +14,7 @@
 #include "microbatches/order.h"
 #include "ir/stage_graph.h"
 #include "offload/offload.h"
+#include "pair/layers.h"
 
 /* Orders of fewer stage passes are timed op by op; longer ones too, where their times do not repeat within a share of their
  * microbatches. */
@@ -117,7 +118,13 @@ static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *p
     const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
     ppsched_config *config = NULL;
     ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
-    if (status != PPSCHED_OK || (shape->microbatches == config->shape.microbatches && shape->slices == config->shape.slices)) {
+    if (status == PPSCHED_OK && ppi_candidate_has_windows(plan, candidate))
+        status = ppi_config_put_layer_windows(config, plan->layers, &split, PPSCHED_PAIR_RULE_BEST, error);
+    if (status != PPSCHED_OK) {
+        ppi_config_destroy(config);
+        return status;
+    }
+    if (shape->microbatches == config->shape.microbatches && shape->slices == config->shape.slices) {
         *out = config;
         return status;
     }

@@ -55,6 +55,7 @@ struct ppi_strategy {
     bool cuts;            /* supports slices; others support only whole microbatches */
     bool may_join;        /* splits backwards, but leaves them whole where the problem requires it */
     bool is_for_slices;   /* with whole microbatches identical to another strategy: plans of these leave it out */
+    bool overlaps;        /* its orders have, or may have, overlapped pairs */
     bool offloads;        /* its schedules have copies: left out by auto, and by plans, which add copies to others */
     bool searches_long;   /* takes milliseconds to seconds: plans leave it out unless an effort is set */
     bool bounds_groups;   /* a group size above D is the same as D */

@@ -245,6 +245,7 @@ static const struct ppi_option_row options[] = {
 
 const struct ppi_strategy ppi_auto = {
     .name = "auto",
+    .overlaps = true,
     .summary = "the best schedule that can be found, for any placement, uneven costs, delays and memory limits",
     .source = "this library: all other strategies, modulo scheduling, beam search and tabu search",
     .placement = PPSCHED_PLACEMENT_DEFAULT,
