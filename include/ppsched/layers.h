@@ -31,6 +31,7 @@
 #include <ppsched/config.h>
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
+#include <ppsched/pair.h>
 #include <ppsched/status.h>
 
 #ifdef __cplusplus
@@ -137,6 +138,11 @@ typedef struct ppsched_layer {
      * four factors > 0: of F, B, I and W. Copied. NULL: all are 1. The time that recomputation adds
      * on a device is multiplied by the factor of all forwards of the model together. */
     const double *device_scale;
+    /* What is in its F, its I and its W, from which the times of overlapped pairs follow; copied.
+     * Each list takes as long as the layer's own time. NULL: not known; all entries have windows
+     * or none has. Recomputation goes before the windows of I: all windows of F where it takes at
+     * least as long as F, else one on the channel of F's first window. */
+    const ppsched_pair_windows *windows;
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the

@@ -51,6 +51,7 @@
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
 #include <ppsched/model.h>
+#include <ppsched/pair.h>
 #include <ppsched/status.h>
 
 #ifdef __cplusplus
@@ -70,7 +71,8 @@ typedef struct ppsched_pipeline {
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* how many of the first decoders of each stage are recomputed; 0:
                                   all. Ignored without `recompute` */
-    uint32_t reserved;         /* 0 */
+    int32_t pair_rule;         /* enum ppsched_pair_rule: the order in which the windows of
+                                  overlapped pairs run, if the training asks for windows */
     /* Progress callback of a strategy that searches, as for ppsched_config_set_progress. If it
      * returns a value other than 0, ppsched_price_create stops. NULL: none. */
     ppsched_progress_function progress;

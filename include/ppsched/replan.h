@@ -76,7 +76,7 @@ typedef struct ppsched_replan_options {
     uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored without
                                    them */
     uint32_t group_size;        /* group size of strategies that have one. Default: the number of
-                                   devices */
+                                   devices; after a change the number of devices that are left */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
                                    keep their order. Added devices take the places of lost devices;
                                    further added devices come last */
@@ -109,6 +109,10 @@ typedef struct ppsched_replan_figures {
     double pays_after;        /* number of steps after which the shorter step has saved more time
                                  than the move took; 0 if nothing changes, or if the running split
                                  cannot stay */
+    uint32_t group_size;      /* of the result, for strategies that have a group size: that of the
+                                 options, or the nearest size that the strategy supports on these
+                                 devices; else 0 */
+    uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;
 
 /* Layers in a row that a device gets. A plain record. */

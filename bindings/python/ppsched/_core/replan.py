@@ -36,7 +36,8 @@ class Replan(NamedTuple):
     the running split on the devices as they are now, or None if a device is lost. moved: bytes that move from device to device; loaded: bytes
     of layers that no device holds any longer; move_time: time of moves, loads and the restart; pays_after: number of steps after which the
     change has saved more time than it took, 0 if nothing changes or the running split cannot stay. stays: the running split and order are
-    kept; can_stay: they could be kept; fits: all devices are within their memory limits.
+    kept; can_stay: they could be kept; fits: all devices are within their memory limits. group_size: for strategies with groups, the wanted
+    size, or the nearest size that the strategy supports on these devices; else 0.
     """
 
     split: List[int]
@@ -52,6 +53,7 @@ class Replan(NamedTuple):
     stays: bool
     can_stay: bool
     fits: bool
+    group_size: int = 0
 
 
 def _whole_numbers(name: str, given: Sequence[int]) -> List[int]:
@@ -134,4 +136,4 @@ def _result(handle: ctypes.c_void_p) -> Replan:
                   list(records_of(ctypes.c_uint8, lib.ppsched_replan_get_recomputes, handle)),
                   list(records_of(ctypes.c_uint32, lib.ppsched_replan_get_device_order, handle)), moves, figures.step_time,
                   figures.running_step_time or None, figures.moved_bytes, figures.loaded_bytes, figures.move_time, figures.pays_after,
-                  bool(figures.stays), bool(figures.can_stay), bool(figures.fits))
+                  bool(figures.stays), bool(figures.can_stay), bool(figures.fits), figures.group_size)
