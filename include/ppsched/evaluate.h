@@ -101,8 +101,8 @@ typedef struct ppsched_idle {
     double drain;        /* after the device's last op of an iteration */
     double neighbour;    /* between these ops: the value that it waits for is not computed yet.
                             Excludes `imbalance` */
-    double imbalance;    /* the part of that wait that is due to more work on other devices: at most
-                            the busy time of the busiest device minus that of this device */
+    double imbalance;    /* the part of that wait that is due to more work on other devices. It is
+                            at most the busy time of the busiest device minus that of this device */
     double transfer;     /* the value is under way: latency, and bytes / bandwidth. Also, once the
                             value that the device needs next is computed: it sends, or waits for
                             what it sent (enum ppsched_sender_waits) */
@@ -301,10 +301,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists what memory is held for. Sends, receives and gathered weights
  *     count only if the schedule has their ops.
- *   - A level is computed in one of two ways. It is a sum of the causes in their order if the
- *     config sets one of the quantities from MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum
- *     ppsched_quantity), if memory rises in a backward, or if the schedule has RECOMPUTE, OFFLOAD
- *     or RELOAD. Otherwise it is a running sum of the changes.
+ *   - A level is usually computed as a running sum of the changes. It is computed as the sum of the
+ *     causes, in their order, in three cases: the config sets one of the quantities from
+ *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity), memory rises in a
+ *     backward, or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,

@@ -56,9 +56,9 @@ typedef struct ppsched_plan ppsched_plan;
 /* Splits by layers: the plan searches for a split of the model's layers for each candidate. Sized:
  * set `size`; zero means the default.
  *   - The default of the plan's `chunks` is another one. Up to 16, all numbers of chunks from 1 to
- *     the layers per device are tried. From 17 to 64, these numbers are tried: the layers per
- *     device (without layers that must be in the first or last stage), divided by 1, 2, 3 and so
- *     on, and rounded down. On one device only 1 is tried, unless the caller names strategies.
+ *     the layers per device are tried. From 17 to 64, the layers per device divided by 1, 2, 3 and
+ *     so on, and rounded down, are tried. Layers that must be in the first or last stage do not
+ *     count here. On one device only 1 is tried, unless the caller names strategies.
  *   - The plan ignores the config's lists for stages, and `embedding` and `head`.
  *   - The search for splits ignores a lowering. */
 typedef struct ppsched_split_options {
@@ -116,9 +116,9 @@ typedef struct ppsched_ranking_options {
  * these are tried:
  *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all.
  *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. After a size g, the next larger size is at most the smallest size above 5 g / 4 that gives
- *     fewer groups than the size below it. If that size is above 3 g / 2, and g is 32 or more,
- *     ceil(4 g / 3) is taken in its place.
+ *     M. The next size after g is at most the smallest size above 5 g / 4 that gives fewer groups
+ *     than the size below it. If that size is above 3 g / 2, and g is 32 or more, ceil(4 g / 3) is
+ *     taken in its place.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
  *   - If M is above 64, or V above 16: only those of the sizes above that divide M. If M * V * D is
  *     at most 5000, also the sizes above from D to 2D.
