@@ -141,13 +141,13 @@ PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *confi
                                                            ppsched_error *error);
 PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
 
-/* Whether a device waits until what it sent has arrived. */
+/* Whether a device waits until a value that it sent has arrived. */
 enum ppsched_sender_waits {
     /* It never waits: transfers run next to compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
-    /* It waits between two ops of one kind on one stage. Megatron-LM does so by default in warm-up
-     * and cool-down, where a device sends and receives before it continues.
+    /* It waits between two ops of one kind on the same stage. Megatron-LM does so by default in
+     * warm-up and cool-down, where a device sends and receives before it continues.
      *   - There are two kinds here: F is one, and B, I and W together are the other.
      *   - The rule is for two ops in a row on a device that have the same stage and kind and, if
      *     the schedule flushes, the same iteration. If the output of the first op goes to another

@@ -104,8 +104,8 @@ typedef struct ppsched_idle {
     double imbalance;    /* the part of that wait that is due to more work on other devices. It is
                             at most the busy time of the busiest device minus that of this device */
     double transfer;     /* the value is under way: latency, and bytes / bandwidth. Also, once the
-                            value that the device needs next is computed: it sends, or waits for
-                            what it sent (enum ppsched_sender_waits) */
+                            value that the device needs next is computed: the device sends, or waits
+                            for a value that it sent (enum ppsched_sender_waits) */
     double link;         /* the value waits for its link, which transfers other values */
     double head_of_line; /* the value, or its receive, waits for other sends and receives of its
                             channel */

@@ -137,8 +137,8 @@ typedef struct ppsched_plan_options {
     const ppsched_lower_options *lower;     /* candidates are lowered in this way, and timed with
                                                their transfers. `lowering` must not be NONE.
                                                Default: not lowered */
-    const ppsched_channel_model *channel;   /* for what transfers of lowered schedules wait.
-                                               Default: only for their links */
+    const ppsched_channel_model *channel;   /* how transfers of lowered schedules wait for each
+                                               other. Default: they wait only for their links */
     const ppsched_model_end *embedding;     /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_model_end *head;          /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_split_options *split;     /* Default: the config's stages */
