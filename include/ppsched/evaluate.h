@@ -169,8 +169,8 @@ typedef struct ppsched_memory_point {
  *   - A device runs its ops in queue order. An op starts when its device is free and its inputs are
  *     there. F(s,m) needs F(s-1,m). B or I of (s,m) needs its own F and the backward (B or I) of
  *     (s+1,m). W needs its I.
- *   - An input from another device arrives a latency and bytes / bandwidth after it is computed.
- *     Other transfers do not delay it.
+ *   - An input from another device arrives after its transfer, which takes the latency plus bytes /
+ *     bandwidth. Other transfers do not delay it.
  *   - Both ops of an overlapped pair start and end together.
  *   - If the schedule flushes, an iteration starts when the one before has ended on all devices.
  *   - RECOMPUTE runs on its device like F, for PPSCHED_QUANTITY_RECOMPUTE_TIMES. The B or I of the
@@ -233,8 +233,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.
  * With infinite bandwidths, without a model, and if UNSHARD, REDUCE_GRAD and calls take no time,
  * the times equal those of ppsched_schedule_evaluate to the last bit. There are no latest starts,
- * because the order of transfers depends on the times. `flags`: enum ppsched_evaluate_flag.
- * EARLIEST_ONLY has no effect; REUSABLE is an ARGUMENT error.
+ * because the order of transfers depends on the times.
+ * `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
  * Errors: those of ppsched_schedule_evaluate and of ppsched_schedule_prove; INVALID_SCHEDULE where
  *   the schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */
