@@ -128,7 +128,7 @@ function showRanks({ rows, candidates: count, refused: no, least, error, share }
   }
   byId("ranks").classList.remove("stale");
   status.textContent = `${counted(count, "candidate")} of ${counted(rows.length, "strategy", "strategies")} evaluated, ${no} refused; the best of each strategy, as ppsched pick ranks them.`
-    + (problem.recompute || problem.offload ? " All of them use the chosen recomputation or offload." : "")
+    + (problem.recompute || problem.offload ? " All of them recompute or offload, as chosen." : "")
     + (least === undefined ? "" : ` None fits; the least limit that works is ${figure(least)}.`);
   byId("ranks").replaceChildren(...rows.map(makeRankRow));
 }
