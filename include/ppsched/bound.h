@@ -26,10 +26,10 @@ typedef struct ppsched_bound {
     double value;       /* the largest of work, fill_drain, memory and one_machine */
     double work;        /* bound from the work of a device: it must run all its ops. For the
                            makespan it must also wait for its first input */
-    double fill_drain;  /* bound from a path: from the first F of stage 0 to a device, through all
-                           its Fs and Is, and back to the last W of stage 0. The span of stage 0's
-                           device includes the whole path. With forwards only, the path ends with
-                           the last F, and the bound on the span is 0 */
+    double fill_drain;  /* bound from a path. It goes from the first F of stage 0 to a device,
+                           through all Fs and Is of this device, and back to the last W of stage 0.
+                           The span of stage 0's device includes the whole path. With forwards only,
+                           the path ends with the last F, and the bound on the span is 0 */
     double memory;      /* bound from memory: the activations of a device must fit into its memory
                            limit, even if each is held for the least possible time. 0 without a
                            memory limit */
@@ -37,9 +37,9 @@ typedef struct ppsched_bound {
                            exists. It counts static memory and activations, also those that an I or
                            a B adds. Schedules with memory of other causes may need more. Schedules
                            with RECOMPUTE or OFFLOAD may need less */
-    double one_machine; /* bound from the order on a device: its ops run one after another, each no
-                           earlier than its input can arrive, and the times of the ops that must
-                           come after the last of them are added. It is not computed, and 0, with
+    double one_machine; /* bound from the order on a device. Its ops run one after another, each no
+                           earlier than its input can arrive. The times of ops that must come after
+                           the last of them are added. 0 where the bound is not computed: with
                            forwards only, overlapped_times, two copies of the model, slices,
                            microbatches that differ, or very many ops */
 } ppsched_bound;

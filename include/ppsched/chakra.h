@@ -113,8 +113,9 @@ typedef struct ppsched_chakra_trace {
  * ppsched_chakra_export wrote, in order of rank. `environment` may be NULL. The caller owns one
  * reference to `*schedule`, and owns `*config`. On an error neither is made.
  *   - The ops are read from the names of nodes, and their order from the ids, also in traces of
- *     other programs. If another program wrote a node that is no op, `error` names that node, the
- *     program (if the trace names it), and the number and total time of the trace's compute nodes.
+ *     other programs. If another program wrote a node that is no op, `error` names this node, and
+ *     the program if the trace names it. It also has the number and the total time of the trace's
+ *     compute nodes.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     one named in the traces, else microseconds.
  *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES there is also a

@@ -52,8 +52,8 @@ typedef struct ppsched_channel_model {
 
 /* One wait of a wait cycle: `device` waits in `op`, at `position` of its queue, for the device of
  * the next wait. In the last wait it waits for the device of the first. If both are the same
- * device, `op` waits for another op of its device: one before it in its channel, or the receive of
- * a value that was sent earlier. 20 bytes, no padding. */
+ * device, `op` waits for another op of this device. That op is before it in its channel, or is the
+ * receive of a value that was sent earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;

@@ -141,17 +141,17 @@ PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *confi
                                                            ppsched_error *error);
 PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
 
-/* Whether a device waits until what it sent has arrived. */
+/* Whether a device waits until a value that it sent has arrived. */
 enum ppsched_sender_waits {
     /* It never waits: transfers run next to compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
-    /* It waits between two ops of one kind on one stage. Megatron-LM does so by default in warm-up
-     * and cool-down, where a device sends and receives before it continues.
+    /* It waits between two ops of one kind on the same stage. Megatron-LM does so by default in
+     * warm-up and cool-down, where a device sends and receives before it continues.
      *   - There are two kinds here: F is one, and B, I and W together are the other.
-     *   - Two ops that follow each other on a device have one stage and one kind (and, if the
-     *     schedule flushes, one iteration): if the output of the first goes to another device, the
-     *     second starts only after the transfer of this output. W has no output.
+     *   - The rule is for two ops in a row on a device that have the same stage and kind and, if
+     *     the schedule flushes, the same iteration. If the output of the first op goes to another
+     *     device, the second op starts only after this transfer. W has no output.
      *   - A W also waits after the end of its own I. The wait is as long as the transfer of the
      *     gradient that this I read. There is no such wait on the last stage, or if the gradient
      *     came from the same device.
@@ -190,9 +190,9 @@ PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
 
-/* Checks that the lists agree with each other: the times of each stage give B = I + W, and the
- * memory of each stage pass sums to 0. Strategies build schedules without this check. Evaluation
- * makes the check itself, and reports the same errors.
+/* Checks that the lists agree with each other: times must give B = I + W for each stage, and the
+ * memory of each stage pass must sum to 0. Strategies build schedules without this check.
+ * Evaluation makes the check itself, and reports the same errors.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
                                                    ppsched_error *error);
@@ -229,8 +229,8 @@ PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
 
 /* --- the same model in other sizes --- */
 
-/* The costs of the embedding in the first stage, or of the head in the last stage, in the config's
- * units. ppsched_config_with_stages keeps this part whole when it divides the stage. Sized: set
+/* The costs of the embedding in the first stage, or of the head in the last stage. Units are the
+ * config's. ppsched_config_with_stages keeps this part whole when it divides the stage. Sized: set
  * `size`; zero means no cost.
  *   - The costs of the stage include these costs. So no value may be larger than that of the stage.
  *   - Backward times that are 0 are computed from backward = input + weight. If both input and

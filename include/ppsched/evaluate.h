@@ -101,11 +101,11 @@ typedef struct ppsched_idle {
     double drain;        /* after the device's last op of an iteration */
     double neighbour;    /* between these ops: the value that it waits for is not computed yet.
                             Excludes `imbalance` */
-    double imbalance;    /* the part of that wait that is due to more work on other devices: at most
-                            the busy time of the busiest device minus that of this device */
+    double imbalance;    /* the part of that wait that is due to more work on other devices. It is
+                            at most the busy time of the busiest device minus that of this device */
     double transfer;     /* the value is under way: latency, and bytes / bandwidth. Also, once the
-                            value that the device needs next is computed: it sends, or waits for
-                            what it sent (enum ppsched_sender_waits) */
+                            value that the device needs next is computed: the device sends, or waits
+                            for a value that it sent (enum ppsched_sender_waits) */
     double link;         /* the value waits for its link, which transfers other values */
     double head_of_line; /* the value, or its receive, waits for other sends and receives of its
                             channel */
@@ -174,8 +174,8 @@ typedef struct ppsched_memory_point {
  *   - A device runs its ops in queue order. An op starts when its device is free and its inputs are
  *     there. F(s,m) needs F(s-1,m). B or I of (s,m) needs its own F and the backward (B or I) of
  *     (s+1,m). W needs its I.
- *   - An input from another device arrives a latency and bytes / bandwidth after it is computed.
- *     Other transfers do not delay it.
+ *   - An input from another device arrives after its transfer, which takes the latency plus bytes /
+ *     bandwidth. Other transfers do not delay it.
  *   - Both ops of an overlapped pair start and end together.
  *   - If the schedule flushes, an iteration starts when the one before has ended on all devices.
  *   - RECOMPUTE runs on its device like F, for PPSCHED_QUANTITY_RECOMPUTE_TIMES. The B or I of the
@@ -238,8 +238,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.
  * With infinite bandwidths, without a model, and if UNSHARD, REDUCE_GRAD and calls take no time,
  * the times equal those of ppsched_schedule_evaluate to the last bit. There are no latest starts,
- * because the order of transfers depends on the times. `flags`: enum ppsched_evaluate_flag.
- * EARLIEST_ONLY has no effect; REUSABLE is an ARGUMENT error.
+ * because the order of transfers depends on the times.
+ * `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
  * Errors: those of ppsched_schedule_evaluate and of ppsched_schedule_prove; INVALID_SCHEDULE where
  *   the schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */
@@ -307,10 +307,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists what memory is held for. Sends, receives and gathered weights
  *     count only if the schedule has their ops.
- *   - A level is computed in one of two ways. It is a sum of the causes in their order if the
- *     config sets one of the quantities from MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum
- *     ppsched_quantity), if memory rises in a backward, or if the schedule has RECOMPUTE, OFFLOAD
- *     or RELOAD. Otherwise it is a running sum of the changes.
+ *   - A level is usually computed as a running sum of the changes. It is computed as the sum of the
+ *     causes, in their order, in three cases: the config sets one of the quantities from
+ *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity), memory rises in a
+ *     backward, or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,

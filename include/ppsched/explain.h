@@ -87,10 +87,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
                                                             const ppsched_timeline *timeline,
                                                             ppsched_error *error);
 
-/* The sensitivity of the objective (enum ppsched_objective) to each stage. It says how much the
- * objective rises per unit of time if all ops of the stage take a little longer, and how much it
- * falls if they take a little less. Only ops of `kind` (F, B, I or W; 0: all four) are changed.
- * Fills a buffer: see ppsched.h.
+/* The sensitivity of the objective (enum ppsched_objective) to each stage. `more` says how much the
+ * objective rises per unit of time if all ops of the stage take a little longer. `less` says how
+ * much it falls if they take a little less. Only ops of `kind` (F, B, I or W; 0: all four) are
+ * changed. Fills a buffer: see ppsched.h.
  *   - The values are the exact one-sided derivatives for the order of the schedule. If several
  *     paths are longest, `more` needs only one path that grows, but for `less` all must shrink. So
  *     for the makespan `less` is at most `more`. The values hold until another path becomes the
@@ -105,11 +105,12 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * Timelines with EARLIEST_ONLY are accepted, too. The memory of the call is linear in the number of
  * ops. The time is linear, too, if longest paths that divide soon meet again, or follow the order
  * of the stages. In the worst case longest paths go back and forth between all stages from start to
- * end. Then each group of 16 stages adds a time that is linear in the ops on longest paths; for the
- * span also in the number of devices with the longest span. Example: v_half on 2048 devices with
- * 1024 microbatches and equal costs takes 10 s. `tell` is a progress callback, or NULL. It may stop
- * the call. It is called with `user` on the caller's thread, at least once per 65,536 ops of 16
- * stages, which take some milliseconds. Its `best` is always infinite.
+ * end. Then each group of 16 stages adds a time that is linear in the number of ops on longest
+ * paths. For the span this time is also linear in the number of devices with the longest span.
+ * Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s. `tell` is a
+ * progress callback, or NULL. It may stop the call. It is called with `user` on the caller's
+ * thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. Its `best` is
+ * always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;
  *   CANCELLED where `tell` returned a value other than 0 (`out` then has the stages that were
  *   done). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch arguments: what a training runtime gets on its command line or in its configuration to run
- * a schedule. */
+/* Launch arguments: the arguments with which a training runtime runs a schedule, on its command
+ * line or in its configuration. */
 #ifndef PPSCHED_LAUNCH_H
 #define PPSCHED_LAUNCH_H
 

@@ -2,9 +2,9 @@
 /* Layouts: which layers are in which stage, in the notations of Megatron-LM and torchtitan. These
  * functions read, make and write layouts.
  *
- * A layout puts the layers of a model into the stages of a pipeline, in order: one embedding (E in
- * Megatron-LM's strings), decoders (t), layers for multi-token prediction (MTP, m), and one head
- * with the loss (L). Stage s is chunk s / D of device s mod D. */
+ * A layout puts the layers of a model into the stages of a pipeline, in order. There are one
+ * embedding, decoders, layers for multi-token prediction (MTP), and one head with the loss.
+ * Megatron-LM's strings write E, t, m and L for them. Stage s is chunk s / D of device s mod D. */
 #ifndef PPSCHED_LAYOUT_H
 #define PPSCHED_LAYOUT_H
 

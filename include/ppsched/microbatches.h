@@ -29,7 +29,7 @@ typedef struct ppsched_order_options {
  * microbatch_scale and microbatch_memory_scale. The schedule does not change: its microbatch j is a
  * place in the order. The result says which microbatch of the config takes this place.
  *   - `out` receives for each place the number of its microbatch in `config`, M values. All
- *     iterations have the same order. It fills a buffer: see ppsched.h. A call for `*needed` alone
+ *     iterations have the same order. It fills a buffer: see ppsched.h. A call for only `*needed`
  *     does not search.
  *   - `*ordered` is a copy of the config with both lists in the new order. Evaluate the schedule
  *     with this copy. The caller destroys it.
@@ -60,7 +60,7 @@ typedef struct ppsched_balance {
  * sum of costs of a replica as small as it can find.
  *   - `costs`: the cost of each microbatch, >= 0, such as its microbatch_scale.
  *   - `out` receives the replica of each microbatch, `count` values. It fills a buffer: see
- *     ppsched.h. A call for `*needed` alone does not search. `balance` receives the figures.
+ *     ppsched.h. A call for only `*needed` does not search. `balance` receives the figures.
  *   - `even_counts` 1: all replicas have the same number of microbatches. If `count` is not a
  *     multiple of `replicas`, some have one more. Frameworks need this if replicas reduce gradients
  *     together. 0: any numbers.

@@ -69,10 +69,10 @@ enum ppsched_op_flag {
 
 /* One operation. 12 bytes, no padding. The library stores queues as arrays of ppsched_op.
  *
- * `stage` is the stage whose device has the op in its queue. For a SEND it is the stage that
- * produced the value, for a RECV the stage that needs the value. ppsched_schedule_peer_of returns
- * the device at the other end. The sends and receives between stages s and s+1 for microbatch m
- * are:
+ * `stage` is the stage whose device has the op in its queue. For a SEND this is the stage that
+ * produced the value. For a RECV it is the stage that needs the value. ppsched_schedule_peer_of
+ * returns the device at the other end. The sends and receives between stages s and s+1 for
+ * microbatch m are:
  *   - activation: SEND_F with stage s on the device of s, RECV_F with stage s+1 on that of s+1;
  *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on that of s.
  * Both ends have the same microbatch m and the same slice.

@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-/* Three limits: windows of a forward, a backward and its weight gradient together; channels of a
- * device; and windows up to which the result is always exact if there is a weight gradient. */
+/* Limits. PPSCHED_MAX_WINDOWS limits the windows of a forward, a backward and its weight gradient
+ * together. PPSCHED_MAX_WINDOW_CHANNELS limits the channels of a device. With a weight gradient and
+ * up to PPSCHED_EXACT_WINDOWS windows, results are always exact. */
 #define PPSCHED_MAX_WINDOWS 1000
 #define PPSCHED_MAX_WINDOW_CHANNELS 4
 #define PPSCHED_EXACT_WINDOWS 24

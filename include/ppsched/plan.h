@@ -55,10 +55,10 @@ typedef struct ppsched_plan ppsched_plan;
 
 /* Splits by layers: the plan searches for a split of the model's layers for each candidate. Sized:
  * set `size`; zero means the default.
- *   - The default of the plan's `chunks` is another one. Up to 16, all numbers of chunks from 1 to
- *     the layers per device are tried. From 17 to 64, these numbers are tried: the layers per
- *     device (without layers that must be in the first or last stage), divided by 1, 2, 3 and so
- *     on, and rounded down. On one device only 1 is tried, unless the caller names strategies.
+ *   - The plan's `chunks` has another default. Up to 16: all numbers from 1 to the number of layers
+ *     per device. From 17 to 64: only the layers per device divided by 1, 2, 3 and so on, and
+ *     rounded down; here layers that must be in the first or last stage do not count. On one
+ *     device: only 1, unless the caller names strategies.
  *   - The plan ignores the config's lists for stages, and `embedding` and `head`.
  *   - The search for splits ignores a lowering. */
 typedef struct ppsched_split_options {
@@ -75,9 +75,9 @@ typedef struct ppsched_split_options {
 /* Microbatches that are cut into slices. An op that takes t for a whole microbatch takes this time
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
- * The reason is causal attention: slice k has (2k + 1) / K times the attention work of a slice in
- * the middle of the sequence. W has no slice_time. Memory and bytes are divided by K. If the config
- * has slices already, the costs of these slices do not change.
+ * The reason is causal attention: the attention work of slice k is (2k + 1) / K times that of a
+ * slice in the middle of the sequence. W has no slice_time. Memory and bytes are divided by K. If
+ * the config has slices already, the costs of these slices do not change.
  * Sized. */
 typedef struct ppsched_slice_options {
     uint32_t size;
@@ -107,7 +107,7 @@ typedef struct ppsched_ranking_options {
 /* The candidates to list, and how to evaluate and rank them. Sized: set `size`; zero means the
  * default. Lists and structs behind pointers are read only during the call.
  *
- * By default all strategies are tried that flush between iterations, except
+ * By default all strategies that flush between iterations are tried, except
  *   - those that search long (ppsched_strategy_info), unless `effort` is set;
  *   - those with offload, and those that equal another strategy if microbatches are whole;
  *   - those that must split backwards, if the config does not allow that.
@@ -116,9 +116,9 @@ typedef struct ppsched_ranking_options {
  * these are tried:
  *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all.
  *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. After a size g, the next larger size is at most the smallest size above 5 g / 4 that gives
- *     fewer groups than the size below it. If that size is above 3 g / 2, and g is 32 or more,
- *     ceil(4 g / 3) is taken in its place.
+ *     M. The next size after g is at most the smallest size above 5 g / 4 that gives fewer groups
+ *     than the size below it. If that size is above 3 g / 2, and g is 32 or more, ceil(4 g / 3) is
+ *     taken in its place.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
  *   - If M is above 64, or V above 16: only those of the sizes above that divide M. If M * V * D is
  *     at most 5000, also the sizes above from D to 2D.
@@ -137,8 +137,8 @@ typedef struct ppsched_plan_options {
     const ppsched_lower_options *lower;     /* candidates are lowered in this way, and timed with
                                                their transfers. `lowering` must not be NONE.
                                                Default: not lowered */
-    const ppsched_channel_model *channel;   /* for what transfers of lowered schedules wait.
-                                               Default: only for their links */
+    const ppsched_channel_model *channel;   /* how transfers of lowered schedules wait for each
+                                               other. Default: they wait only for their links */
     const ppsched_model_end *embedding;     /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_model_end *head;          /* see ppsched_config_with_stages. Default: nothing */
     const ppsched_split_options *split;     /* Default: the config's stages */

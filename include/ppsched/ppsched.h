@@ -35,8 +35,8 @@
  *   evaluate scenarios: jitter, slow ranks ppsched_schedule_evaluate_scenarios      scenarios.h
  *   order microbatches that differ         ppsched_schedule_order_microbatches      microbatches.h
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
- *   find what an overlapped pair takes     ppsched_pair_find_order                  pair.h
- *   go on with fewer or more devices       ppsched_replan_create                    replan.h
+ *   find the time of an overlapped pair    ppsched_pair_find_order                  pair.h
+ *   replan for fewer or more devices       ppsched_replan_create                    replan.h
  *   share a batch among unlike replicas    ppsched_replicas_create                  replicas.h
  *   cut a prompt into chunks               ppsched_prefill_find_chunks              prefill.h
  *

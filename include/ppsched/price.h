@@ -7,8 +7,8 @@
  * The time of a step is
  *     the pipeline: the time of the schedule with its transfers between neighbours, evaluated with
  *     the times of the layers
- *   + the exposed part of data parallelism: sums of gradients that are not done when the last
- *     backward ends, and all-gathers of weights for which the first forwards wait
+ *   + the exposed part of data parallelism: sums of gradients after the end of the last backward,
+ *     and all-gathers of weights for which the first forwards wait
  *   + the optimizer.
  * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
  * to them. It sums one stage after the other, in bubbles and while other backwards run. With

@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 /* Lists of numbers that describe the problem. The comment of each quantity says how many values its
- * list may have, where D is the number of devices and S the number of stages: "1 or S" means one
- * value for all stages, or one value per stage. Times and memory are in units of the caller's
- * choice. Values must be >= 0 if no other rule is given. They must be finite, except bandwidths and
+ * list may have. D is the number of devices, S the number of stages. So "1 or S" means one value
+ * for all stages, or one value per stage. Times and memory are in units of the caller's choice.
+ * Values must be >= 0 if no other rule is given. They must be finite, except bandwidths and
  * slowdowns. The number of a quantity divided by 16, rounded down, is the number of its topic. */
 enum ppsched_quantity {
     /* --- times of ops --- */
@@ -71,8 +71,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
     /* Change of a stage pass's memory by I: 1 or S. If negative, I releases this memory at its end.
-     * If positive, the memory is held from the start of I until W ends, and also while a B runs; an
-     * example is output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given, the
+     * If positive, the memory is held from the start of I until W ends, and also while a B runs.
+     * Example: output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given, the
      * default is the value with which the three add up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 

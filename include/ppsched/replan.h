@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replans a running job whose devices change. The result is the split and the order of devices with
- * which the job continues, the layers that move between devices, and the number of steps after
- * which the move has paid for itself.
+/* Replans a running job whose devices change. The result has the split and the order of devices
+ * with which the job continues, and the layers that move between devices. It also says after how
+ * many steps the move has saved more time than it took.
  *
  * Sample:
  *     const double speeds[] = {1, 1, 0.6, 1, 1}; // as measured; device 4 was added
@@ -150,10 +150,10 @@ PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *ou
                                                       const ppsched_replan *replan,
                                                       ppsched_error *error);
 
-/* These four functions return, in this order: the number of layers of each stage; for each layer 0
- * (no recomputation), or the number from 1 of its kind of recomputation; for each place the
- * config's number of its device; and the moves, ordered by the device that gets layers. They fill
- * buffers: see ppsched.h.
+/* These four functions fill buffers: see ppsched.h. The first returns the number of layers of each
+ * stage. The second returns for each layer 0 (no recomputation), or the number from 1 of its kind
+ * of recomputation. The third returns for each place the config's number of its device. The last
+ * returns the moves, ordered by the device that gets layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

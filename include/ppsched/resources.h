@@ -135,8 +135,8 @@ typedef struct ppsched_arena {
  *   - With RECEIVE a schedule that is not lowered has no lifetimes.
  *   - In a schedule of forwards only, the lifetime of a value ends with its last reader on the
  *     device. For a stage pass this is the last of these ops: its F, its SEND_F, F of the next
- *     stage if that is on the same device, and F of the last slice of its microbatch. For a
- *     received value it is its F.
+ *     stage (if on the same device), and F of the last slice of its microbatch. For a received
+ *     value it is its F.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
  *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,

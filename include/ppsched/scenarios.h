@@ -24,10 +24,10 @@ typedef struct ppsched_scenarios ppsched_scenarios;
 /* The order in which a device runs its ops. READY describes a runtime with dispatch when ready. A
  * free device of such a runtime runs the first op of the schedule's order whose inputs are there.
  * It is never idle while there is such an op.
- *   - An F, or an overlapped pair, runs before earlier ops only if all of these can still run after
- *     it, in their order, within the device's memory limit. If there is no limit, or the schedule
- *     exceeds it, the planned peak is the limit. So there is no deadlock. Of the Fs that are ready,
- *     only the first is considered.
+ *   - An F, or an overlapped pair, may run before earlier ops of the order. It does so only if all
+ *     of these can still run after it, in their order, within the device's memory limit. If there
+ *     is no limit, or the schedule exceeds it, the planned peak is the limit. So there is no
+ *     deadlock. Of the Fs that are ready, only the first is considered.
  *   - A device chooses its next op after all events of the same time are done. Flushes are kept. */
 enum ppsched_dispatch {
     PPSCHED_DISPATCH_PLANNED = 0, /* in the order of the schedule */

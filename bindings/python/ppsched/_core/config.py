@@ -463,7 +463,7 @@ class Config:
     p2p_bandwidth = Values("Bytes per unit of time between devices, per pair of devices.")
     activation_bytes = Values("Bytes of the output of a forward, per stage.")
     gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: those of the activation).")
-    mem_forward = Values("Memory of the activations that a stage pass takes at its forward, per stage (default: 1).")
+    mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
     mem_backward_input = Values("Change of memory by an I, per stage; a negative change is released at its end, a positive change is taken at its "
                                 "start.")
     mem_backward_weight = Values("Change of memory (negative) when the weight gradient is done, per stage.")

@@ -48,7 +48,7 @@ def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
         description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per stage, such as "
-                    "1 2 3 or 1,2,3. Either all numbers have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
+                    "1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
     parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
