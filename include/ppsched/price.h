@@ -51,6 +51,7 @@
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
 #include <ppsched/model.h>
+#include <ppsched/pair.h>
 #include <ppsched/status.h>
 
 #ifdef __cplusplus
@@ -69,7 +70,8 @@ typedef struct ppsched_pipeline {
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all. Without
                                   `recompute` ignored */
-    uint32_t reserved;         /* 0 */
+    int32_t pair_rule;         /* enum ppsched_pair_rule: how windows of overlapped pairs run, where
+                                  the training asks for windows */
     /* Called while a strategy searches, as ppsched_config_set_progress says; the call ends early
      * once it returns another value than 0. NULL: none. */
     ppsched_progress_function progress;

@@ -273,7 +273,7 @@ def _cost(found: Found) -> float:
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", *LORA, "sizes",
+    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
                 "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
