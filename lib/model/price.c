@@ -34,7 +34,8 @@ static uint32_t overlap_of(enum ppi_group group)
     return group == PPI_GROUP_EXPERT ? PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS : PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
 }
 
-struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+static inline struct ppi_op_times times_of(const ppsched_model *model, const struct ppi_op_cost *op,
+                                           const struct ppi_layer_pass *pass)
 {
     double vector = ppi_vector_time(model, pass->vector),
            memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass)),
@@ -57,10 +58,15 @@ struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op
                                  .is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0};
 }
 
+struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+{
+    return times_of(model, op, pass);
+}
+
 static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
     const ppsched_model *model = pricing->model;
-    const struct ppi_op_times times = ppi_op_times(model, op, pass);
+    const struct ppi_op_times times = times_of(model, op, pass);
     ppsched_pass_cost *out = pricing->out;
     out->matrix_time += times.matrix;
     out->vector_time += times.vector;
