@@ -432,6 +432,9 @@ typedef struct ppsched_calibration {
  *     and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has PPSCHED_LAYER_FLAG_WITH_NEXT if the
  *     next one shares its index.
  *   - output_bytes includes all residual streams, and the keys and values that later layers read.
+ *   - With a WINDOWS flag each layer has windows: before the dispatch, dispatch, experts, combine;
+ *     or attention and MLP; or one. Those of W follow the windows of I of the same part. The
+ *     slowdown of channel 0 is that of the device.
  *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
  *     each if it reduces the memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or
