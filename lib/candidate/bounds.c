@@ -160,7 +160,8 @@ ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *know
                                           .memory_limit = candidate->memory_limit};
     if (candidate->offloads || candidate->strategy->offloads)
         return bound_without_limit(out, plan, &asked, config, error);
-    return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
+    const bool is_shared = config->graph != NULL && plan->config->graph == NULL; /* by a strategy with stages of its own */
+    return find_bound(out, candidate->microbatch_order == NULL && !is_shared ? known : NULL, plan, &asked, config, error);
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
@@ -177,13 +178,13 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
 
 /* --- what the bound proves --- */
 
-/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, whose times are added in another
- * order, also if the bound is below it by no more than rounding. */
-static double bound_below(const ppsched_plan *plan, double bound, double step)
+/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, or a stage graph, whose times are
+ * added in another order, also if the bound is below it by no more than rounding. */
+static double bound_below(const ppsched_plan *plan, bool has_graph, double bound, double step)
 {
-    const double rounding = plan->layers != NULL ? 1e-11 : 1e-12;
-    const bool is_near = bound <= step * (1 + rounding) &&
-                         (bound > step || (plan->layers != NULL && bound >= step * (1 - rounding)));
+    const bool adds_otherwise = plan->layers != NULL || has_graph;
+    const double rounding = adds_otherwise ? 1e-11 : 1e-12;
+    const bool is_near = bound <= step * (1 + rounding) && (bound > step || (adds_otherwise && bound >= step * (1 - rounding)));
     return is_near ? step : bound;
 }
 
@@ -202,6 +203,6 @@ static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *cand
 void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
                               double bound)
 {
-    candidate->bound = bound_below(plan, bound, ppi_candidate_step(plan, candidate));
+    candidate->bound = bound_below(plan, schedule->placement.graph != NULL, bound, ppi_candidate_step(plan, candidate));
     candidate->proved = is_proved(plan, candidate, schedule);
 }

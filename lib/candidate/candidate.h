@@ -101,6 +101,9 @@ ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, 
                                              const struct ppi_candidate *candidate, ppsched_error *error);
 
 /* The problem of a candidate. */
+/* Whether its devices share the head that the plan has apart; its config then has more stages than the candidate says. */
+bool ppi_has_head_to_share(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 

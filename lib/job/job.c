@@ -73,11 +73,11 @@ static ppsched_status take_strategies(ppsched_job *job, const ppsched_job_option
         if (status != PPSCHED_OK)
             return status;
         const struct ppi_strategy *strategy = ppi_strategy_at(number);
-        if (!strategy->flushes || strategy->offloads || strategy->is_for_slices ||
+        if (!strategy->flushes || strategy->offloads || strategy->is_for_slices || strategy->shares_head ||
             strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
             return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                             "%s: layouts are priced with strategies that flush, hold each stage once, run whole microbatches, "
-                            "and offload nothing",
+                            "share no head and offload nothing",
                             strategy->name);
         job->strategies[i] = strategy->name;
     }
