@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.launching import RUNTIME_NAMES
+from .._core.layer_table import frozen
 from .._core.layout_search import JobWords
 from .._core.writing import ending_of
 from .._core.shown import printable, shown
@@ -24,20 +25,22 @@ USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
          "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
-         "memory_margin", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
+         "memory_margin", "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 
 
 def add_gpus_arguments(parser: Parser) -> None:
     group = parser.group(MODEL)
     group.add_argument("--gpus", type=count_of_devices, metavar="N",
-                       help="with --model: all devices; what is not given of --tp --cp --ep --etp --pp --chunks --micro-batch --zero is searched")
-    group.add_argument("--goal", choices=GOALS, help="with --gpus: rank by the time of a step (default), by tokens a second of a device, or by "
-                                                     "cost, with --gpu-hour")
+                       help="with --model: number of all devices. Searches over those of --tp --cp --ep --etp --pp --chunks --micro-batch --zero "
+                            "that are not given")
+    group.add_argument("--goal", choices=GOALS,
+                       help="with --gpus: rank by step time (default), by tokens per second of a device, or by cost (with --gpu-hour)")
     group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: the cost of an hour of a device, such as h100=2.5")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
-                       help="with --gpus: collectives that run beside matrices, of grad, param, tp, cp, ep, or none (default: grad param cp)")
-    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: processes that price layouts (default: this one)")
+                       help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
+                            "param cp)")
+    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
 
@@ -136,9 +139,10 @@ def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, A
     if 0 < file.description.positions < training.sequence_length:
         raise Error(f"--seq {training.sequence_length} is more than the model's {file.description.positions} learned positions; give "
                     f"{file.description.positions} or less")
+    table = options.get("table")
     return JobWords(file.description.json(), training, device, int(arguments.gpus), tuple(fixed.items()),
                     "step" if arguments.goal in (None, "step") else "tokens", _runtime(arguments, values),
-                    tuple(values.get("strategies") or ()), _limit(arguments, values))
+                    tuple(values.get("strategies") or ()), _limit(arguments, values), None if table is None else frozen(table))
 
 
 def _runtime(arguments: argparse.Namespace, values: Mapping[str, Any]) -> Optional[str]:
