@@ -119,6 +119,11 @@ def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Option
     return found._replace(description=_described(path, values), assumed=[*found.assumed, reason])
 
 
+def arguments_of_script(path: str) -> Mapping[str, Any]:
+    """Megatron-LM's arguments that a script gives."""
+    return read_arguments(path, file_text(path, MODEL)).fields
+
+
 def read_model(path: str) -> ModelFile:
     """Reads the model that a file or a name describes; from a script, the options that it gives to Megatron-LM."""
     if is_name(path):
