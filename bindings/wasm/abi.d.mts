@@ -1047,6 +1047,7 @@ export interface Pipeline {
   recompute_layers: number;
   progress: number;
   progress_user: number;
+  memory_limit: number;
 }
 
 export interface StepPrice {

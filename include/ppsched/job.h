@@ -95,7 +95,8 @@ typedef struct ppsched_job_options {
     int32_t runtime; /* enum ppsched_runtime: only what it runs. Default: what any runtime runs */
     uint32_t top;    /* how many of the best are wanted; 10 */
     const char *const *strategies; /* names or aliases. Default: 1f1b, zb_h1, interleaved_1f1b,
-                                      interleaved_zb and zbv */
+                                      interleaved_zb, zbv, and zb_auto for
+                                      pipelines of at most 1024 stage passes */
     uint32_t strategy_count;
     uint32_t reserved;                /* 0 */
     double memory_limit;              /* bytes of a device; 0: `memory` of the accelerator */

@@ -74,6 +74,8 @@ typedef struct ppsched_pipeline {
      * once it returns another value than 0. NULL: none. */
     ppsched_progress_function progress;
     void *progress_user;
+    double memory_limit; /* bytes of a device that a strategy which searches stays within; 0: none.
+                            Rules do not depend on it */
 } ppsched_pipeline;
 
 /* A priced layout. Immutable.
@@ -85,7 +87,7 @@ typedef struct ppsched_price ppsched_price;
  * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where the
  * decoders do not divide among the stages and no split is given, and for a model without an
  * accelerator; MISMATCH where the split has another number of layers; REFUSED where the strategy
- * does not support the sizes; CANCELLED where `progress` asked to stop; NO_MEMORY. */
+ * does not support the sizes or finds nothing within the limit; CANCELLED where `progress` asked to stop; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "strategy/strategy.h"
 
@@ -159,6 +160,9 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
         pipeline->strategy = pipeline->chunks > 1 ? "interleaved_1f1b" : "1f1b";
     if (pipeline->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if (!(pipeline->memory_limit >= 0 && ppi_is_finite(pipeline->memory_limit)))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limit is %g; it must be finite and at least 0",
+                        pipeline->memory_limit);
     if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u devices of %u chunks are too many stages; at most %d",
                         pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);

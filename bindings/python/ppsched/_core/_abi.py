@@ -1616,6 +1616,7 @@ class Pipeline(Structure):
     reserved: int
     progress: _FuncPointer
     progress_user: Optional[int]
+    memory_limit: float
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1628,6 +1629,7 @@ class Pipeline(Structure):
         ("reserved", c_uint32),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
+        ("memory_limit", c_double),
     ]
 
 
