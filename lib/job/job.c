@@ -74,11 +74,11 @@ static ppsched_status take_strategies(ppsched_job *job, const ppsched_job_option
         if (status != PPSCHED_OK)
             return status;
         const struct ppi_strategy *strategy = ppi_strategy_at(number);
-        if (!strategy->flushes || strategy->offloads || strategy->is_for_slices ||
+        if (!strategy->flushes || strategy->offloads || strategy->is_for_slices || strategy->shares_head ||
             strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
             return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                             "%s: layouts are priced with strategies that flush, hold each stage once, run whole microbatches, "
-                            "and offload nothing",
+                            "share no head and offload nothing",
                             strategy->name);
         job->strategies[i] = strategy->name;
     }
@@ -133,6 +133,9 @@ static ppsched_status fill(ppsched_job *job, const ppsched_description *descript
     alone.data_parallel = alone.micro_batch_size = 1;
     alone.sharding = 0;
     ppsched_status status = ppi_model_create(&job->base, description, &alone, device, options->table, &job->host, error);
+    if (status == PPSCHED_OK && alone.flags >= PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE,
+                          "flags of the training is %u; a search of layouts takes no windows of overlapped pairs", alone.flags);
     if (status == PPSCHED_OK && options->table != NULL)
         status = ppi_job_take_table(job, options->table, error);
     if (status != PPSCHED_OK)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ir/config.h"
 #include "model/table.h"
+#include "pair/layers.h"
 #include "price/price.h"
 #include "strategy/strategy.h"
 
@@ -30,7 +31,8 @@ static ppsched_status set_limit(ppsched_config *config, const struct ppi_pricing
     return ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
 }
 
-static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing *pricing, ppsched_error *error)
+/* `overlaps`: the schedule may have overlapped pairs. */
+static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing *pricing, bool overlaps, ppsched_error *error)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
     struct ppi_shape shape;
@@ -45,6 +47,8 @@ static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing
         plain->progress_user = pipeline->progress_user;
         status = ppi_layers_config(out, plain, pricing->layers, &pricing->split, error);
     }
+    if (status == PPSCHED_OK && pricing->layers->has_windows && overlaps)
+        status = ppi_config_put_layer_windows(*out, pricing->layers, &pricing->split, pipeline->pair_rule, error);
     ppi_config_destroy(plain);
     return status;
 }
@@ -102,7 +106,7 @@ ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error
     uint32_t strategy;
     ppsched_status status = ppi_strategy_find(pricing->pipeline.strategy, &strategy, error);
     if (status == PPSCHED_OK)
-        status = make_config(&config, pricing, error);
+        status = make_config(&config, pricing, ppi_strategy_at(strategy)->overlaps, error);
     if (status == PPSCHED_OK && pricing->pipeline.memory_limit > 0 && ppi_strategy_at(strategy)->plan != NULL)
         status = set_limit(config, pricing, error);
     if (status == PPSCHED_OK)

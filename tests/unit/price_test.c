@@ -334,12 +334,12 @@ static void test_refused(void **state)
     pipeline.recompute = "none";
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "kinds are selective, modules and full");
     pipeline.recompute = NULL;
-    pipeline.reserved = 1;
-    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved");
+    pipeline.pair_rule = 3;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "pair_rule");
     ppsched_model *without = NULL;
     ppsched_error error;
     expect_ok(model_of_shape(&without, &shape, &plain, NULL, &error), &error);
-    pipeline.reserved = 0;
+    pipeline.pair_rule = 0;
     expect_refused(without, &pipeline, PPSCHED_ERROR_RANGE, "accelerator");
     ppsched_device_price device = {.size = sizeof device};
     ppsched_price *price = price_of(model, &pipeline);

@@ -30,16 +30,17 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "dp": ((), "replicas of the pipeline"),
     "cp": (("--context-parallel-size",), "devices that share each sequence"),
     "ep": (("--expert-model-parallel-size",), "devices that share the experts"),
-    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: that of --tp)"),
+    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: as --tp)"),
     "seq": (("--seq-length",), "tokens per sequence (default: the model's maximum, at most 8192)"),
     "micro_batch": ((), "sequences per microbatch"),
     "global_batch": (("--global-batch-size",),
-                     "sequences per step (default: for each replica as many microbatches as --pp)"),
-    "zero": ((), "what data parallelism shards, 0 to 3: nothing, optimizer states, also gradients, also weights"),
+                     "sequences per step (default: as many microbatches per replica as --pp)"),
+    "zero": ((), "what data parallelism shards: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights"),
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
+PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
@@ -80,29 +81,32 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="stages per device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
-                       help="also divide norms and residuals (default: if --tp is above 1)")
+                       help="also divide norms and residuals by --tp (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--expert-load", type=real, metavar="X",
                        help="rows that the experts of the fullest device get, as a multiple of an even share (default: 1)")
+    group.add_argument("--pair-windows", nargs="*", metavar="WHAT",
+                       help="layers have windows, from which follows what overlapped pairs take; exchanges of experts (ep), collectives of tensor and "
+                       "context parallelism (tp, cp) run beside compute (default: ep)")
     group.add_argument("--lora-rank", type=whole, metavar="R",
-                       help="the weights are frozen, and adapters (LoRA) of this rank learn; 0: all weights learn (default: as the file says, else 0)")
+                       help="freeze the weights, and train adapters (LoRA) of this rank; 0: train all weights (default: as in the file, else 0)")
     group.add_argument("--lora-targets", nargs="+", metavar="NAME",
                        help=f"matrices that have adapters: {', '.join(TARGETS)} (default: all but router and head)")
     group.add_argument("--lora-dropout", action=argparse.BooleanOptionalAction, default=None,
-                       help="each adapter keeps a copy of its input after dropout (default: as the file says, else it does not)")
+                       help="each adapter keeps a copy of its input after dropout (default: as in the file, else it does not)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
-                       help="bytes of a weight, a gradient and the optimizer states of a parameter, and of an activation "
-                       "(default: weight=2 gradient=4 optimizer=12 activation=2)")
+                       help="bytes per parameter of weight, gradient and optimizer states, and bytes per element of activations (default: weight=2 "
+                            "gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
-                       help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table of ppsched model, PASS is "
-                            "forward, input or weight")
+                       help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table that ppsched model prints, PASS "
+                            "is forward, input or weight")
     group.add_argument("--layer-table", metavar="FILE",
-                       help="measured costs of layers and collectives by layout, CSV or JSON; what it does not have is filled by the cost model")
+                       help="CSV or JSON file with measured costs of layers and collectives by layout; the cost model fills the gaps")
     group.add_argument("--step-time", metavar="TIME",
-                       help="measured time of a step with 1F1B and an even split, such as 2.1s; scales the times of all layers")
+                       help="measured time of a step with 1F1B and an even split, such as 2.1s; the times of all layers are scaled to it")
     group.add_argument("--tokens-per-second", type=real, metavar="N",
-                       help="the same as a measured rate of all devices together")
+                       help="in place of --step-time: measured tokens per second of all devices together")
 
 
 # --- reading the options ---
@@ -154,7 +158,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
-                                                            "sequence_parallel", "keep_scores", "expert_load", *LORA, "recompute_kind", "sizes")}
+                                                            "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
     if given["global_batch"] is not None:
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
@@ -219,6 +223,17 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
     return sizes
 
 
+def windows_of_words(words: Optional[Sequence[str]]) -> Dict[str, bool]:
+    """Flags of Training, for words as ep or ep,tp; none means ep."""
+    if words is None:
+        return {}
+    names = [name for word in words or ("ep",) for name in word.split(",") if name]
+    unknown = next((name for name in names if name not in PAIR_WINDOWS), None)
+    if unknown is not None or not names:
+        raise Error(f"--pair-windows {shown(unknown or '')}: {nearest(unknown or '', PAIR_WINDOWS) or 'it must be of ' + ', '.join(PAIR_WINDOWS)}")
+    return {PAIR_WINDOWS[name]: True for name in names}
+
+
 def _targets(words: Sequence[str]) -> int:
     unknown = next((word for word in words if word not in TARGETS), None)
     if unknown is not None:
@@ -250,7 +265,8 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                                                                                                                0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
                     keeps_scores=bool(options.get("keep_scores")),
-                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"], **_adapters(options), **sizes)
+                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"],
+                    **windows_of_words(options.get("pair_windows")), **_adapters(options), **sizes)
 
 
 def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:

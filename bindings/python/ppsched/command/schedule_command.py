@@ -10,6 +10,7 @@ from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, stamped, stamped_stream
+from .bound_telling import bound_row, bound_text
 from .capture_report import capture_rows, capture_text
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
@@ -46,8 +47,8 @@ BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what i
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
-        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per "
-                    "stage, such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
+        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per stage, such as "
+                    "1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
     parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
@@ -72,8 +73,8 @@ def add_commands(commands: Commands) -> None:
     add_split_arguments(parser.group(LAYERS))
     answer = parser.group(ANSWER)
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
-                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
-                             "rank, to -o PREFIX")
+                        help="format of the output (default: by the file's ending, else text). csv is PyTorch's; chakra writes one trace per rank, "
+                             "to -o PREFIX")
     answer.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
     answer.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
@@ -81,15 +82,17 @@ def add_commands(commands: Commands) -> None:
     add_chakra_arguments(parser.group("--format chakra"))
     add_quiet_argument(answer)
     answer.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
-    answer.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    answer.add_argument("--explain", action="store_true",
+                        help="with text or json: also show the critical path, the slack, and the stage that should get less work")
     answer.add_argument("--explain-memory", action="store_true",
-                        help="with text or json: what stands in each device's memory at its peak")
-    answer.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
+                        help="with text or json: also show what each device holds in memory at its peak")
+    answer.add_argument("--link", action="store_true", help="only print a link to the live page (ppsched live) with this problem")
     answer.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
     answer.add_argument("--slots", action="store_true",
-                        help="with json: slots of activations and received values, and rounds in which devices connect")
+                        help="with json: also write slots of activations and received values, and the rounds in which devices connect")
     answer.add_argument("--capture", action="store_true",
-                        help="with text or json: whether the order can be captured as a CUDA graph, with its communicators and buffers, or why not")
+                        help="with text or json: also show whether the order can be captured as a CUDA graph. If so, show its communicators and "
+                             "buffers, else why not")
     parser.set_defaults(run=run_schedule)
 
 
@@ -158,8 +161,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
+    bound = bound_row(timeline) if scenarios is None and chosen in (None, "text", "json") else None
     if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE) \
-            and not (chosen == "json" and timeline.config.microbatch_request):
+            and not (chosen == "json" and timeline.config.microbatch_request) and (bound is None or chosen != "json"):
         wanted: str = chosen
         stream: Stream = lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"])
         print_stream(stream if output is None else stamped_stream(stream, wanted), output)
@@ -171,6 +175,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
     text = with_scenarios(scenarios, text, chosen or "text")
+    if bound is not None:
+        text = text + bound_text(bound, timeline.metrics.makespan) if chosen != "json" else json.dumps({**json.loads(text), **bound}) + "\n"
     ends = request_ends(timeline)
     if values.get("chunks_of_prompt") is not None and chosen in (None, "text"):
         text += chunks_text(values["chunks_of_prompt"])
