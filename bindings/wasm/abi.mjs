@@ -1007,7 +1007,7 @@ export const STRUCTS = {
     makespan: ["f64", 8, 1],
     equal_makespan: ["f64", 16, 1],
   } },
-  Pipeline: { size: 44, fields: {
+  Pipeline: { size: 56, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -1019,6 +1019,7 @@ export const STRUCTS = {
     pair_rule: ["i32", 32, 1, PairRule],
     progress: ["pointer", 36, 1],
     progress_user: ["pointer", 40, 1],
+    memory_limit: ["f64", 48, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],

@@ -1625,6 +1625,7 @@ class Pipeline(Structure):
     pair_rule: int
     progress: _FuncPointer
     progress_user: Optional[int]
+    memory_limit: float
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1637,6 +1638,7 @@ class Pipeline(Structure):
         ("pair_rule", c_int32),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
+        ("memory_limit", c_double),
     ]
 
 
