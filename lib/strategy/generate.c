@@ -261,6 +261,8 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
     status = ppi_serve(out, &reason);
     if (status == PPSCHED_OK && strategy->take_costs != NULL)
         strategy->take_costs(out, config);
+    if (status == PPSCHED_OK && strategy->check != NULL)
+        return strategy->check(out, config, error);
     if (status == PPSCHED_OK || error == NULL)
         return status;
     nearest[0] = '\0';

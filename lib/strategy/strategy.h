@@ -70,6 +70,9 @@ struct ppi_strategy {
     /* OK, or REFUSED with the broken rule. NULL: supports all sizes of its placement. */
     ppsched_status (*fits)(const struct ppi_task *task, ppsched_error *error);
 
+    /* OK, or what else the strategy does not support in a config. NULL: it supports all configs of its sizes. */
+    ppsched_status (*check)(const struct ppi_task *task, const ppsched_config *config, ppsched_error *error);
+
     /* A fixed rule: writes one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer);
 

@@ -135,7 +135,7 @@ static void check_idle(const ppsched_timeline *timeline)
         ppsched_idle idle = {.size = sizeof idle};
         ppsched_error error;
         expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, &error), &error);
-        double sum = idle.fill + idle.neighbour + idle.imbalance + idle.transfer + idle.drain;
+        double sum = idle.fill + idle.neighbour + idle.imbalance + idle.transfer + idle.drain + idle.slow_devices;
         assert_true(fabs(sum - device_metrics_of(timeline, d).idle) < 1e-9);
     }
 }

@@ -240,6 +240,16 @@ static int64_t half_of_devices(const struct ppi_shape *shape)
     return ((int64_t)shape->devices + 1) / 2;
 }
 
+/* What is offloaded depends on the times. */
+static ppsched_status check_times(const struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
+{
+    struct ppi_instance instance;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t s = 0; s < task->shape.stages && status == PPSCHED_OK; s++)
+        status = ppi_resolve_stage(config, s, &instance, error);
+    return status;
+}
+
 /* `half` offloads the lower stages, whose activations live longer. */
 static ppsched_status offload(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,
                               const ppsched_config *config, ppsched_error *error)
@@ -292,5 +302,6 @@ const struct ppi_strategy ppi_pipeoffload = {
     .order = order,
     .bounds_groups = true,
     .take_costs = take_costs,
+    .check = check_times,
     .finish = offload,
 };

@@ -155,13 +155,6 @@ static int32_t place(const struct ppi_task *task, const ppsched_config *config)
     return config->graph != NULL ? config->placement : PPSCHED_PLACEMENT_LINEAR;
 }
 
-static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
-                           ppsched_error *error)
-{
-    (void)out; /* the rule makes it */
-    return ppi_check_shared_head(task, config, error);
-}
-
 static const struct ppi_option_row options[] = {
     {.name = "barriers",
      .default_text = "1",
@@ -184,7 +177,7 @@ const struct ppi_strategy ppi_vocab_1f1b = {
     .options = options,
     .option_count = 1,
     .order = order_vocabulary,
-    .make = make,
+    .check = ppi_check_shared_head,
     .place = place,
 };
 
@@ -199,6 +192,6 @@ const struct ppi_strategy ppi_interlaced = {
     .serves_graphs = true,
     .shares_head = true,
     .order = order_interlaced,
-    .make = make,
+    .check = ppi_check_shared_head,
     .place = place,
 };

@@ -31,7 +31,7 @@ bool ppi_auto_has_placement(const struct ppi_task *task, const ppsched_config *c
 {
     const struct ppi_shape *shape = &config->shape;
     if (strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ||
-        strategy->shares_head || ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
+        ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
         return false;
     for (uint32_t s = 0; s < shape->stages; s++)
         if (ppi_placed_device(strategy->placement, shape, s, NULL) != ppi_placed_device(task->placement, shape, s, config->map))
