@@ -1045,6 +1045,7 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
+  offload_layers: number;
   progress: number;
   progress_user: number;
 }
@@ -1378,6 +1379,7 @@ export interface Accelerator {
   bias_traffic: number;
   memory_hidden: number;
   scan_share: number;
+  host_bandwidth: number;
 }
 
 export interface PairWindows {

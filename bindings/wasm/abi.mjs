@@ -1007,7 +1007,7 @@ export const STRUCTS = {
     split: ["pointer", 20, 1],
     recompute: ["string", 24, 1],
     recompute_layers: ["u32", 28, 1],
-    reserved: ["u32", 32, 1],
+    offload_layers: ["u32", 32, 1],
     progress: ["pointer", 36, 1],
     progress_user: ["pointer", 40, 1],
   } },
@@ -1306,7 +1306,7 @@ export const STRUCTS = {
     hybrid_symbols: ["string", 116, 1],
     device_scale: ["pointer", 120, 1],
   } },
-  Accelerator: { size: 288, fields: {
+  Accelerator: { size: 296, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1339,6 +1339,7 @@ export const STRUCTS = {
     bias_traffic: ["f64", 264, 1],
     memory_hidden: ["f64", 272, 1],
     scan_share: ["f64", 280, 1],
+    host_bandwidth: ["f64", 288, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

@@ -232,6 +232,8 @@ typedef struct ppsched_accelerator {
     double memory_hidden;         /* share of a matrix product's memory time that overlaps with
                                      its operations */
     double scan_share;            /* as attention_share, for the products of scans in chunks */
+    double host_bandwidth;        /* bytes per second between a device and the host's memory, in
+                                     each direction, of the data sheet; 0: unknown */
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to

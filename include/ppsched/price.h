@@ -69,7 +69,12 @@ typedef struct ppsched_pipeline {
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all. Without
                                   `recompute` ignored */
-    uint32_t reserved;         /* 0 */
+    uint32_t offload_layers;   /* of each stage the first so many decoders, whose activations are
+                                  on the host from forward to backward; one of a stage's decoders
+                                  must stay, and nothing is recomputed. Copies run beside the pass
+                                  that they belong to, at host_bandwidth; what is longer, the
+                                  device waits for. A copy of one layer stays on the device while
+                                  it is copied. 0: none */
     /* Called while a strategy searches, as ppsched_config_set_progress says; the call ends early
      * once it returns another value than 0. NULL: none. */
     ppsched_progress_function progress;

@@ -18,7 +18,7 @@ static ppsched_status set_links(ppsched_config *config, const struct ppi_pricing
     return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &rate, 1, error) : status;
 }
 
-static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing *pricing, ppsched_error *error)
+static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pricing, ppsched_error *error)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
     struct ppi_shape shape;
@@ -33,6 +33,8 @@ static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing
         plain->progress_user = pipeline->progress_user;
         status = ppi_layers_config(out, plain, pricing->layers, &pricing->split, error);
     }
+    if (status == PPSCHED_OK && pipeline->offload_layers > 0)
+        status = ppi_pricing_offload(*out, pricing, error);
     ppi_config_destroy(plain);
     return status;
 }

@@ -61,13 +61,9 @@ def far_off(rows):
 
 
 def too_large(rows):
-    """Layouts that trained, and whose memory is said to be more than the device has."""
-    lines = ["| device | run | recomputation | said | device |", "|---|---|---|---|---|"]
-    for row in distinct(rows):
-        said, memory = max(device.total for device in row.step.memory), read_device(row.run.device).memory
-        if said > memory and "/" not in row.run.device:
-            lines.append(f"| {row.run.device} | {row.run.name} | {row.run.recompute} | {said / 2**30:.0f} GiB | {memory / 2**30:.0f} GiB |")
-    return "\n".join(lines)
+    """Runs on known devices whose memory is said to be more than the device has."""
+    return [row.run.name for row in rows if "/" not in row.run.device
+            and max(device.total for device in row.step.memory) > read_device(row.run.device).memory]
 
 
 # --- whether layouts are in the order in which they were measured ---
@@ -121,7 +117,7 @@ def one_node_table():
 
 def page_parts(rows):
     return {"families": families_table(rows), "one node": one_node_table(),
-            "far off, open": far_off([row for row in rows if not row.run.is_told]), "too large": too_large(rows), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
+            "far off, open": far_off([row for row in rows if not row.run.is_told]), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
             "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
 
 
@@ -157,7 +153,24 @@ class AccuracyTest(unittest.TestCase):
         errors = by_group(self.rows)["h100", "dense", "bf16"]
         self.assertLess(errors.median, 0.04)
         self.assertLess(errors.p90, 0.08)
+        self.assertLess(errors.largest, 0.15)
 
+    def test_eight_bits_on_hopper_are_near(self):
+        """The goal for dense models: 7 % in the middle, 15 % for nine in ten, 25 % at most."""
+        errors = by_group(self.rows)["h100", "dense", "fp8"]
+        self.assertLess(errors.median, 0.07)
+        self.assertLess(errors.p90, 0.15)
+        self.assertLess(errors.largest, 0.25)
+
+    def test_what_trained_fits(self):
+        """All of them without what goes to the host would not."""
+        told = [row for row in self.rows if row.run.is_told]
+        self.assertEqual(too_large(told), [])
+        offloaded = [row.run for row in told if row.run.settings["offload_layers"] > 0]
+        self.assertEqual({run.settings["offload_layers"] for run in offloaded}, {20, 40})
+        for run in offloaded:
+            kept = Priced(run, price_run(run._replace(settings={**run.settings, "offload_layers": 0}), read_device(run.device)))
+            self.assertEqual(too_large([kept]), [run.name])
 
     def test_layouts_are_in_order(self):
         found = families(self.rows)

@@ -200,6 +200,29 @@ class MegatronTest(PriceTest):
         linear_inputs = 4096 + 4096 + 4096 + 14336
         self.assertAlmostEqual(plain - fp8, 32 * 8192 * (linear_inputs - 2 * 4096), delta=8192 * linear_inputs)
 
+    def test_activations_on_the_host(self):
+        """The same by the option, the file and a run; each names what it cannot do."""
+        layout = ("--tp", 2, "--pp", 2, "--dp", 2, "--seq", 8192, "--global-batch", 8)
+        kept, moved = (self.price("--model", self.llama, *layout, "--offload-layers", *words)["memory"][0] for words in ((1,), (11,)))
+        self.assertAlmostEqual((kept["activations"] - moved["activations"]) / (kept["activations"] * 10 / 16), 1, delta=0.15)
+        file = {**ARGUMENTS, "pipeline_model_parallel_size": 2, "world_size": 8, "global_batch_size": 8, "cpu_offloading_num_layers": 11}
+        path = self.write("arguments.json", json.dumps(file))
+        done = run_command(("price", "-c", path, "--json"))
+        self.assertNotIn("not taken", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["memory"][0], moved)
+        weights = self.write("weights.json", json.dumps({**file, "cpu_offloading_activations": False}))
+        self.assertGreater(self.price("-c", weights)["memory"][0]["activations"], kept["activations"] * 0.99)
+        for words, reason in ((("--offload-layers", 16), "stage 0 has 16 decoders, and one must stay; at most 15"),
+                              (("--offload-layers", 2, "--recompute", "full"), "either recomputed or moved to the host")):
+            done = run_command(("price", "--model", self.llama, *layout, *words))
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+            self.assertIn(reason, done.stderr)
+        runs = self.write("runs.csv", "gpu,config,tp,pp,dp,seq,mbs,gbs,offload_layers,measured_step_s\n"
+                          "h100,llama.json,2,2,2,8192,1,8,11,1\nh100,llama.json,2,2,2,8192,1,8,,1\n")
+        rows = self.answer("price", "--runs", runs)
+        self.assertEqual(rows["errors"][0]["layouts"], 2)
+        self.assertGreaterEqual(rows["runs"][0]["step_time"], rows["runs"][1]["step_time"])
+
     def test_recomputation_of_modules(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "recompute_granularity": "selective", "recompute_modules": ["mlp", "layernorm"]}))
         wanted = self.price("--model", self.llama, *LAYOUT, "--recompute", "modules=mlp,layernorm")

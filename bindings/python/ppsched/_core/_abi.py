@@ -1613,7 +1613,7 @@ class Pipeline(Structure):
     split: _Pointer[c_uint32]
     recompute: Optional[bytes]
     recompute_layers: int
-    reserved: int
+    offload_layers: int
     progress: _FuncPointer
     progress_user: Optional[int]
     _fields_ = [
@@ -1625,7 +1625,7 @@ class Pipeline(Structure):
         ("split", POINTER(c_uint32)),
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
-        ("reserved", c_uint32),
+        ("offload_layers", c_uint32),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
     ]
@@ -2282,6 +2282,7 @@ class Accelerator(Structure):
     bias_traffic: float
     memory_hidden: float
     scan_share: float
+    host_bandwidth: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2315,6 +2316,7 @@ class Accelerator(Structure):
         ("bias_traffic", c_double),
         ("memory_hidden", c_double),
         ("scan_share", c_double),
+        ("host_bandwidth", c_double),
     ]
 
 

@@ -45,17 +45,18 @@ class StepPrice(NamedTuple):
 
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
           split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0,
-          progress: Optional[Progress] = None) -> StepPrice:
+          offload_layers: int = 0,          progress: Optional[Progress] = None) -> StepPrice:
     """A step of a model in a pipeline of `devices`, each with `chunks` stages.
 
     strategy: 1f1b, or with chunks interleaved_1f1b. split: layers of each stage, with towers, embedding, MTP layers and head; without it
     equally many decoders. recompute: "selective", "modules" or "full", of the first recompute_layers decoders of each stage, of all
-    if that is 0. progress: called while a strategy searches, with the share of the work that is done and the best time so far; if it returns
+    if that is 0. offload_layers: decoders of each stage whose activations are on the host between forward and backward. progress: called while a strategy searches, with the share of the work that is done and the best time so far; if it returns
     False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the strategy does not support the sizes."""
     check_progress(progress)
     options = sized(_abi.Pipeline)
     options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)
     options.chunks, options.recompute_layers = c_count("chunks", chunks), c_count("recompute_layers", recompute_layers)
+    options.offload_layers = c_count("offload_layers", offload_layers)
     options.strategy = None if strategy is None else encoded("strategy", strategy)
     options.recompute = None if recompute is None else encoded("recompute", recompute)
     counts = None if split is None else _counts(split, devices * chunks)

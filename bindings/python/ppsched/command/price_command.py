@@ -26,7 +26,7 @@ from .step_errors import error_line, error_of
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
        "attention_fp8", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
-       "memory_margin")
+       "memory_margin", "offload_layers")
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
 def add_commands(commands: Commands) -> None:
@@ -44,6 +44,7 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--account-for-loss", action="store_true", default=None, help="so does the head")
     group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
                        help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
+    group.add_argument("--offload-layers", type=whole, metavar="N", help="the first N decoders of each stage have their activations on the host between forward and backward")
     group.add_argument("--precision", choices=PRECISIONS, help="of linear layers (default: bf16)")
     group.add_argument("--overlap", nargs="+", metavar="WHAT", help=f"collectives that run beside matrices, of {', '.join(OVERLAPS)} (default: none)")
     group.add_argument("--attention-fp8", action="store_true", default=None, help="the attention's scores in 8 bits too")
