@@ -15,6 +15,9 @@ picture() {
 for strategy in gpipe 1f1b eager_1f1b zb_h1 zb_h2 1f1b_overlap dualpipe; do
   picture "$strategy" 4 8
 done
+for strategy in vocab_1f1b interlaced; do
+  picture "$strategy" 4 8 --forward-times 1 1 1 2 --backward-times 2 2 2 4 --head forward_time=1 backward_time=2
+done
 for strategy in 1f1b_no_flush eager_1f1b_no_flush; do
   picture "$strategy" 4 6 --iterations 2
 done

@@ -290,6 +290,9 @@ export const TrainingFlag: {
   readonly ONE_COPY_A_NODE: 1024;
   readonly ADAPTER_DROPOUT: 2048;
   readonly FUSED_ADAPTERS: 4096;
+  readonly WINDOWS_EXPERTS: 8192;
+  readonly WINDOWS_TENSOR: 16384;
+  readonly WINDOWS_CONTEXT: 32768;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
 
@@ -373,6 +376,13 @@ export const OpFlag: {
   readonly SLICED: 2;
 };
 export type OpFlag = (typeof OpFlag)[keyof typeof OpFlag];
+
+export const PairRule: {
+  readonly BEST: 0;
+  readonly MEGATRON: 1;
+  readonly MEGATRON_DELAYED: 2;
+};
+export type PairRule = (typeof PairRule)[keyof typeof PairRule];
 
 export const Quantity: {
   readonly FORWARD_TIMES: 16;
@@ -1045,9 +1055,10 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
-  offload_layers: number;
+  pair_rule: Lowercase<keyof typeof PairRule>;
   progress: number;
   progress_user: number;
+  offload_layers: number;
 }
 
 export interface StepPrice {
@@ -1106,6 +1117,7 @@ export interface ReplanFigures {
   loaded_bytes: number;
   move_time: number;
   pays_after: number;
+  group_size: number;
 }
 
 export interface LayerMove {
@@ -1285,18 +1297,6 @@ export interface CriticalOp {
   end: number;
 }
 
-export interface JobOptions {
-  gpus: number;
-  lists: number;
-  list_count: number;
-  goal: Lowercase<keyof typeof JobGoal>;
-  runtime: Lowercase<keyof typeof Runtime>;
-  top: number;
-  strategies: number;
-  strategy_count: number;
-  memory_limit: number;
-}
-
 export interface LaunchOptions {
   exact: number;
   csv: string | null;
@@ -1323,28 +1323,6 @@ export interface RowMeasure {
   selective: FigureMeasure;
   full: FigureMeasure;
   modules: FigureMeasure;
-}
-
-export interface Layer {
-  count: number;
-  name: string | null;
-  place: Lowercase<keyof typeof LayerPlace>;
-  flags: number;
-  forward_time: number;
-  backward_time: number;
-  backward_input_time: number;
-  backward_weight_time: number;
-  mem_forward: number;
-  mem_backward_input: number;
-  mem_backward_weight: number;
-  mem_static: number;
-  mem_weights: number;
-  output_bytes: number;
-  recomputes: number;
-  recompute_count: number;
-  type_count: number;
-  hybrid_symbols: string | null;
-  device_scale: number;
 }
 
 export interface Accelerator {
@@ -1408,6 +1386,42 @@ export interface Tower {
   has_norm_bias: number;
   kind: number;
   extra_parameters: number;
+}
+
+export interface JobOptions {
+  gpus: number;
+  lists: number;
+  list_count: number;
+  goal: Lowercase<keyof typeof JobGoal>;
+  runtime: Lowercase<keyof typeof Runtime>;
+  top: number;
+  strategies: number;
+  strategy_count: number;
+  memory_limit: number;
+  table: number;
+}
+
+export interface Layer {
+  count: number;
+  name: string | null;
+  place: Lowercase<keyof typeof LayerPlace>;
+  flags: number;
+  forward_time: number;
+  backward_time: number;
+  backward_input_time: number;
+  backward_weight_time: number;
+  mem_forward: number;
+  mem_backward_input: number;
+  mem_backward_weight: number;
+  mem_static: number;
+  mem_weights: number;
+  output_bytes: number;
+  recomputes: number;
+  recompute_count: number;
+  type_count: number;
+  hybrid_symbols: string | null;
+  device_scale: number;
+  windows: number;
 }
 
 export interface PlanOptions {

@@ -264,6 +264,9 @@ export const TrainingFlag = Object.freeze({
   ONE_COPY_A_NODE: 1024,
   ADAPTER_DROPOUT: 2048,
   FUSED_ADAPTERS: 4096,
+  WINDOWS_EXPERTS: 8192,
+  WINDOWS_TENSOR: 16384,
+  WINDOWS_CONTEXT: 32768,
 });
 
 export const AdapterTarget = Object.freeze({
@@ -338,6 +341,12 @@ export const Kind = Object.freeze({
 export const OpFlag = Object.freeze({
   OVERLAPPED: 1,
   SLICED: 2,
+});
+
+export const PairRule = Object.freeze({
+  BEST: 0,
+  MEGATRON: 1,
+  MEGATRON_DELAYED: 2,
 });
 
 export const Quantity = Object.freeze({
@@ -998,7 +1007,7 @@ export const STRUCTS = {
     makespan: ["f64", 8, 1],
     equal_makespan: ["f64", 16, 1],
   } },
-  Pipeline: { size: 44, fields: {
+  Pipeline: { size: 52, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -1007,9 +1016,11 @@ export const STRUCTS = {
     split: ["pointer", 20, 1],
     recompute: ["string", 24, 1],
     recompute_layers: ["u32", 28, 1],
-    offload_layers: ["u32", 32, 1],
+    pair_rule: ["i32", 32, 1, PairRule],
     progress: ["pointer", 36, 1],
     progress_user: ["pointer", 40, 1],
+    offload_layers: ["u32", 44, 1],
+    reserved: ["u32", 48, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],
@@ -1058,7 +1069,7 @@ export const STRUCTS = {
     restart_time: ["f64", 72, 1],
     steps: ["f64", 80, 1],
   } },
-  ReplanFigures: { size: 64, fields: {
+  ReplanFigures: { size: 72, fields: {
     size: ["u32", 0, 1],
     can_stay: ["u32", 4, 1],
     stays: ["u32", 8, 1],
@@ -1069,6 +1080,8 @@ export const STRUCTS = {
     loaded_bytes: ["f64", 40, 1],
     move_time: ["f64", 48, 1],
     pays_after: ["f64", 56, 1],
+    group_size: ["u32", 64, 1],
+    reserved: ["u32", 68, 1],
   } },
   LayerMove: { size: 24, fields: {
     first_layer: ["u32", 0, 1],
@@ -1240,19 +1253,6 @@ export const STRUCTS = {
     start: ["f64", 24, 1],
     end: ["f64", 32, 1],
   } },
-  JobOptions: { size: 48, fields: {
-    size: ["u32", 0, 1],
-    gpus: ["u32", 4, 1],
-    lists: ["pointer", 8, 1],
-    list_count: ["u32", 12, 1],
-    goal: ["i32", 16, 1, JobGoal],
-    runtime: ["i32", 20, 1, Runtime],
-    top: ["u32", 24, 1],
-    strategies: ["pointer", 28, 1],
-    strategy_count: ["u32", 32, 1],
-    reserved: ["u32", 36, 1],
-    memory_limit: ["f64", 40, 1],
-  } },
   LaunchOptions: { size: 36, fields: {
     size: ["u32", 0, 1],
     exact: ["u32", 4, 1],
@@ -1283,28 +1283,6 @@ export const STRUCTS = {
     selective: ["FigureMeasure", 88, 1],
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
-  } },
-  Layer: { size: 128, fields: {
-    size: ["u32", 0, 1],
-    count: ["u32", 4, 1],
-    name: ["string", 8, 1],
-    place: ["i32", 12, 1, LayerPlace],
-    flags: ["u32", 16, 1],
-    forward_time: ["f64", 24, 1],
-    backward_time: ["f64", 32, 1],
-    backward_input_time: ["f64", 40, 1],
-    backward_weight_time: ["f64", 48, 1],
-    mem_forward: ["f64", 56, 1],
-    mem_backward_input: ["f64", 64, 1],
-    mem_backward_weight: ["f64", 72, 1],
-    mem_static: ["f64", 80, 1],
-    mem_weights: ["f64", 88, 1],
-    output_bytes: ["f64", 96, 1],
-    recomputes: ["pointer", 104, 1],
-    recompute_count: ["u32", 108, 1],
-    type_count: ["u32", 112, 1],
-    hybrid_symbols: ["string", 116, 1],
-    device_scale: ["pointer", 120, 1],
   } },
   Accelerator: { size: 296, fields: {
     size: ["u32", 0, 1],
@@ -1370,6 +1348,43 @@ export const STRUCTS = {
     has_norm_bias: ["u32", 24, 1],
     kind: ["pointer", 28, 1],
     extra_parameters: ["u64", 32, 1],
+  } },
+  JobOptions: { size: 56, fields: {
+    size: ["u32", 0, 1],
+    gpus: ["u32", 4, 1],
+    lists: ["pointer", 8, 1],
+    list_count: ["u32", 12, 1],
+    goal: ["i32", 16, 1, JobGoal],
+    runtime: ["i32", 20, 1, Runtime],
+    top: ["u32", 24, 1],
+    strategies: ["pointer", 28, 1],
+    strategy_count: ["u32", 32, 1],
+    reserved: ["u32", 36, 1],
+    memory_limit: ["f64", 40, 1],
+    table: ["pointer", 48, 1],
+  } },
+  Layer: { size: 128, fields: {
+    size: ["u32", 0, 1],
+    count: ["u32", 4, 1],
+    name: ["string", 8, 1],
+    place: ["i32", 12, 1, LayerPlace],
+    flags: ["u32", 16, 1],
+    forward_time: ["f64", 24, 1],
+    backward_time: ["f64", 32, 1],
+    backward_input_time: ["f64", 40, 1],
+    backward_weight_time: ["f64", 48, 1],
+    mem_forward: ["f64", 56, 1],
+    mem_backward_input: ["f64", 64, 1],
+    mem_backward_weight: ["f64", 72, 1],
+    mem_static: ["f64", 80, 1],
+    mem_weights: ["f64", 88, 1],
+    output_bytes: ["f64", 96, 1],
+    recomputes: ["pointer", 104, 1],
+    recompute_count: ["u32", 108, 1],
+    type_count: ["u32", 112, 1],
+    hybrid_symbols: ["string", 116, 1],
+    device_scale: ["pointer", 120, 1],
+    windows: ["pointer", 124, 1],
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],
@@ -1571,6 +1586,7 @@ export const FUNCTIONS = {
   ppsched_pair_find_order: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "pointer", "pointer"],
   ppsched_pair_run_order: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "pointer", "u32", "pointer", "pointer"],
   ppsched_config_set_windows: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_config_get_windows: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_plan_destroy: ["void", "pointer"],
   ppsched_plan_evaluate: ["i32", "pointer", "u32", "pointer"],

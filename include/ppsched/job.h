@@ -43,6 +43,7 @@
 #include <ppsched/environment.h>
 #include <ppsched/evaluate.h>
 #include <ppsched/export_macro.h>
+#include <ppsched/layer_table.h>
 #include <ppsched/model.h>
 #include <ppsched/price.h>
 #include <ppsched/status.h>
@@ -96,8 +97,9 @@ typedef struct ppsched_job_options {
     const char *const *strategies; /* names or aliases. Default: 1f1b, zb_h1, interleaved_1f1b,
                                       interleaved_zb and zbv */
     uint32_t strategy_count;
-    uint32_t reserved;   /* 0 */
-    double memory_limit; /* bytes of a device; 0: `memory` of the accelerator */
+    uint32_t reserved;                /* 0 */
+    double memory_limit;              /* bytes of a device; 0: `memory` of the accelerator */
+    const ppsched_layer_table *table; /* measured costs, read during the call only; NULL: none */
 } ppsched_job_options;
 
 /* A job. Layouts are numbered from 0 in the order of their bounds; those whose memory cannot fit
@@ -110,8 +112,11 @@ typedef struct ppsched_job ppsched_job;
 
 /* Lists the layouts of a job, and bounds each. Of `training`, the parallelism, the sharding and the
  * micro-batch are not read; its flags say what overlaps. `environment` may be NULL.
+ * With a table all layouts are priced as ppsched_model_create_measured does. Its rows must say each
+ * size in which layouts differ: a cost that holds for any micro-batch would make large ones free.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible, with what would be: a
- *   batch that no data parallelism divides is told with some that it may have; NO_MEMORY. */
+ *   batch that no data parallelism divides is told with some that it may have; with a table also as
+ *   ppsched_model_create_measured, and for a row that leaves such a size open; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,

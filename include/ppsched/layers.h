@@ -31,6 +31,7 @@
 #include <ppsched/config.h>
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
+#include <ppsched/pair.h>
 #include <ppsched/status.h>
 
 #ifdef __cplusplus
@@ -132,6 +133,11 @@ typedef struct ppsched_layer {
      * those above, which are of type 0: for each type those of F, B, I and W, > 0; copied. NULL: 1.
      * What recomputation adds on a device grows like all forwards of the model together. */
     const double *device_scale;
+    /* What is in its F, its I and its W, from which the times of overlapped pairs follow; copied.
+     * Each list takes as long as the layer's own time. NULL: not known; all entries have windows
+     * or none has. Recomputation goes before the windows of I: all windows of F where it takes at
+     * least as long as F, else one on the channel of F's first window. */
+    const ppsched_pair_windows *windows;
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The layers stay in

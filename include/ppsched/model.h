@@ -96,9 +96,14 @@ enum ppsched_training_flag {
                                                        copied there (DeepEP, HybridEP) */
     PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps a copy of its input after
                                                        dropout, and the mask */
-    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096     /* queries, keys and values share one adapter,
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter,
                                                        and so do the two first matrices of a gated
                                                        MLP, as Megatron-LM has them in one matrix */
+    /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
+     * collectives are on channels of their own. */
+    PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
+    PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* of tensor parallelism, on channel 2 */
+    PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* of context parallelism, on channel 3 */
 };
 
 /* Matrices that adapters stand beside. A part that a model does not have gets none. */

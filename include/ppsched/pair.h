@@ -46,6 +46,15 @@ typedef struct ppsched_pair_windows {
                            busy, >= 1; 0: as long */
 } ppsched_pair_windows;
 
+/* In which order the windows of pairs run, where they follow from the layers of stages. */
+enum ppsched_pair_rule {
+    PPSCHED_PAIR_RULE_BEST = 0,
+    /* As Megatron-LM launches them with --overlap-moe-expert-parallel-comm (megatron-core 0.19.2):
+     * with weight gradients inside the backward, or with --delay-wgrad-compute. */
+    PPSCHED_PAIR_RULE_MEGATRON = 1,
+    PPSCHED_PAIR_RULE_MEGATRON_DELAYED = 2
+};
+
 /* When a window runs. 24 bytes, no padding. */
 typedef struct ppsched_window_span {
     double start;
@@ -121,6 +130,13 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
 PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,
                                                       const ppsched_pair_windows *const *stages,
                                                       size_t count, ppsched_error *error);
+
+/* The windows of a stage of a config, as they were set, or as they follow from its layers. The
+ * lists belong to the config. Without windows all is NULL or 0.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE where there is no such stage. */
+PPSCHED_API ppsched_status ppsched_config_get_windows(ppsched_pair_windows *out,
+                                                      const ppsched_config *config, uint32_t stage,
+                                                      ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -51,6 +51,7 @@
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
 #include <ppsched/model.h>
+#include <ppsched/pair.h>
 #include <ppsched/status.h>
 
 #ifdef __cplusplus
@@ -69,16 +70,19 @@ typedef struct ppsched_pipeline {
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all. Without
                                   `recompute` ignored */
-    uint32_t offload_layers;   /* of each stage the first so many decoders, whose activations are
+    int32_t pair_rule;         /* enum ppsched_pair_rule: how windows of overlapped pairs run, where
+                                  the training asks for windows */
+    /* Called while a strategy searches, as ppsched_config_set_progress says; the call ends early
+     * once it returns another value than 0. NULL: none. */
+    ppsched_progress_function progress;
+    void *progress_user;
+    uint32_t offload_layers; /* of each stage the first so many decoders, whose activations are
                                   on the host from forward to backward; one of a stage's decoders
                                   must stay, and nothing is recomputed. Copies run beside the pass
                                   that they belong to, at host_bandwidth; what is longer, the
                                   device waits for. A copy of one layer stays on the device while
                                   it is copied. 0: none */
-    /* Called while a strategy searches, as ppsched_config_set_progress says; the call ends early
-     * once it returns another value than 0. NULL: none. */
-    ppsched_progress_function progress;
-    void *progress_user;
+    uint32_t reserved;       /* 0 */
 } ppsched_pipeline;
 
 /* A priced layout. Immutable.

@@ -71,7 +71,8 @@ typedef struct ppsched_replan_options {
     uint32_t lost_count;
     uint32_t layer_count;       /* length of layer_bytes, and of running_recomputes; not read
                                           without them */
-    uint32_t group_size;        /* of strategies with groups. Default: the devices */
+    uint32_t group_size;        /* of strategies with groups. Default: the devices; after a change
+                                          those that are left */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: those that
                                           stay keep their order; those added take the places of
                                           those lost, and then come last */
@@ -101,6 +102,9 @@ typedef struct ppsched_replan_figures {
                                  the latencies and bandwidths of the config, layer after layer.
                                  0 if it stays */
     double pays_after;        /* steps after which the move has paid; 0 if it stays, or cannot */
+    uint32_t group_size; /* of the result, for strategies with groups: that of the options, or the
+                                 nearest that the strategy supports on these devices; else 0 */
+    uint32_t reserved;   /* 0 */
 } ppsched_replan_figures;
 
 /* Layers that a device gets. A plain record. */

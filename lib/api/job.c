@@ -14,6 +14,7 @@ ppsched_status ppsched_job_create(ppsched_job **out, const ppsched_description *
     ppsched_job_options own;
     ppsched_training trained;
     ppsched_accelerator device;
+    ppsched_layer_table table;
     PPI_REQUIRE(out);
     PPI_REQUIRE(description);
     PPI_REQUIRE(accelerator);
@@ -24,6 +25,10 @@ ppsched_status ppsched_job_create(ppsched_job **out, const ppsched_description *
         status = ppi_take_sized(&trained, sizeof trained, sizeof(ppsched_training), training, "ppsched_training", error);
     if (status == PPSCHED_OK)
         status = ppi_take_sized(&device, sizeof device, sizeof(ppsched_accelerator), accelerator, "ppsched_accelerator", error);
+    if (status == PPSCHED_OK && own.table != NULL) {
+        status = ppi_take_sized(&table, sizeof table, sizeof(ppsched_layer_table), own.table, "ppsched_layer_table", error);
+        own.table = &table;
+    }
     if (status == PPSCHED_OK)
         status = ppi_host_take(&host, environment, error);
     return status == PPSCHED_OK ? ppi_job_create(out, description, &trained, &device, &own, &host, error) : status;

@@ -78,3 +78,24 @@ ppsched_status ppsched_config_set_windows(ppsched_config *config, const ppsched_
     PPI_REQUIRE(stages);
     return ppi_config_set_windows(config, stages, count, error);
 }
+
+ppsched_status ppsched_config_get_windows(ppsched_pair_windows *out, const ppsched_config *config, uint32_t stage,
+                                          ppsched_error *error)
+{
+    enum { FORWARD, BACKWARD, WEIGHT };
+    ppsched_pair_windows own = {.size = sizeof own};
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(config);
+    if (stage >= config->shape.stages)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; there are %u, numbered from 0", stage,
+                        config->shape.stages);
+    if (config->windows != NULL) {
+        const struct ppi_stage_windows *made = ppi_windows_of(config->windows, stage);
+        own.forward = made->of[FORWARD], own.forward_count = made->count[FORWARD];
+        own.backward = made->of[BACKWARD], own.backward_count = made->count[BACKWARD];
+        own.weight = made->count[WEIGHT] > 0 ? made->of[WEIGHT] : NULL, own.weight_count = made->count[WEIGHT];
+        for (uint32_t c = 0; c < PPSCHED_MAX_WINDOW_CHANNELS; c++)
+            own.slowdown[c] = config->windows->slowdown[c];
+    }
+    return ppi_give_sized(out, &own, sizeof own, sizeof own, "ppsched_pair_windows", error);
+}

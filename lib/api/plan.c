@@ -16,7 +16,6 @@ ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *con
     struct ppi_taken_plan_options taken;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
-    PPI_REQUIRE_CHAIN(config, "plans");
     ppsched_status status = ppi_take_plan_options(&own, &taken, options, config, error);
     return status == PPSCHED_OK ? ppi_plan_make(out, config, &own, error) : status;
 }

@@ -122,7 +122,7 @@ ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *out, const pps
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(replan);
-    return ppi_give_sized(out, &replan->figures, sizeof replan->figures, sizeof(ppsched_replan_figures),
+    return ppi_give_sized(out, &replan->figures, sizeof replan->figures, PPI_SIZE_UP_TO(ppsched_replan_figures, pays_after),
                           "ppsched_replan_figures", error);
 }
 

@@ -155,6 +155,20 @@ static double find_least_limit(const struct ppi_web *web, const struct ppi_stage
 
 /* --- of a config --- */
 
+/* Whether sums of a web's times are exact in any order: all are multiples of 2^-10, and not too large. */
+static bool sums_are_exact(const struct ppi_web *web)
+{
+    const double most = 0x1p40;
+    for (uint32_t t = 0; t < web->count; t++) {
+        const struct ppi_task_node *task = &web->tasks[t];
+        const double values[] = {task->head, task->duration, task->tail};
+        for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+            if (values[i] >= most / web->count || values[i] * 1024 != (double)(int64_t)(values[i] * 1024))
+                return false;
+    }
+    return true;
+}
+
 static ppsched_status bound_one(ppsched_bound *out, const struct ppi_web *web, struct ppi_arena *arena, bool by_span,
                                 ppsched_error *error)
 {
@@ -166,7 +180,8 @@ static ppsched_status bound_one(ppsched_bound *out, const struct ppi_web *web, s
     out->work = found.work;
     out->fill_drain = by_span ? 0 : found.path;
     out->one_machine = by_span ? 0 : found.one_machine;
-    out->value = ppi_larger(out->work, ppi_larger(out->fill_drain, out->one_machine * (1 - 1e-12)));
+    out->value = ppi_larger(
+        out->work, ppi_larger(out->fill_drain, sums_are_exact(web) ? out->one_machine : out->one_machine * (1 - 1e-12)));
     return PPSCHED_OK;
 }
 

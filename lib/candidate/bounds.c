@@ -70,43 +70,72 @@ static double overhead_of_pass(const ppsched_config *config)
                                                                      : ppi_smaller(whole, split));
 }
 
-/* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
- * no bound, as it may take more than one step. */
-static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config,
-                              const struct ppi_values *speeds)
+/* The work of the most loaded device, for any split. `layers`: the plan's, or what of them a channel runs. */
+static double work_of_layers(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
+                             const ppsched_config *config, const struct ppi_values *speeds)
 {
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
     const double size = ppi_candidate_size(plan, config);
-    double least = PPI_INFINITE;
-    struct ppi_split_load load = {.layers = plan->layers,
+    struct ppi_split_load load = {.layers = layers,
                                   .device_of = schedule->placement.device_of,
                                   .speeds = speeds,
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
-                                  .overhead = overhead_of_pass(config) / size,
+                                  .overhead = layers == plan->layers ? overhead_of_pass(config) / size : 0,
                                   .may_be_empty = plan->may_be_empty,
                                   .any_order = plan->orders_devices && speeds->count > 1,
                                   .has_whole_backwards = config->has_whole_backwards};
-    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++) {
-        const double time = ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
-        load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] += time;
-        least = ppi_smaller(least, time);
-    }
+    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
+        load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
+            ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
     load.is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
                     load.copies == 1 && shape->stages == shape->devices;
-    const double work = size * ppi_split_bound(&load);
-    if (!schedule->flushes)
-        return work;
-    const double path = ppi_split_path(plan->layers) / ppi_split_fastest(load.speeds);
-    return ppi_larger(work, size * least * path + least_on_links(schedule, config));
+    return size * ppi_split_bound(&load);
+}
+
+/* Where pairs follow from windows, the work of the most loaded channel. */
+static ppsched_status work_of_channels(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
+                                       const ppsched_config *config, const struct ppi_values *speeds, ppsched_error *error)
+{
+    *out = 0;
+    for (uint32_t channel = 0; channel < PPSCHED_MAX_WINDOW_CHANNELS; channel++) {
+        const ppsched_layers *layers = NULL;
+        ppsched_status status = ppi_layers_on_channel(&layers, plan->layers, channel, error);
+        if (status != PPSCHED_OK)
+            return status;
+        *out = ppi_larger(*out, work_of_layers(plan, layers, schedule, config, speeds));
+        ppi_layers_release(layers);
+    }
+    return PPSCHED_OK;
+}
+
+/* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
+ * no bound, as it may take more than one step. */
+static ppsched_status bound_of_layers(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                      const ppsched_schedule *schedule, const ppsched_config *config,
+                                      const struct ppi_values *speeds, ppsched_error *error)
+{
+    double least = PPI_INFINITE;
+    ppsched_status status = PPSCHED_OK;
+    if (ppi_candidate_has_windows(plan, candidate))
+        status = work_of_channels(out, plan, schedule, config, speeds, error);
+    else
+        *out = work_of_layers(plan, plan->layers, schedule, config, speeds);
+    if (status != PPSCHED_OK || !schedule->flushes)
+        return status;
+    for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++)
+        least = ppi_smaller(least, ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time);
+    const double path = ppi_split_path(plan->layers) / ppi_split_fastest(speeds);
+    *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least * path + least_on_links(schedule, config));
+    return PPSCHED_OK;
 }
 
 /* The same where devices differ by more than speeds: each counts as fast as with the layer and the kind of op that it runs
  * fastest. */
-static ppsched_status bound_of_scaled(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
-                                      const ppsched_config *config, ppsched_error *error)
+static ppsched_status bound_of_scaled(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                      const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
     const uint32_t devices = config->shape.devices;
     struct ppi_values speeds = {ppi_allocate(&plan->host, devices, sizeof(double)), devices};
@@ -114,9 +143,9 @@ static ppsched_status bound_of_scaled(double *out, const ppsched_plan *plan, con
         return ppi_fail_memory(error, "the bound");
     for (uint32_t d = 0; d < devices; d++)
         speeds.values[d] = ppi_layers_most_speed(config, plan->layers, d);
-    *out = bound_of_layers(plan, schedule, config, &speeds);
+    ppsched_status status = bound_of_layers(out, plan, candidate, schedule, config, &speeds, error);
     ppi_release(&plan->host, speeds.values);
-    return PPSCHED_OK;
+    return status;
 }
 
 ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
@@ -131,7 +160,8 @@ ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *know
                                           .memory_limit = candidate->memory_limit};
     if (candidate->offloads || candidate->strategy->offloads)
         return bound_without_limit(out, plan, &asked, config, error);
-    return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
+    const bool is_shared = config->graph != NULL && plan->config->graph == NULL; /* by a strategy with stages of its own */
+    return find_bound(out, candidate->microbatch_order == NULL && !is_shared ? known : NULL, plan, &asked, config, error);
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
@@ -142,38 +172,37 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
     if (ppi_layers_are_scaled(config, plan->layers))
-        return bound_of_scaled(out, plan, schedule, config, error);
-    *out = bound_of_layers(plan, schedule, config, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS]);
-    return PPSCHED_OK;
+        return bound_of_scaled(out, plan, candidate, schedule, config, error);
+    return bound_of_layers(out, plan, candidate, schedule, config, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], error);
 }
 
 /* --- what the bound proves --- */
 
-/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, whose times are added in another
- * order, also if the bound is below it by no more than rounding. */
-static double bound_below(const ppsched_plan *plan, double bound, double step)
+/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, or a stage graph, whose times are
+ * added in another order, also if the bound is below it by no more than rounding. */
+static double bound_below(const ppsched_plan *plan, bool has_graph, double bound, double step)
 {
-    const double rounding = plan->layers != NULL ? 1e-11 : 1e-12;
-    const bool is_near = bound <= step * (1 + rounding) &&
-                         (bound > step || (plan->layers != NULL && bound >= step * (1 - rounding)));
+    const bool adds_otherwise = plan->layers != NULL || has_graph;
+    const double rounding = adds_otherwise ? 1e-11 : 1e-12;
+    const bool is_near = bound <= step * (1 + rounding) && (bound > step || (adds_otherwise && bound >= step * (1 - rounding)));
     return is_near ? step : bound;
 }
 
 /* Whether the candidate's step time is proved to be the least: it reaches the bound, or all splits were tried. Nothing is
- * proved for times that vary, for splits with transfers, which the split search does not see, or for orders of microbatches
- * through two copies of the model. */
+ * proved for times that vary, for splits with transfers or windows, which the split search does not see, or for orders of
+ * microbatches through two copies of the model. */
 static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_schedule *schedule)
 {
     const bool has_other_orders = candidate->microbatch_order != NULL && schedule->placement.copies > 1;
     if (candidate->metrics.limit_device != PPSCHED_NONE || plan->scenario_count > 0 || has_other_orders)
         return false;
     return candidate->bound == ppi_candidate_step(plan, candidate) ||
-           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE);
+           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE && !ppi_candidate_has_windows(plan, candidate));
 }
 
 void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
                               double bound)
 {
-    candidate->bound = bound_below(plan, bound, ppi_candidate_step(plan, candidate));
+    candidate->bound = bound_below(plan, schedule->placement.graph != NULL, bound, ppi_candidate_step(plan, candidate));
     candidate->proved = is_proved(plan, candidate, schedule);
 }

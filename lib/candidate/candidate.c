@@ -6,12 +6,15 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "candidate/share_head.h"
 #include "channel/evaluate_transfers.h"
 #include "eval/timeline.h"
 #include "ir/device_order.h"
 #include "lower/lower.h"
 #include "microbatches/order.h"
+#include "ir/stage_graph.h"
 #include "offload/offload.h"
+#include "pair/layers.h"
 
 /* Orders of fewer stage passes are timed op by op; longer ones too, where their times do not repeat within a share of their
  * microbatches. */
@@ -115,13 +118,70 @@ static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *p
     const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
     ppsched_config *config = NULL;
     ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
-    if (status != PPSCHED_OK || (shape->microbatches == config->shape.microbatches && shape->slices == config->shape.slices)) {
+    if (status == PPSCHED_OK && ppi_candidate_has_windows(plan, candidate))
+        status = ppi_config_put_layer_windows(config, plan->layers, &split, PPSCHED_PAIR_RULE_BEST, error);
+    if (status != PPSCHED_OK) {
+        ppi_config_destroy(config);
+        return status;
+    }
+    if (shape->microbatches == config->shape.microbatches && shape->slices == config->shape.slices) {
         *out = config;
         return status;
     }
     status = ppi_restage(out, config, shape, NULL, NULL, &plan->slicing, error);
     ppi_config_destroy(config);
     return status;
+}
+
+bool ppi_has_head_to_share(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    return candidate->strategy->shares_head && plan->config->graph == NULL &&
+           plan->head.forward_time + plan->head.backward_time + plan->head.backward_input_time +
+                   plan->head.backward_weight_time >
+               0;
+}
+
+/* The head of a microbatch of another size. */
+static ppsched_model_end head_of(const ppsched_plan *plan, const ppsched_config *config)
+{
+    ppsched_model_end head = plan->head;
+    double *const values[] = {&head.forward_time,         &head.backward_time, &head.backward_input_time,
+                              &head.backward_weight_time, &head.mem_forward,   &head.mem_backward_input,
+                              &head.mem_backward_weight};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        *values[i] *= ppi_candidate_size(plan, config);
+    return head;
+}
+
+/* The config of a candidate whose devices share the head. */
+static ppsched_status shared_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                    const struct ppi_shape *shape, ppsched_error *error)
+{
+    ppsched_config *chain = NULL;
+    struct ppi_task task;
+    ppsched_status status = ppi_restage(&chain, plan->config, shape, &plan->embedding, &plan->head, &plan->slicing, error);
+    if (status != PPSCHED_OK)
+        return status;
+    drop_foreign_options(chain, candidate->strategy);
+    const ppsched_model_end head = head_of(plan, chain);
+    status = ppi_task_make(&task, candidate->strategy, chain, error);
+    if (status == PPSCHED_OK)
+        status = ppi_share_head(out, chain, &head, ppi_head_form_of(&task), error);
+    ppi_config_destroy(chain);
+    return status;
+}
+
+/* What plans cannot do with a graph. */
+static ppsched_status allow_graph(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_config *config,
+                                  ppsched_error *error)
+{
+    const char *what = plan->lower.lowering != PPSCHED_LOWERING_NONE ? "lowering to sends and receives"
+                       : candidate->offloads                         ? "offload"
+                       : plan->scenario_count > 0                    ? "scenarios"
+                       : plan->orders_devices                        ? "a free order of devices"
+                       : plan->order_effort > 0                      ? "an order of microbatches"
+                                                                     : NULL;
+    return what != NULL ? ppi_refuse_graph(config->graph, what, error) : PPSCHED_OK;
 }
 
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
@@ -136,12 +196,19 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
         status = ppi_shape_cut(&shape, candidate->slices, error);
     if (status != PPSCHED_OK)
         return status;
+    if (plan->layers != NULL && candidate->strategy->shares_head)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: needs stages and the costs of the head, not layers",
+                        candidate->strategy->name);
     if (plan->layers != NULL)
         status = layered_config(&config, plan, candidate, &shape, error);
+    else if (ppi_has_head_to_share(plan, candidate))
+        status = shared_config(&config, plan, candidate, &shape, error);
     else if (shape.stages == old->stages && shape.microbatches == old->microbatches && shape.slices == old->slices)
         status = ppi_config_copy(&config, plan->config, error);
     else
         status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, &plan->slicing, error);
+    if (status == PPSCHED_OK && config->graph != NULL)
+        status = allow_graph(plan, candidate, config, error);
     if (status == PPSCHED_OK && candidate->device_order != NULL)
         status = ppi_config_order_devices(config, candidate->device_order, error);
     if (status == PPSCHED_OK)

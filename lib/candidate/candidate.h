@@ -82,6 +82,12 @@ static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const
            !(a->memory_limit < b->memory_limit) && !(a->memory_limit > b->memory_limit);
 }
 
+/* Whether its pairs take the time of their layers' windows, in place of the sum of both ops. */
+static inline bool ppi_candidate_has_windows(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    return plan->layers != NULL && plan->layers->has_windows && candidate->strategy->overlaps;
+}
+
 /* The size of a microbatch or slice of a candidate's config, relative to that of the plan. */
 double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config);
 
@@ -95,6 +101,9 @@ ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, 
                                              const struct ppi_candidate *candidate, ppsched_error *error);
 
 /* The problem of a candidate. */
+/* Whether its devices share the head that the plan has apart; its config then has more stages than the candidate says. */
+bool ppi_has_head_to_share(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 

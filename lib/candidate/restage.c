@@ -393,6 +393,22 @@ static ppsched_status check_sizes(const ppsched_config *config, const struct ppi
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_complete_head(ppsched_model_end *head, const ppsched_config *config, ppsched_error *error)
+{
+    struct making making = {.from = config, .size = 1};
+    ppsched_status status = check_ends(NULL, head, error);
+    if (status != PPSCHED_OK)
+        return status;
+    making.old = ppi_allocate(&config->host, config->shape.stages, PARTS * sizeof *making.old);
+    status = making.old != NULL ? take_old(&making, error) : ppi_fail_memory(error, "the stages' costs");
+    if (status == PPSCHED_OK)
+        status = take_ends(&making, NULL, head, error);
+    ppi_release(&config->host, making.old);
+    if (status == PPSCHED_OK)
+        *head = making.head;
+    return status;
+}
+
 ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, const struct ppi_shape *shape,
                            const ppsched_model_end *embedding, const ppsched_model_end *head, const struct ppi_slicing *slicing,
                            ppsched_error *error)

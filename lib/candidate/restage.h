@@ -18,4 +18,7 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
                            const ppsched_model_end *embedding, const ppsched_model_end *head, const struct ppi_slicing *slicing,
                            ppsched_error *error);
 
+/* Checks the costs of a head against those of the last stage, and fills in the times that follow from others. */
+ppsched_status ppi_complete_head(ppsched_model_end *head, const ppsched_config *config, ppsched_error *error);
+
 #endif

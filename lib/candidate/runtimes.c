@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "candidate/candidate.h"
 #include "ir/builder.h"
+#include "ir/stage_graph.h"
 
 /* The first iteration of an order that flushes, since runtimes repeat one iteration. The caller releases `*out`. */
 static ppsched_status first_iteration(ppsched_schedule **out, const ppsched_schedule *order, ppsched_error *error)
@@ -30,8 +31,8 @@ static ppsched_status ask(const ppsched_schedule *order, struct ppi_parts *parts
     struct ppi_launch launch = {
         .schedule = order, .exact = exact, .parts = parts, .layers = parts != NULL ? parts->decoders : 0, .data_parallel = 1};
     ppsched_schedule *first = NULL;
-    ppsched_status status = PPSCHED_OK;
-    if (order->flushes && order->shape.iterations > 1) {
+    ppsched_status status = ppi_refuse_graph(order->placement.graph, "launch arguments", error);
+    if (status == PPSCHED_OK && order->flushes && order->shape.iterations > 1) {
         status = first_iteration(&first, order, error);
         launch.schedule = first;
     }

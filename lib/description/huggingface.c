@@ -57,10 +57,11 @@ static bool has_same_digits(const char *one, const char *other)
 }
 
 /* The known type of which this is a slip of two letters at most; NULL if there is none. Other digits are another model, and so
- * are these. */
+ * are these types of transformers 5.23. */
 static const char *meant_by(const char *type)
 {
-    static const char *const others[] = {"gpt_neo", "mllama", "pixtral", "voxtral"};
+    static const char *const others[] = {"csm",    "flava",   "gemma3n", "gemma3n_text", "gpt_neo", "mimi",  "mllama",
+                                         "molmo2", "pixtral", "voxtral", "xglm",         "xlm",     "zamba", "zamba2"};
     struct ppi_nearest search = ppi_nearest_start(type);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(type, others[i]) == 0)

@@ -39,7 +39,7 @@ static bool is_default(const ppsched_block *block, const struct ppi_block_field 
     if (strcmp(name, "head_size") == 0)
         return block->heads == 0 || (hidden % block->heads == 0 && value == hidden / block->heads);
     if (strcmp(name, "value_size") == 0)
-        return value == block->head_size && block->kind != PPSCHED_BLOCK_KIND_LATENT_ATTENTION;
+        return value == 0 || (value == block->head_size && block->kind != PPSCHED_BLOCK_KIND_LATENT_ATTENTION);
     if (strcmp(name, "groups") == 0)
         return value <= 1;
     return value == 0 || (is_mamba_2 && strcmp(name, "width") == 0);

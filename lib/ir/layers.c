@@ -218,9 +218,13 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
     }
     entry->given.recomputes = given->recompute_count > 0 ? kinds : NULL;
     entry->given.device_scale = copy_scale(&layers->arena, given);
+    entry->given.windows = ppi_layer_windows_copy(&layers->arena, given->windows);
     if (given->type_count > 0 && layers->types > 0 && given->type_count != layers->types)
         return fail_entry(error, number, given, "type_count", given->type_count, "that of the entries before it");
     layers->types = given->type_count > 0 ? given->type_count : layers->types;
+    if (number > 0 && (given->windows != NULL) != layers->has_windows)
+        return fail_order(error, number, given, "all entries have windows, or none has");
+    layers->has_windows = given->windows != NULL;
     entry->kinds = ppi_arena_take(&layers->arena, given->recompute_count + (size_t)1, sizeof *entry->kinds);
     status = ppi_arena_check(&layers->arena, "the layers", error);
     if (status == PPSCHED_OK)

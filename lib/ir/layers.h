@@ -50,6 +50,7 @@ struct ppsched_layers {
     uint32_t first;     /* layers that must be in the first stage */
     uint32_t last;      /* layers that must be in the last stage */
     uint32_t types;     /* of devices, after type 0, for which entries have other times; 0: none */
+    bool has_windows;   /* all entries have windows */
     uint16_t *entry_of; /* by layer: index of its entry */
     bool *is_cut;       /* by layer: a stage may begin with it */
 };
@@ -77,6 +78,13 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
 /* The same layers; no stage may begin between two adjacent layers called `name`. */
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name,
                                ppsched_error *error);
+
+/* A copy of windows in the arena; NULL where there are none, or memory is short. */
+const ppsched_pair_windows *ppi_layer_windows_copy(struct ppi_arena *arena, const ppsched_pair_windows *given);
+
+/* Layers that have windows, with what of their times is on one channel, and without recomputation. */
+ppsched_status ppi_layers_on_channel(const ppsched_layers **out, const ppsched_layers *layers, uint32_t channel,
+                                     ppsched_error *error);
 
 /* Whether memory of some layer may rise inside a backward: it can be recomputed there, or its I takes some. */
 bool ppi_layers_rise(const ppsched_layers *layers);

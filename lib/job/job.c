@@ -73,11 +73,11 @@ static ppsched_status take_strategies(ppsched_job *job, const ppsched_job_option
         if (status != PPSCHED_OK)
             return status;
         const struct ppi_strategy *strategy = ppi_strategy_at(number);
-        if (!strategy->flushes || strategy->offloads || strategy->is_for_slices ||
+        if (!strategy->flushes || strategy->offloads || strategy->is_for_slices || strategy->shares_head ||
             strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
             return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                             "%s: layouts are priced with strategies that flush, hold each stage once, run whole microbatches, "
-                            "and offload nothing",
+                            "share no head and offload nothing",
                             strategy->name);
         job->strategies[i] = strategy->name;
     }
@@ -131,12 +131,19 @@ static ppsched_status fill(ppsched_job *job, const ppsched_description *descript
     alone.tensor_parallel = alone.context_parallel = alone.expert_parallel = alone.expert_tensor_parallel = 1;
     alone.data_parallel = alone.micro_batch_size = 1;
     alone.sharding = 0;
-    ppsched_status status = ppi_model_create(&job->base, description, &alone, device, NULL, &job->host, error);
+    ppsched_status status = ppi_model_create(&job->base, description, &alone, device, options->table, &job->host, error);
+    if (status == PPSCHED_OK && alone.flags >= PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE,
+                          "flags of the training is %u; a search of layouts takes no windows of overlapped pairs", alone.flags);
+    if (status == PPSCHED_OK && options->table != NULL)
+        status = ppi_job_take_table(job, options->table, error);
     if (status != PPSCHED_OK)
         return status;
     job->training.sequence_length = job->base->training.sequence_length;
     status = take_options(job, options, error);
-    return status == PPSCHED_OK ? ppi_job_list(job, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_job_list(job, error);
+    return status == PPSCHED_OK ? ppi_job_check_open_sizes(job, error) : status;
 }
 
 ppsched_status ppi_job_create(ppsched_job **out, const ppsched_description *description, const ppsched_training *training,

@@ -24,8 +24,9 @@ struct ppi_job_entry {
 
 struct ppsched_job {
     struct ppi_host host;
-    struct ppi_arena arena; /* the values, on `host` of the job itself */
-    ppsched_model *base;    /* holds the description and the device */
+    struct ppi_arena arena;    /* the values, on `host` of the job itself */
+    ppsched_model *base;       /* holds the description and the device */
+    ppsched_layer_table table; /* in `arena`; without rows there is none */
     ppsched_training training;
     struct ppi_job_values values[PPI_JOB_DIMENSIONS];
     const char *strategies[PPI_JOB_STRATEGIES];
@@ -54,6 +55,17 @@ double ppi_job_key(const ppsched_job *job, const ppsched_job_layout *layout, dou
 
 /* The training of a layout. */
 ppsched_training ppi_job_training(const ppsched_job *job, const ppsched_job_layout *layout);
+
+/* --- measured costs --- */
+
+/* Copies a checked table into the job. */
+ppsched_status ppi_job_take_table(ppsched_job *job, const ppsched_layer_table *table, ppsched_error *error);
+
+/* The table of the job; NULL: there is none. */
+const ppsched_layer_table *ppi_job_table(const ppsched_job *job);
+
+/* Refuses rows that leave a size open in which the listed layouts differ. */
+ppsched_status ppi_job_check_open_sizes(const ppsched_job *job, ppsched_error *error);
 
 /* --- splits --- */
 

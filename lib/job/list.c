@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "job/job.h"
+#include "model/table.h"
 
 enum { MOST_LAYOUTS = 1 << 22, MOST_TOLD = 8 };
 
@@ -194,6 +195,8 @@ static ppsched_status make_costs(struct listing *listing, ppsched_error *error)
         listing->is_tried = false; /* another data parallelism may do */
         return PPSCHED_OK;
     }
+    if (status == PPSCHED_OK && ppi_job_table(listing->job) != NULL)
+        status = ppi_model_measure(listing->model, ppi_job_table(listing->job), &reason);
     if (status == PPSCHED_OK)
         status = ppi_priced_model_make(&listing->made, listing->model, &reason);
     listing->is_made = status == PPSCHED_OK;

@@ -203,8 +203,8 @@ static ppsched_status find_best(struct search *search, ppsched_error *error)
 {
     const ppsched_job *job = search->job;
     ppsched_training training = ppi_job_training(job, search->layout);
-    ppsched_status status = ppi_model_create(&search->model, job->base->description, &training, &job->base->device, NULL,
-                                             &job->host, error);
+    ppsched_status status = ppi_model_create(&search->model, job->base->description, &training, &job->base->device,
+                                             ppi_job_table(job), &job->host, error);
     if (status == PPSCHED_OK)
         status = ppi_priced_model_make(&search->made, search->model, error);
     if (status != PPSCHED_OK)

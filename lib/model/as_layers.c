@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "description/hybrid.h"
 #include "ir/layers.h"
-#include "model/model.h"
+#include "model/windows.h"
 
 enum { PASSES = 3 }; /* of a calibration: forward, input and weight gradients */
 
@@ -27,6 +27,7 @@ struct listing {
     uint32_t *last_reader; /* of each layer the last that reads its keys and values; 0: none */
     double *shared;        /* of each layer the elements of a token that cross the boundary after it for later layers */
     uint32_t count;
+    ppsched_pair_windows *windows; /* of each entry; NULL: layers have none */
     bool all_kinds;
 };
 
@@ -86,6 +87,26 @@ static void set_place(ppsched_layer *entry, const ppsched_model *model, int32_t 
     }
 }
 
+static void scale(const ppsched_window *windows, size_t count, double time)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += windows[i].time;
+    for (size_t i = 0; i < count && sum > 0; i++)
+        ((ppsched_window *)(uintptr_t)windows)[i].time *= time / sum; /* they are the listing's own */
+}
+
+/* Windows as long as the calibrated times. */
+static void put_windows(struct listing *listing, ppsched_layer *entry, uint32_t row)
+{
+    ppsched_pair_windows *windows = &listing->windows[listing->count];
+    ppi_model_windows(windows, listing->model, row, &listing->arena);
+    scale(windows->forward, windows->forward_count, entry->forward_time);
+    scale(windows->backward, windows->backward_count, entry->backward_input_time);
+    scale(windows->weight, windows->weight_count, entry->backward_weight_time);
+    entry->windows = windows;
+}
+
 /* `added`: bytes that cross the boundary after each of these layers in addition to their output. */
 static void put_entry(struct listing *listing, uint32_t row, uint32_t count, bool has_next, double added)
 {
@@ -113,6 +134,8 @@ static void put_entry(struct listing *listing, uint32_t row, uint32_t count, boo
         entry->flags |= PPSCHED_LAYER_FLAG_WITH_NEXT;
     if (own->role != PPSCHED_MODEL_ROLE_EMBEDDING && own->role != PPSCHED_MODEL_ROLE_HEAD)
         put_recomputes(listing, entry, costs);
+    if (listing->windows != NULL)
+        put_windows(listing, entry, row);
     listing->list[listing->count++] = entry;
 }
 
@@ -287,14 +310,18 @@ ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model 
     listing.last_reader = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.last_reader);
     listing.shared = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.shared);
     listing.list = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.list);
+    if (ppi_model_has_windows(model))
+        listing.windows = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.windows);
     listing.costs = ppi_arena_take_zeroed(&listing.arena, model->row_count, sizeof *listing.costs);
     find_symbols(&listing);
     status = ppi_arena_check(&listing.arena, "the layers", error);
     if (status == PPSCHED_OK) {
         find_shared(&listing);
         put_all(&listing);
-        status = ppi_layers_make(out, &model->host, listing.list, listing.count, error);
+        status = ppi_arena_check(&listing.arena, "the layers", error);
     }
+    if (status == PPSCHED_OK)
+        status = ppi_layers_make(out, &model->host, listing.list, listing.count, error);
     ppi_arena_clear(&listing.arena);
     return status;
 }

@@ -11,6 +11,13 @@ enum { PPI_PASSES = 3, PPI_MOST_OPS = 80 };
 enum ppi_collective { PPI_NO_COLLECTIVE, PPI_ALL_REDUCE, PPI_GATHER, PPI_ALL_TO_ALL };
 enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROUP_EXPERT_TENSOR };
 
+/* When an op of a block with experts runs, where exchanges have windows: as runtimes that overlap them have it. */
+enum ppi_op_turn {
+    PPI_IN_ORDER,
+    PPI_BEFORE_DISPATCH, /* shared experts */
+    PPI_WITH_EXPERTS     /* sorting of rows */
+};
+
 struct ppi_layer_pass {
     double matrix, vector; /* operations */
     double bytes;          /* read and written */
@@ -38,6 +45,7 @@ struct ppi_op_cost {
     uint32_t target; /* enum ppsched_adapter_target, of a matrix; 0: none */
     double tokens, in, out;
     double input; /* what it keeps of `kept` for the gradients of its weights */
+    enum ppi_op_turn turn;
 };
 
 struct ppi_ops {
@@ -69,6 +77,9 @@ bool ppi_ops_of_part(struct ppi_ops *out, const struct ppi_site *site, uint32_t 
 
 /* The block of that part; NULL if it is none. */
 const ppsched_block *ppi_block_of_part(const ppsched_model *model, uint32_t row, uint32_t part);
+
+/* Whether a pass runs the op: enum ppsched_model_pass. */
+bool ppi_is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass);
 
 /* --- blocks, without norms and what opens and closes them --- */
 

@@ -64,9 +64,26 @@ static ppsched_status check_load(double load, ppsched_error *error)
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "expert_load is %g; it must be 1 to %d", load, (int)MOST_COUNT);
 }
 
+/* A collective is hidden by its windows, or by the estimate of what overlaps. */
+static ppsched_status check_windows(uint32_t flags, ppsched_error *error)
+{
+    static const struct {
+        uint32_t windows, overlaps;
+        const char *name;
+    } list[] = {{PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS, PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS, "experts"},
+                {PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR, PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR, "tensor parallelism"},
+                {PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT, PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT, "context parallelism"}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if ((flags & list[i].windows) != 0 && (flags & list[i].overlaps) != 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                            "collectives of %s have windows and overlap in their own layer; set one of the flags",
+                            list[i].name);
+    return PPSCHED_OK;
+}
+
 static ppsched_status check_amounts(const ppsched_training *training, ppsched_error *error)
 {
-    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS - 1;
+    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT - 1;
     const struct bounded sizes[] = {
         {"sequence_length", training->sequence_length, 0, 1 << 30},
         {"micro_batch_size", training->micro_batch_size, 0, MOST_COUNT},
@@ -85,6 +102,8 @@ static ppsched_status check_amounts(const ppsched_training *training, ppsched_er
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the training is %u, with unknown bits; it must be 0 to %u",
                         training->flags, flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
+    if (status == PPSCHED_OK)
+        status = check_windows(training->flags, error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("precision", training->precision, 0, PPSCHED_PRECISION_NVFP4, error);
     if (status == PPSCHED_OK)

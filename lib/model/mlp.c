@@ -118,13 +118,16 @@ static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const p
 {
     if (block->shared_width == 0)
         return;
+    uint32_t first = ops->count;
     ppi_put_opening(ops, site);
     put_matrices(ops, site, block, site->tokens, site->hidden, (double)block->shared_width / site->tensor,
                  ppi_keeps_few_bits(site->model) ? ppi_input_bytes(site) : 0);
-    if (!ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_GATE))
-        return;
-    ppi_put_linear(ops, site, site->rows, site->hidden, 1, false, 0);
-    ppi_put_activation(ops, site, site->rows * site->hidden, false);
+    if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_GATE)) {
+        ppi_put_linear(ops, site, site->rows, site->hidden, 1, false, 0);
+        ppi_put_activation(ops, site, site->rows * site->hidden, false);
+    }
+    for (uint32_t i = first; i < ops->count; i++)
+        ops->list[i].turn = PPI_BEFORE_DISPATCH;
 }
 
 /* Rows are sorted by expert and back; half of it before the experts, but one op. */
@@ -138,6 +141,7 @@ static void put_permutation(struct ppi_ops *ops, const struct ppi_site *site, do
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->pass[PPSCHED_MODEL_PASS_FORWARD].bytes = op->pass[PPSCHED_MODEL_PASS_INPUT].bytes = traffic * arrived * outer *
                                                                                             site->size;
+    op->turn = PPI_WITH_EXPERTS;
 }
 
 /* Routed tokens are spread evenly, over idle experts too, or the fullest device gets `expert_load` times as many. */

@@ -34,42 +34,45 @@ static uint32_t overlap_of(enum ppi_group group)
     return group == PPI_GROUP_EXPERT ? PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS : PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
 }
 
-/* A collective, and what of it is hidden; `work`: seconds of the device on it. */
-static void add_collective(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass,
-                           double work)
+struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
-    const ppsched_model *model = pricing->model;
-    struct ppi_spread spread = ppi_spread_of(model, op->group);
-    double sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, spread, pass->sent, op->copies)
-                                                     : ppi_collective_time(model, spread, pass->collective, pass->sent);
-    sent += work;
-    double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
-    pricing->out->communication_time += sent - hidden;
-    pricing->sent[group_of(op->group)] += sent - hidden;
-    pricing->hidden[group_of(op->group)] += hidden;
-}
-
-/* The vector and memory work of a reducing collective counts as communication. */
-static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
-{
-    const ppsched_model *model = pricing->model;
-    ppsched_pass_cost *out = pricing->out;
     double vector = ppi_vector_time(model, pass->vector),
            memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass)),
-           matrix = pass->matrix > 0 ? ppi_matrix_time(model, op, pass) : 0;
+           matrix = pass->matrix > 0 ? ppi_matrix_time(model, op, pass) : 0, sent = 0;
     if (model->device.memory_hidden > 0 && matrix > 0) {
         double own = ppi_memory_time(model, pass->bytes);
         memory -= model->device.memory_hidden * (own < matrix ? own : matrix);
     }
     bool is_sum = pass->collective == PPI_ALL_REDUCE || pass->collective == PPI_GATHER;
-    out->matrix_time += matrix;
-    out->vector_time += is_sum ? 0 : vector;
-    out->memory_time += is_sum ? 0 : memory;
-    if (pass->collective != PPI_NO_COLLECTIVE)
-        add_collective(pricing, op, pass, is_sum ? vector + memory : 0);
-    bool is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
-    pricing->count += is_any;
-    pricing->launches += is_any + (pass->matrix > 0 && op->pieces > 1 ? (op->pieces - 1) / pieces_at_once : 0);
+    if (pass->collective != PPI_NO_COLLECTIVE) {
+        struct ppi_spread spread = ppi_spread_of(model, op->group);
+        sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, spread, pass->sent, op->copies)
+                                                  : ppi_collective_time(model, spread, pass->collective, pass->sent);
+        sent += is_sum ? vector + memory : 0;
+    }
+    return (struct ppi_op_times){.matrix = matrix,
+                                 .vector = is_sum ? 0 : vector,
+                                 .memory = is_sum ? 0 : memory,
+                                 .sent = sent,
+                                 .is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0};
+}
+
+static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+{
+    const ppsched_model *model = pricing->model;
+    const struct ppi_op_times times = ppi_op_times(model, op, pass);
+    ppsched_pass_cost *out = pricing->out;
+    out->matrix_time += times.matrix;
+    out->vector_time += times.vector;
+    out->memory_time += times.memory;
+    if (pass->collective != PPI_NO_COLLECTIVE) {
+        double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * times.sent : 0;
+        out->communication_time += times.sent - hidden;
+        pricing->sent[group_of(op->group)] += times.sent - hidden;
+        pricing->hidden[group_of(op->group)] += hidden;
+    }
+    pricing->count += times.is_any;
+    pricing->launches += times.is_any + (pass->matrix > 0 && op->pieces > 1 ? (op->pieces - 1) / pieces_at_once : 0);
 }
 
 static bool is_idle(const struct ppi_layer_pass *pass)
@@ -126,7 +129,7 @@ static void close(struct pricing *pricing)
     out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time + out->launch_time;
 }
 
-static bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
+bool ppi_is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
 {
     if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
         return op->is_adapter;
@@ -144,7 +147,7 @@ static void price_passes(struct pricing *pricings, uint32_t count, uint32_t row)
     for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)
             for (uint32_t k = 0; k < count; k++)
-                if (is_computed(model, &ops.list[i], pricings[k].pass))
+                if (ppi_is_computed(model, &ops.list[i], pricings[k].pass))
                     add_pass(&pricings[k], &ops.list[i]);
     for (uint32_t k = 0; k < count; k++)
         close(&pricings[k]);

@@ -135,23 +135,44 @@ static bool is_same_list(const struct ppi_stage_windows *a, const struct ppi_sta
     return true;
 }
 
+static bool is_same_order(const struct ppi_pair_order *order, uint32_t a, uint32_t b)
+{
+    return order == NULL || order->is_same(order->user, a, b);
+}
+
 /* The first stage with the same windows, by stage: of forwards, and of backwards with their weight gradients. */
-static void find_first(const struct ppi_windows *windows, uint32_t *forward, uint32_t *backward)
+static void find_first(const struct ppi_windows *windows, const struct ppi_pair_order *order, uint32_t *forward,
+                       uint32_t *backward)
 {
     for (uint32_t s = 0; s < windows->stages; s++) {
         const struct ppi_stage_windows *own = &windows->stage[s];
         forward[s] = backward[s] = 0;
-        while (forward[s] < s && !is_same_list(&windows->stage[forward[s]], own, FORWARD))
+        while (forward[s] < s &&
+               !(is_same_list(&windows->stage[forward[s]], own, FORWARD) && is_same_order(order, forward[s], s)))
             forward[s]++;
-        while (backward[s] < s && !(is_same_list(&windows->stage[backward[s]], own, BACKWARD) &&
-                                    is_same_list(&windows->stage[backward[s]], own, WEIGHT)))
+        while (backward[s] < s &&
+               !(is_same_list(&windows->stage[backward[s]], own, BACKWARD) &&
+                 is_same_list(&windows->stage[backward[s]], own, WEIGHT) && is_same_order(order, backward[s], s)))
             backward[s]++;
     }
 }
 
+static ppsched_status run_order(ppsched_pair_times *times, const ppsched_pair_windows *pair, const struct ppi_pair_order *order,
+                                uint32_t forward, uint32_t backward, const struct ppi_host *host, ppsched_error *error)
+{
+    const size_t count = pair->forward_count + pair->backward_count + pair->weight_count;
+    int32_t *kinds = ppi_allocate(host, count, sizeof *kinds);
+    if (kinds == NULL)
+        return ppi_fail_memory(error, "the order of windows");
+    order->write(order->user, kinds, forward, backward);
+    ppsched_status status = ppi_pair_run(times, NULL, pair, kinds, count, host, error);
+    ppi_release(host, kinds);
+    return status;
+}
+
 /* Also notes the ends of its two ops, which rounding keeps within the pair. */
-static ppsched_status time_of(double *out, struct ppi_windows *windows, uint32_t forward, uint32_t backward,
-                              const struct ppi_host *host, ppsched_error *error)
+static ppsched_status time_of(double *out, struct ppi_windows *windows, const struct ppi_pair_order *order, uint32_t forward,
+                              uint32_t backward, const struct ppi_host *host, ppsched_error *error)
 {
     const size_t pair_number = (size_t)forward * windows->stages + backward, pairs = (size_t)windows->stages * windows->stages;
     const struct ppi_stage_windows *f = &windows->stage[forward], *b = &windows->stage[backward];
@@ -164,24 +185,25 @@ static ppsched_status time_of(double *out, struct ppi_windows *windows, uint32_t
                                  .weight_count = b->count[WEIGHT]};
     memcpy(pair.slowdown, windows->slowdown, sizeof pair.slowdown);
     ppsched_pair_times times = {0};
-    ppsched_status status = ppi_pair_find(&times, NULL, &pair, host, error);
+    ppsched_status status = order != NULL ? run_order(&times, &pair, order, forward, backward, host, error)
+                                          : ppi_pair_find(&times, NULL, &pair, host, error);
     *out = times.time;
     windows->ends[pair_number] = ppi_smaller(times.forward_end, times.time);
     windows->ends[pairs + pair_number] = ppi_smaller(times.backward_end, times.time);
     return status;
 }
 
-static ppsched_status find_times(double *times, uint32_t *first, struct ppi_windows *windows, const struct ppi_host *host,
-                                 ppsched_error *error)
+static ppsched_status find_times(double *times, uint32_t *first, struct ppi_windows *windows,
+                                 const struct ppi_pair_order *order, const struct ppi_host *host, ppsched_error *error)
 {
     const size_t stages = windows->stages;
     double *backward_ends = windows->ends + stages * stages;
     uint32_t *forward = first, *backward = first + stages;
-    find_first(windows, forward, backward);
+    find_first(windows, order, forward, backward);
     for (uint32_t f = 0; f < stages; f++)
         for (uint32_t b = 0; b < stages; b++) {
             const size_t own = f * stages + b, same = forward[f] * stages + backward[b];
-            ppsched_status status = own == same ? time_of(&times[own], windows, f, b, host, error) : PPSCHED_OK;
+            ppsched_status status = own == same ? time_of(&times[own], windows, order, f, b, host, error) : PPSCHED_OK;
             if (status != PPSCHED_OK)
                 return status;
             times[own] = times[same];
@@ -191,7 +213,8 @@ static ppsched_status find_times(double *times, uint32_t *first, struct ppi_wind
     return PPSCHED_OK;
 }
 
-static ppsched_status put_pairs(ppsched_config *config, struct ppi_windows *windows, ppsched_error *error)
+ppsched_status ppi_windows_put_pairs(ppsched_config *config, struct ppi_windows *windows, const struct ppi_pair_order *order,
+                                     ppsched_error *error)
 {
     size_t pairs = 0;
     double *times = NULL;
@@ -202,7 +225,7 @@ static ppsched_status put_pairs(ppsched_config *config, struct ppi_windows *wind
     if (times == NULL || first == NULL)
         status = ppi_fail_memory(error, "the times of pairs");
     if (status == PPSCHED_OK)
-        status = find_times(times, first, windows, &config->host, error);
+        status = find_times(times, first, windows, order, &config->host, error);
     if (status == PPSCHED_OK)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, times, pairs, error);
     ppi_release(&config->host, times);
@@ -216,7 +239,7 @@ static ppsched_status put_times(ppsched_config *config, struct ppi_windows *wind
     double *times = ppi_allocate(&config->host, windows->stages, sizeof *times);
     if (times == NULL)
         return ppi_fail_memory(error, "the times of stages");
-    ppsched_status status = with_pairs ? put_pairs(config, windows, error) : PPSCHED_OK;
+    ppsched_status status = with_pairs ? ppi_windows_put_pairs(config, windows, NULL, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = put_ops(config, windows, times, error);
     ppi_release(&config->host, times);
@@ -326,7 +349,7 @@ ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *fro
     }
     if (joined == NULL)
         return ppi_fail_memory(error, "the windows of stages");
-    ppsched_status status = new < old ? put_pairs(to, joined, error) : PPSCHED_OK;
+    ppsched_status status = new < old ? ppi_windows_put_pairs(to, joined, NULL, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
         to->windows = joined;
     else

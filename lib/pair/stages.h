@@ -14,4 +14,15 @@ ppsched_status ppi_config_set_windows(ppsched_config *config, const ppsched_pair
  * appended, and the times of its pairs are set. `from` has windows. */
 ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *from, double factor, ppsched_error *error);
 
+/* An order of the windows of each pair that is given. */
+struct ppi_pair_order {
+    bool (*is_same)(const void *user, uint32_t a, uint32_t b); /* whether stages with the same windows have the same order */
+    void (*write)(const void *user, int32_t *kinds, uint32_t forward, uint32_t backward); /* whose window is next, in turn */
+    const void *user;
+};
+
+/* Sets the times of pairs of a config by these windows, which get the ends of both ops. `order` NULL: the best of each pair. */
+ppsched_status ppi_windows_put_pairs(ppsched_config *config, struct ppi_windows *windows, const struct ppi_pair_order *order,
+                                     ppsched_error *error);
+
 #endif

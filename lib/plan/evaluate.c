@@ -3,7 +3,40 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
+#include "ir/stage_graph.h"
 #include "plan/plan.h"
+
+/* The pairs of different devices, one of each stage, that a link of a graph joins. */
+static uint32_t count_pairs(const struct ppi_placement *placement, uint32_t stage, uint32_t input)
+{
+    uint32_t count = 0, own_count, input_count;
+    const uint32_t *own = ppi_devices_of(placement, stage, &own_count),
+                   *fed_by = ppi_devices_of(placement, input, &input_count);
+    for (uint32_t i = 0; i < own_count; i++)
+        for (uint32_t k = 0; k < input_count; k++)
+            count += own[i] != fed_by[k];
+    return count;
+}
+
+/* The same for a stage graph: link by link, and only what runs. */
+static void sum_graph_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
+{
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    const struct ppi_shape *shape = &config->shape;
+    for (uint32_t s = 0; s < shape->stages; s++)
+        for (uint32_t i = graph->input_first[s]; i < graph->input_first[s + 1]; i++) {
+            const uint32_t input = graph->inputs[i], pairs = count_pairs(&schedule->placement, s, input);
+            const bool returns = !config->is_forward_only && ppi_stage_has_backward(graph, s) &&
+                                 ppi_stage_has_backward(graph, input);
+            for (uint32_t m = 0; m < shape->microbatches && pairs > 0; m++) {
+                if (!ppi_stage_runs(graph, s, m) || !ppi_stage_runs(graph, input, m))
+                    continue;
+                const double bytes = ppi_bytes_of(config, input, false) + (returns ? ppi_bytes_of(config, s, true) : 0);
+                candidate->transfers += (uint64_t)pairs * (returns ? 2 : 1) * shape->slices;
+                candidate->bytes += pairs * bytes * ppi_config_factor(config, m, 0).memory * shape->slices;
+            }
+        }
+}
 
 /* Counts the transfers and bytes between devices in an iteration. */
 static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
@@ -14,6 +47,10 @@ static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *c
     double sent[2] = {0, 0}; /* micro-slices through each copy of the model, each counted by its size */
     candidate->transfers = 0;
     candidate->bytes = 0;
+    if (placement->graph != NULL) {
+        sum_graph_traffic(candidate, config, schedule);
+        return;
+    }
     for (uint32_t i = 0; i < m; i++)
         sent[ppi_copy_of(placement, shape, i)] += ppi_config_factor(config, i, 0).memory * shape->slices;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {

@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "ir/stage_graph.h"
 #include "plan/plan.h"
+#include "strategy/shared_head.h"
 
 /* Chunks per device by default: with stages up to USUAL_CHUNKS; with layers each number up to FEW_CHUNKS, and some larger
  * ones. */
@@ -201,18 +203,26 @@ static bool has_map(const struct listing *listing)
     return listing->plan->config->placement == PPSCHED_PLACEMENT_MAP;
 }
 
-/* A placement map fixes the number of stages. */
+static bool has_graph(const struct listing *listing)
+{
+    return listing->plan->config->graph != NULL;
+}
+
+/* A placement map, or a graph, fixes the number of stages. */
 static ppsched_status add_mapped(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
 {
     struct ppi_candidate candidate = {.strategy = strategy, .stages = listing->plan->config->shape.stages};
-    candidate.placement = strategy->placement == PPSCHED_PLACEMENT_DEFAULT ? PPSCHED_PLACEMENT_MAP : PPSCHED_PLACEMENT_DEFAULT;
-    return may_place(listing, PPSCHED_PLACEMENT_MAP) ? add_microbatches(listing, &candidate, error) : PPSCHED_OK;
+    const int32_t placement = listing->plan->config->placement;
+    candidate.placement = strategy->placement == PPSCHED_PLACEMENT_DEFAULT ? placement : PPSCHED_PLACEMENT_DEFAULT;
+    return placement == PPSCHED_PLACEMENT_DEFAULT || may_place(listing, placement)
+               ? add_microbatches(listing, &candidate, error)
+               : PPSCHED_OK;
 }
 
 static ppsched_status add_strategy(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    if (has_map(listing))
+    if (has_map(listing) || has_graph(listing))
         return add_mapped(listing, strategy, error);
     for (uint32_t i = 0; i < listing->chunk_count && status == PPSCHED_OK; i++) {
         uint64_t stages = (uint64_t)listing->chunks[i] * listing->plan->config->shape.devices;
@@ -237,9 +247,39 @@ static ppsched_status add_unserved(struct listing *listing, const struct ppi_str
     for (uint32_t i = 0; i < listing->chunk_count; i++)
         if (may_have_chunks(listing, strategy, listing->chunks[i]))
             return PPSCHED_OK;
-    if (has_map(listing) || (uint64_t)chunks * devices > PPSCHED_MAX_STAGES)
+    if (has_map(listing) || has_graph(listing) || (uint64_t)chunks * devices > PPSCHED_MAX_STAGES)
         return PPSCHED_OK;
     return add_placements(listing, &candidate, chunks, error);
+}
+
+/* Whether a strategy is tried on a graph: a search, or the rule of a shared head on its own graph. */
+static bool suits_graph(const struct ppi_strategy *strategy, const ppsched_config *config)
+{
+    struct ppi_task task;
+    if (!strategy->serves_graphs || !strategy->shares_head)
+        return strategy->serves_graphs;
+    ppsched_config plain = *config; /* without options of other strategies */
+    plain.option_count = 0;
+    return ppi_task_make(&task, strategy, &plain, NULL) == PPSCHED_OK &&
+           ppi_check_shared_head(&task, &plain, NULL) == PPSCHED_OK;
+}
+
+/* Whether the head is apart, so that devices may share it. */
+static bool has_head(const struct listing *listing)
+{
+    const ppsched_model_end *head = listing->options->head;
+    return head != NULL &&
+           head->forward_time + head->backward_time + head->backward_input_time + head->backward_weight_time > 0;
+}
+
+static bool is_usual(const struct listing *listing, const struct ppi_strategy *strategy)
+{
+    const bool may_search = listing->options->effort > 0 || !strategy->searches_long;
+    if (has_graph(listing))
+        return suits_graph(strategy, listing->plan->config);
+    if (has_map(listing))
+        return strategy->placement == PPSCHED_PLACEMENT_DEFAULT;
+    return may_search && !strategy->is_for_slices && !strategy->offloads && (!strategy->shares_head || has_head(listing));
 }
 
 /* By default only strategies that flush, as others change the optimizer. With a placement map only those for any placement. */
@@ -248,10 +288,7 @@ static ppsched_status add_all(struct listing *listing, ppsched_error *error)
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < ppi_strategy_count() && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
-        bool wanted = has_map(listing) ? strategy->placement == PPSCHED_PLACEMENT_DEFAULT
-                                       : (listing->options->effort > 0 || !strategy->searches_long) &&
-                                             !strategy->is_for_slices && !strategy->offloads;
-        if (strategy->flushes && wanted && ppi_may_split(strategy, listing->plan->config))
+        if (strategy->flushes && is_usual(listing, strategy) && ppi_may_split(strategy, listing->plan->config))
             status = add_strategy(listing, strategy, error);
     }
     return status;
@@ -333,9 +370,9 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_opt
                               .microbatch_count = options->microbatch_count,
                               .slice_count = options->slice_count,
                               .limit_count = options->memory_limit_count};
-    if (listing.chunk_count > 0 && has_map(&listing))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks cannot be given with a placement map, which has %u stages",
-                        plan->config->shape.stages);
+    if (listing.chunk_count > 0 && (has_map(&listing) || has_graph(&listing)))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks cannot be given with a %s, which has %u stages",
+                        has_map(&listing) ? "placement map" : "stage graph", plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual;
         listing.chunk_count = list_usual(usual, plan, options->strategy_count > 0);

@@ -92,6 +92,7 @@ static void add_passes(struct ppi_priced_stage *stage, const struct ppi_row_pric
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         if (passes[i] < 0)
             continue;
+        stage->work += own->time[passes[i]];
         stage->tensor += own->tensor[passes[i]];
         stage->context += own->context[passes[i]];
         stage->expert += own->expert[passes[i]];

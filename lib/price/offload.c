@@ -10,6 +10,7 @@ static ppsched_status measure(struct ppi_pricing *pricing, uint32_t s, uint32_t 
     const uint32_t most = pricing->pipeline.offload_layers;
     struct ppi_priced_stage *stage = &pricing->stages[s];
     uint32_t decoders = 0;
+    stage->offloaded = stage->copied = 0;
     for (uint32_t layer = first; layer < first + pricing->split.layers[s]; layer++) {
         if (ppi_layer_at(pricing->layers, layer)->given.place != PPSCHED_LAYER_PLACE_ANY || decoders++ >= most)
             continue;

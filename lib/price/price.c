@@ -46,6 +46,14 @@ static double optimizer_time(const struct ppi_pricing *pricing)
     return longest;
 }
 
+/* Takes off what is hidden, as far as it goes. */
+static void take_off(double *exposed, double *hidden)
+{
+    double part = *exposed < *hidden ? *exposed : *hidden;
+    *exposed -= part;
+    *hidden -= part;
+}
+
 static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pricing)
 {
     const ppsched_device_metrics *devices = pricing->timeline->devices;
@@ -53,10 +61,17 @@ static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pric
     for (uint32_t d = 1; d < pricing->pipeline.devices; d++)
         busiest = devices[d].busy > devices[busiest].busy ? d : busiest;
     const uint32_t *own = ppi_priced_stages(pricing, busiest, &count);
+    double hidden = -devices[busiest].busy; /* by overlapped pairs */
     for (uint32_t i = 0; i < count; i++) {
+        hidden += pricing->pipeline.microbatches * pricing->stages[own[i]].work;
         step->exposed_tensor_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].tensor;
         step->exposed_context_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].context;
         step->exposed_expert_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].expert;
+    }
+    if (pricing->layers->has_windows && hidden > 0) {
+        take_off(&step->exposed_expert_parallel, &hidden);
+        take_off(&step->exposed_tensor_parallel, &hidden);
+        take_off(&step->exposed_context_parallel, &hidden);
     }
     step->exposed_pipeline = pricing->timeline->metrics.makespan - devices[busiest].busy;
 }
@@ -161,6 +176,11 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
+    if (pipeline->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
+                        PPSCHED_PAIR_RULE_MEGATRON_DELAYED);
     if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u devices of %u chunks are too many stages; at most %d",
                         pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);

@@ -22,6 +22,7 @@ struct ppsched_price {
 /* What one layer of a row costs. */
 struct ppi_row_price {
     ppsched_layer_memory memory;
+    double time[PPI_MODEL_PASSES];
     double tensor[PPI_MODEL_PASSES], context[PPI_MODEL_PASSES], expert[PPI_MODEL_PASSES]; /* seconds of exposed collectives */
 };
 
@@ -44,6 +45,7 @@ struct ppi_priced_stage {
     double largest;                 /* bytes of the weights of its largest layer, not sharded */
     double logits, logit_gradients; /* bytes; 0 without a head */
     double offloaded, copied;       /* bytes of activations that go to the host, and of the largest layer of these */
+    double work;                    /* seconds of F, I and W, for one microbatch */
     double tensor, context, expert; /* seconds of exposed collectives, for one microbatch */
     double first_start, first_end;  /* of its first forward */
     double last_start, last_end;    /* of its last backward or weight gradient */

@@ -21,6 +21,7 @@ static void price_row(struct ppi_priced_model *made, uint32_t row)
     ppi_model_hold(&own->memory, made->model, row);
     ppi_model_price_all(costs, made->model, row);
     for (int32_t pass = 0; pass < PPI_MODEL_PASSES; pass++) {
+        own->time[pass] = costs[pass].time;
         own->tensor[pass] = costs[pass].tensor_time;
         own->context[pass] = costs[pass].context_time;
         own->expert[pass] = costs[pass].expert_time;

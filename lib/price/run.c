@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ir/config.h"
 #include "model/table.h"
+#include "pair/layers.h"
 #include "price/price.h"
 #include "strategy/strategy.h"
 
@@ -18,7 +19,8 @@ static ppsched_status set_links(ppsched_config *config, const struct ppi_pricing
     return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &rate, 1, error) : status;
 }
 
-static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pricing, ppsched_error *error)
+/* `overlaps`: the schedule may have overlapped pairs. */
+static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pricing, bool overlaps, ppsched_error *error)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
     struct ppi_shape shape;
@@ -35,6 +37,11 @@ static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pric
     }
     if (status == PPSCHED_OK && pipeline->offload_layers > 0)
         status = ppi_pricing_offload(*out, pricing, error);
+    if (status == PPSCHED_OK && pipeline->offload_layers > 0 && pricing->layers->has_windows && overlaps)
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                          "windows of pairs are not priced with activations on the host; leave offload_layers or windows out");
+    else if (status == PPSCHED_OK && pricing->layers->has_windows && overlaps)
+        status = ppi_config_put_layer_windows(*out, pricing->layers, &pricing->split, pipeline->pair_rule, error);
     ppi_config_destroy(plain);
     return status;
 }
@@ -92,7 +99,7 @@ ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error
     uint32_t strategy;
     ppsched_status status = ppi_strategy_find(pricing->pipeline.strategy, &strategy, error);
     if (status == PPSCHED_OK)
-        status = make_config(&config, pricing, error);
+        status = make_config(&config, pricing, ppi_strategy_at(strategy)->overlaps, error);
     if (status == PPSCHED_OK)
         status = ppi_generate(&pricing->schedule, ppi_strategy_at(strategy), config, error);
     if (status == PPSCHED_OK)

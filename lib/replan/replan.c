@@ -30,18 +30,45 @@ struct replanning {
 
 /* --- plans of some devices --- */
 
+/* The group size for so many devices: the wanted one, or the nearest that the strategy supports. 0: it has no groups. If it
+ * supports none, the wanted one, so that the refusal names it. */
+static uint32_t group_for(const struct replanning *r, uint32_t devices)
+{
+    const uint32_t wanted = r->options->group_size > 0 ? r->options->group_size : devices;
+    uint32_t index;
+    if (ppi_strategy_find(r->options->strategy, &index, NULL) != PPSCHED_OK)
+        return wanted;
+    struct ppi_task task = {
+        .strategy = ppi_strategy_at(index), .shape = r->config->shape, .is_forward_only = r->config->is_forward_only};
+    const struct ppi_option_row *row = ppi_option_for(task.strategy, PPI_ROLE_GROUP_SIZE);
+    if (row == NULL)
+        return 0;
+    task.shape.devices = devices;
+    task.shape.stages = devices * r->chunks;
+    ppi_set_defaults(&task);
+    const uint32_t most = task.shape.microbatches, from = wanted < most ? wanted : most; /* larger ones are like `most` */
+    for (uint32_t away = 0; away <= most; away++)
+        for (int up = 0; up < 2; up++) {
+            const uint32_t group = away == 0 ? wanted : up != 0 ? from + away : from > away ? from - away : 1;
+            task.option[row - task.strategy->options] = group;
+            if (ppi_serves(&task))
+                return group;
+        }
+    return wanted;
+}
+
+/* `group`: 0 for strategies without. */
 static ppsched_status make_plan(ppsched_plan **out, const struct replanning *r, const uint32_t *devices, uint32_t count,
-                                bool frees_order, ppsched_error *error)
+                                uint32_t group, bool frees_order, ppsched_error *error)
 {
     const ppsched_replan_options *given = r->options;
-    const uint32_t group = given->group_size > 0 ? given->group_size : count;
     const struct ppi_plan_options options = {.objective = PPSCHED_OBJECTIVE_MAKESPAN,
                                              .strategies = &given->strategy,
                                              .strategy_count = 1,
                                              .chunks = &r->chunks,
                                              .chunk_count = 1,
                                              .group_sizes = &group,
-                                             .group_size_count = 1,
+                                             .group_size_count = group > 0,
                                              .layers = given->layers,
                                              .split_effort = given->split_effort,
                                              .free_device_order = frees_order};
@@ -92,12 +119,14 @@ static ppsched_status look_at_running(struct replanning *r, const uint32_t *orde
     ppsched_plan *plan = NULL;
     struct ppi_placement placement = {.device_of = NULL};
     double step = PPI_INFINITE;
-    ppsched_status status = make_plan(&plan, r, order, running, false, error);
+    const uint32_t group = given->group_size > 0 ? given->group_size : running;
+    ppsched_status status = make_plan(&plan, r, order, running, group, false, error);
     if (status != PPSCHED_OK)
         return status;
     struct ppi_candidate candidate = plan->candidates[0];
     candidate.layers = r->best->split;
     candidate.recomputes = r->best->recomputes;
+    r->best->figures.group_size = candidate.group_size;
     status = place(&placement, plan, &candidate, error);
     if (status == PPSCHED_OK)
         ppi_fill_held(r->holdings.held, given->layers, &placement, given->running_stages, candidate.layers, order);
@@ -258,6 +287,7 @@ static ppsched_status settle(struct replanning *r, struct trial *trial, ppsched_
 {
     trial->figures = r->best->figures;
     trial->figures.stays = 0;
+    trial->figures.group_size = trial->candidate.group_size;
     trial->figures.step_time = ppi_candidate_step(trial->plan, &trial->candidate);
     trial->figures.fits = trial->candidate.metrics.limit_device == PPSCHED_NONE;
     ppsched_status status = give_places(r, trial, error);
@@ -276,7 +306,7 @@ static ppsched_status try_order(struct replanning *r, bool frees_order, ppsched_
 {
     struct trial trial = {.plan = NULL};
     ppsched_plan *plan = NULL;
-    ppsched_status status = make_plan(&plan, r, r->base, r->kept, frees_order, error);
+    ppsched_status status = make_plan(&plan, r, r->base, r->kept, group_for(r, r->kept), frees_order, error);
     if (status == PPSCHED_OK)
         status = ppi_plan_run(plan, error);
     if (status == PPSCHED_OK) {

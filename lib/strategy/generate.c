@@ -13,6 +13,9 @@
 #include "ir/stage_graph.h"
 #include "strategy/strategy.h"
 
+/* The most ops of a device for each microbatch where the head is shared: F, B, S, T, and two of the loss. */
+enum { MOST_SHARED = 6 };
+
 ppsched_status ppi_refuse(ppsched_error *error, const struct ppi_task *task, const char *format, ...)
 {
     char reason[sizeof error->message];
@@ -218,11 +221,11 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_shape *shape = &task->shape;
-    if (strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
+    if (!task->has_graph && strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
         return ppi_refuse(error, task, "needs %u stage%s per device, not %u stage%s on %u device%s", strategy->chunks,
                           strategy->chunks == 1 ? "" : "s", shape->stages, shape->stages == 1 ? "" : "s", shape->devices,
                           shape->devices == 1 ? "" : "s");
-    if (strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
+    if (!task->has_graph && strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
         return ppi_refuse(error, task, "needs a multiple of %u stages on %u devices, not %u", shape->devices, shape->devices,
                           shape->stages);
     task->chunks = shape->stages / shape->devices;
@@ -238,7 +241,10 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 {
     char nearest[200];
     ppsched_error reason;
-    *out = (struct ppi_task){.strategy = strategy, .shape = config->shape, .is_forward_only = config->is_forward_only};
+    *out = (struct ppi_task){.strategy = strategy,
+                             .shape = config->shape,
+                             .is_forward_only = config->is_forward_only,
+                             .has_graph = config->graph != NULL};
     ppsched_status status = read_options(out, config, error);
     if (status == PPSCHED_OK) {
         out->placement = strategy->place != NULL ? strategy->place(out, config) : strategy->placement;
@@ -360,9 +366,11 @@ static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *
 static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
-    size_t kinds = task->strategy->splits_backward ? 3 : 2;
+    const size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
-    if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have equally many stages */
+    if (task->has_graph && task->strategy->order != NULL)
+        status = ppi_builder_reserve(builder, MOST_SHARED * (size_t)ppi_total_micro_slices(&task->shape), error);
+    else if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have equally many stages */
         status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_micro_slices(&task->shape), error);
     if (status == PPSCHED_OK && task->strategy->plan != NULL)
         return plan_ops(builder, task, config, error);

@@ -28,6 +28,7 @@ struct ppi_task {
     struct ppi_shape shape;
     int32_t placement;
     bool is_forward_only;
+    bool has_graph;        /* the stages are a graph; `chunks` means nothing then */
     uint32_t chunks;       /* V, stages per device */
     uint32_t run;          /* microbatches of one run: M, or all of them where iterations do not flush */
     uint32_t micro_slices; /* their micro-slices: `run` where microbatches are whole */
@@ -50,9 +51,11 @@ struct ppi_strategy {
     bool splits_backward, flushes;
     bool serves_forwards; /* supports forward-only runs: its forwards alone are a valid order */
     bool serves_graphs;   /* supports stage graphs and stages on several devices; others support only chains */
+    bool shares_head;     /* the output layer is a part of each device, in a graph of its own: shared_head.h */
     bool cuts;            /* supports slices; others support only whole microbatches */
     bool may_join;        /* splits backwards, but leaves them whole where the problem requires it */
     bool is_for_slices;   /* with whole microbatches identical to another strategy: plans of these leave it out */
+    bool overlaps;        /* its orders have, or may have, overlapped pairs */
     bool offloads;        /* its schedules have copies: left out by auto, and by plans, which add copies to others */
     bool searches_long;   /* takes milliseconds to seconds: plans leave it out unless an effort is set */
     bool bounds_groups;   /* a group size above D is the same as D */

@@ -147,6 +147,7 @@ CASE(test_overlapped_pairs)
     Config config(2, 2, 4);
     const std::vector<ppsched::PairWindows> stages{pair};
     ppsched::set_windows(config, stages);
+    CHECK(ppsched::get_windows(config, 1).forward[1].channel == 1 && ppsched::get_windows(config, 1).weight == nullptr);
     CHECK(config.values(PPSCHED_QUANTITY_OVERLAPPED_TIMES)[0] == 8 && config.values(PPSCHED_QUANTITY_FORWARD_TIMES)[0] == 5);
     CHECK(thrown<ppsched::Error>([&] { ppsched::set_windows(config, {}); }).has_value());
 }

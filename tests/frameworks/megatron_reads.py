@@ -3,7 +3,8 @@
 number of microbatches and the order of each rank. Processes are numbers that its parallel state is told.
 
 usage: megatron_reads.py FILE.json    {"lines": [{"words", "devices", "stages", "layers", "microbatches", "replicas"}], "layouts": [[string,
-    devices, decoders, MTP layers]], "splits": [[words, devices]], "hybrids": [[words, pattern, devices]]}
+    devices, decoders, MTP layers]], "splits": [[words, devices]], "hybrids": [[words, pattern, devices]],
+    "pairs": [[forward, backward]]}
 """
 import contextlib
 import json
@@ -12,6 +13,7 @@ import pathlib
 import sys
 import typing
 import warnings
+from types import SimpleNamespace
 
 import typing_extensions
 
@@ -21,9 +23,11 @@ typing.override = typing_extensions.override  # which it imports from there: Pyt
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from megatron.core import parallel_state  # noqa: E402
+from megatron.core.models.common.model_chunk_schedule_plan import TransformerModelChunkSchedulePlan  # noqa: E402
 from megatron.core.models.hybrid.hybrid_layer_allocation import parse_hybrid_pattern, select_pipeline_segment  # noqa: E402
 from megatron.core.num_microbatches_calculator import ConstantNumMicroBatchesCalculator  # noqa: E402
 from megatron.core.pipeline_parallel.schedules import get_pp_rank_microbatches, get_schedule_table  # noqa: E402
+from megatron.core.pipeline_parallel.utils import NoopScheduleNode  # noqa: E402
 from megatron.core.transformer.multi_token_prediction import get_mtp_num_layers_to_build  # noqa: E402
 from megatron.core.transformer.pipeline_parallel_layer_layout import PipelineParallelLayerLayout  # noqa: E402
 from megatron.core.transformer.transformer_block import get_num_layers_to_build  # noqa: E402
@@ -94,6 +98,46 @@ def read(problem):
             "recompute": [args.recompute_granularity, args.recompute_method, args.recompute_num_layers]}
 
 
+class Node:
+    """A node of its plans that notes when it is launched."""
+
+    def __init__(self, noted, name):
+        self.noted, self.name = noted, name
+
+    def forward(self, given=None):
+        self.noted.append(["F", self.name])
+        return given
+
+    def backward(self, gradient):
+        self.noted.append(["B", self.name])
+        return gradient
+
+    def backward_dw(self):
+        self.noted.append(["W", self.name])
+
+
+def pair(forward, backward):
+    """[kind, part] in the order in which its combined 1F1B launches the windows of two stages. A stage is a text: E embedding, d dense, e
+    experts, H head, a layer each."""
+    noted = []
+    stage = SimpleNamespace(record_current_stream=lambda: None, wait_current_stream=lambda: None, release_state=lambda: None, vp_stage=0)
+
+    def layer(kind):
+        node = {part: Node(noted, part) if kind == "e" or part in ("pre_dispatch_computation", "mlp") else NoopScheduleNode()
+                for part in ("pre_dispatch_computation", "moe_dispatch", "mlp", "moe_combine")}
+        return SimpleNamespace(**node, mtp_post_process=NoopScheduleNode(), release_state=lambda: None, get_low_precision_context=contextlib.nullcontext,
+                               config=SimpleNamespace(ep_overlap_early_attn_memory_release=False))
+
+    def plan(text):
+        layers = [layer(kind) for kind in text if kind in "de"]
+        return SimpleNamespace(**vars(stage), num_layers=lambda: len(layers), get_layer=layers.__getitem__, pop_layer=layers.pop,
+                               pre_process=Node(noted if "E" in text else [], "embedding"),
+                               post_process=Node(noted, "head") if "H" in text else None)
+
+    TransformerModelChunkSchedulePlan.run(plan(forward), plan(backward), b_grad=1)
+    return noted
+
+
 def split(words, devices):
     """What flags without a string make, for a step of a microbatch a device."""
     args, config = parse([*words, "--micro-batch-size", "1", "--global-batch-size", str(devices)], devices)
@@ -140,7 +184,8 @@ def main():
     print(json.dumps({"lines": [try_to(read, problem) for problem in given["lines"]],
                       "layouts": [try_to(lay_out, *problem) for problem in given["layouts"]],
                       "splits": [try_to(split, *problem) for problem in given["splits"]],
-                      "hybrids": [try_to(segment, *problem) for problem in given["hybrids"]]}), file=ANSWER)
+                      "hybrids": [try_to(segment, *problem) for problem in given["hybrids"]],
+                      "pairs": [try_to(pair, *problem) for problem in given["pairs"]]}), file=ANSWER)
 
 
 if __name__ == "__main__":

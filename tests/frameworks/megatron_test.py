@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Megatron-LM's own code reads launch lines, layout strings and flags: what it makes is what the problem has."""
+import json
 import pathlib
 import random
 import shlex
@@ -12,6 +13,7 @@ import framework
 import problems
 
 import ppsched
+from ppsched.readers.model_files import read_model
 
 HERE = pathlib.Path(__file__).resolve().parent
 LAYOUTS, SPLITS = 400, 150
@@ -112,6 +114,28 @@ def our_split(given):
         return None
 
 
+PAIRS = [[forward, backward] for forward in ("Edee", "eeH", "de", "EeH") for backward in ("Edee", "eeH", "de", "EeH")]
+EXPERTS = {"model_type": "deepseek_v3", "num_hidden_layers": 5, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 16,
+           "intermediate_size": 8192, "vocab_size": 32000, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+           "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 32, "num_experts_per_tok": 8, "moe_intermediate_size": 1024,
+           "n_shared_experts": 1, "first_k_dense_replace": 1, "tie_word_embeddings": False}
+
+
+def pair_of(windows, forward, backward):
+    """The windows of two stages; weight gradients after those of the backward before."""
+    pair = {"forward": [window for kind in forward for window in windows[kind]["forward"]], "backward": [], "weight": []}
+    for kind in reversed(backward):
+        before = len(pair["backward"])
+        pair["backward"] += windows[kind]["backward"]
+        pair["weight"] += [[channel, time, after + before] for channel, time, after in windows[kind]["weight"]]
+    return pair
+
+
+def order_of(noted):
+    """Its order; an embedding and a head make their weight gradients with their backward."""
+    return "".join("BW" if kind == "B" and name in ("embedding", "head") else kind for kind, name in noted)
+
+
 def make_problems(folder):
     """The overlap of experts' communication needs two ways of expert parallelism, so an even number of replicas."""
     made = problems.Problems("megatron", ["1f1b", "interleaved_1f1b", "interleaved_1f1b"], number=160, kinds=("full", "selective"),
@@ -136,7 +160,16 @@ class MegatronTest(unittest.TestCase):
             given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits, "hybrids": [words for words, _ in cls.hybrids]}
             given["hybrids"] += [[[*words, *flags], pattern, devices] for words, pattern, devices in given["hybrids"][:3]
                                  for flags in EXCLUDED]
+            given["pairs"] = PAIRS
+            cls.model = ppsched.Model(read_model(cls.write(folder, EXPERTS)).description, ppsched.Training(
+                sequence_length=4096, expert_parallel=8, expert_tensor_parallel=1, data_parallel=8, windows_experts=True), "h100")
             cls.found = framework.ask(HERE / "megatron_reads.py", given, folder)
+
+    @staticmethod
+    def write(folder, config):
+        path = pathlib.Path(folder, "experts.json")
+        path.write_text(json.dumps(config), encoding="utf-8")
+        return str(path)
 
     def pairs(self):
         for problem, found in zip(self.problems, self.found["lines"], strict=True):
@@ -192,6 +225,23 @@ class MegatronTest(unittest.TestCase):
         self.assertGreater(SPLITS - ours.count(None), SPLITS // 5)
         for given, wanted, found in zip(self.splits, ours, self.found["splits"], strict=True):
             self.assertEqual(None if "refused" in found else found, wanted, (given, found))
+
+    def test_windows_of_pairs(self):
+        """The price of one device with two stages, against the order in which its plan launches the nodes of each pair."""
+        rows = {row["name"]: row["windows"] for row in self.model.layers().given}
+        windows = dict(zip("EdeH", (rows[name] for name in ("embedding", "decoder", "moe_decoder", "head"))))
+        found = {tuple(stages): order_of(noted) for stages, noted in zip(PAIRS, self.found["pairs"], strict=True)}
+        stages = "Edee", "eeH"
+        times = [ppsched.pair_time(pair_of(windows, f, b), order=found[f, b]).time for f in stages for b in stages]
+        sums = [[sum(window[1] for kind in stage for part in parts for window in windows[kind][part]) for stage in stages]
+                for parts in (("forward",), ("backward", "weight"))]
+        config = ppsched.Config(1, 7, 2, forward_times=sums[0], backward_times=sums[1], overlapped_times=times)
+        wanted = ppsched.generate("interleaved_1f1b_overlap", config).evaluate().metrics.makespan
+        price = ppsched.price(self.model, 1, 7, chunks=2, strategy="interleaved_1f1b_overlap", split=[4, 3], pair_rule="megatron_delayed")
+        self.assertAlmostEqual(price.pipeline_time / wanted, 1, delta=1e-9)
+        for (forward, backward), order in found.items():
+            pair = pair_of(windows, forward, backward)
+            self.assertLessEqual(ppsched.pair_time(pair).time, ppsched.pair_time(pair, order=order).time * (1 + 1e-9))
 
     def test_hybrid_models(self):
         """A split is | in the pattern of layers, MTP layers are behind /; flags for a split are refused with it."""

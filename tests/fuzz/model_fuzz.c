@@ -24,7 +24,7 @@ static uint32_t optional(struct bytes *bytes)
 static ppsched_transformer shape_from(struct bytes *bytes)
 {
     ppsched_transformer shape = {.size = sizeof shape,
-                                 .flags = take_u32(bytes) & (take_below(bytes, 8) > 0 ? 8191 : 0xFFFFFFFFu),
+                                 .flags = take_u32(bytes) & (take_below(bytes, 8) > 0 ? 65535 : 0xFFFFFFFFu),
                                  .layers = size_from(bytes) % 300,
                                  .hidden_size = size_from(bytes),
                                  .ffn_size = size_from(bytes),

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = 5, ALL_PROBLEMS = 200, TOP = 5, MOST_TOP = 8 };
+enum { PROBLEMS = 5, ALL_PROBLEMS = 200, TOP = 5, MOST_TOP = 8, MOST_ROWS = 32 };
 
 static struct seen {
-    int layouts, ruled_out, unfitting, recomputed, experts, none;
+    int layouts, ruled_out, unfitting, recomputed, experts, none, measured;
 } seen;
 
 struct problem {
@@ -20,6 +20,9 @@ struct problem {
     ppsched_job_options options;
     ppsched_job_list lists[2];
     uint32_t batches[2], shardings[4];
+    ppsched_measured_layer rows[MOST_ROWS];
+    ppsched_measured_collective collectives[3];
+    ppsched_layer_table table;
 };
 
 static uint32_t pick(uint64_t *seed, const uint32_t *list, uint32_t count)
@@ -47,6 +50,41 @@ static void make_shape(ppsched_transformer *shape, uint64_t *seed)
         shape->flags |= PPSCHED_TRANSFORMER_FLAG_TIED;
 }
 
+/* Costs that have little to do with those of the cost model, for some of the sizes. */
+static void make_table(struct problem *problem, uint64_t *seed)
+{
+    static const char *const kinds[] = {"decoder", "embedding", "head"}, *const again[] = {NULL, "selective", "full"};
+    const char *decoder = problem->shape.experts > 0 ? "moe_decoder" : kinds[0];
+    uint32_t count = 0;
+    for (uint32_t size = 0; size < 16; size++)
+        for (uint32_t kind = 0; kind < 2 && count < MOST_ROWS && (size == 0 || random_below(seed, 2)); kind++) {
+            const char *recompute = kind == 0 ? again[random_below(seed, size == 0 ? 1 : 3)] : NULL;
+            double time = 1e-5 * (1 + random_below(seed, 1000));
+            problem->rows[count++] = (ppsched_measured_layer){kind == 0 ? decoder : kinds[1 + size % 2],
+                                                              recompute,
+                                                              1u << size % 4,
+                                                              1 + (size / 8),
+                                                              1,
+                                                              1u << size % 2,
+                                                              1u << size / 4,
+                                                              random_below(seed, 2) ? problem->training.sequence_length : 0,
+                                                              time,
+                                                              2 * time,
+                                                              random_below(seed, 3) ? time : -1,
+                                                              random_below(seed, 2) ? 1e5 * (1 + random_below(seed, 2000)) : -1,
+                                                              random_below(seed, 2) ? 1e6 * (1 + random_below(seed, 2000))
+                                                                                    : -1};
+        }
+    for (int32_t i = 0; i < 3; i++)
+        problem->collectives[i] = (ppsched_measured_collective){i == 2 ? PPSCHED_COLLECTIVE_SEND : i, 2, 2u << i, 0, 1e6,
+                                                                1e-5 * (1 + random_below(seed, 100))};
+    problem->table = (ppsched_layer_table){.size = sizeof problem->table,
+                                           .layers = problem->rows,
+                                           .layer_count = count,
+                                           .collectives = problem->collectives,
+                                           .collective_count = random_below(seed, 4)};
+}
+
 static void make_problem(struct problem *problem, uint64_t *seed)
 {
     const uint32_t gpus[] = {8, 12, 16, 24, 32}, sequences[] = {1024, 4096, 8192};
@@ -63,6 +101,11 @@ static void make_problem(struct problem *problem, uint64_t *seed)
     problem->device = *ppsched_accelerator_at(random_below(seed, ppsched_accelerator_count()));
     problem->options = (ppsched_job_options){.size = sizeof problem->options, .gpus = pick(seed, gpus, 5), .top = TOP};
     uint32_t gpu_count = problem->options.gpus;
+    if (random_below(seed, 3) == 0) {
+        make_table(problem, seed);
+        problem->options.table = &problem->table;
+        seen.measured++;
+    }
     problem->batches[0] = gpu_count * (1 + random_below(seed, 4));
     problem->batches[1] = gpu_count * (5 + random_below(seed, 4));
     problem->lists[0] = (ppsched_job_list){PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1 + random_below(seed, 2), problem->batches};
@@ -99,6 +142,21 @@ static int compare(const void *one, const void *other)
     return a->number < b->number ? -1 : 1;
 }
 
+static ppsched_model *model_of(const struct problem *problem, const ppsched_training *training)
+{
+    const ppsched_description *description = NULL;
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_description_from_transformer(&description, &problem->shape, NULL, &error), &error);
+    expect_ok(
+        problem->options.table != NULL
+            ? ppsched_model_create_measured(&model, description, training, &problem->device, &problem->table, NULL, &error)
+            : ppsched_model_create(&model, description, training, &problem->device, NULL, &error),
+        &error);
+    ppsched_description_release(description);
+    return model;
+}
+
 /* The pipeline that a price tells, priced alone. */
 static void check_alone(const ppsched_job *job, const struct problem *problem, const ppsched_job_layout *layout,
                         const ppsched_price *price)
@@ -117,7 +175,7 @@ static void check_alone(const ppsched_job *job, const struct problem *problem, c
     training.expert_tensor_parallel = layout->expert_tensor_parallel;
     training.data_parallel = layout->data_parallel;
     training.sharding = layout->sharding;
-    expect_ok(model_of_shape(&model, &problem->shape, &training, &problem->device, &error), &error);
+    model = model_of(problem, &training);
     expect_ok(ppsched_price_get_pipeline(&pipeline, price, &error), &error);
     expect_ok(ppsched_price_create(&again, model, &pipeline, NULL, &error), &error);
     expect_ok(ppsched_price_get_step(&step, price, &error), &error);
@@ -210,6 +268,7 @@ static void test_random_jobs(void **state)
         check_problem(&problem, &seed);
     assert_true(seen.layouts > 100 * problems && seen.ruled_out > seen.layouts / 4);
     assert_true(seen.unfitting > problems && seen.recomputed > problems && seen.experts > problems / 8);
+    assert_true(seen.measured > problems / 8);
 }
 
 int main(void)

@@ -122,6 +122,8 @@ static const struct rule {
     {"1f1b", 1, any, 0, 0},
     {"seq_1f1b", 1, any, 0, 0},
     {"eager_1f1b", 1, any, 0, 0},
+    {"vocab_1f1b", 1, any, 0, 0},
+    {"interlaced", 1, any, 0, 0},
     {"1f1b_no_flush", 1, at_least_devices, 0, 0},
     {"eager_1f1b_no_flush", 1, more_than_devices, 0, 0},
     {"1f1b_overlap", 1, at_least_two_devices_less_one, 0, 0},

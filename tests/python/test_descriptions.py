@@ -33,6 +33,8 @@ class DescriptionTest(unittest.TestCase):
             self.assertEqual((one.json(), one.layer_kinds, hash(one)), (other.json(), other.layer_kinds, hash(other)))
             self.assertEqual(Model(one, training, "h100").layers().given, Model(other, training, "h100").layers().given)
             self.assertEqual(Description(one.values()), one)
+            for blocks in one.values()["kinds"].values():  # only what is said
+                self.assertFalse([block for block in blocks if 0 in [value for name, value in block.items() if name != "norms" and not isinstance(value, bool)]])
 
     def test_patterns(self):
         for text, wanted in (("a", "a"), ("a b", "ab"), ("3xa b", "aaab"), ("2x[a 2xb]", "abbabb"), ("2x[2x[a] b] a", "aabaaba"), ("  a\n b ", "ab"), ("1x[1xa]", "a")):

@@ -88,7 +88,7 @@ class DevicesTest(unittest.TestCase):
     def test_the_text_tells_the_order(self):
         text = self.run_command("pick", *PROBLEM, *ONE, "--device-speeds", 1, 1, 1, 0.5, "--free-device-order")
         self.assertIn("\norder of devices: 0 1 3 2\n", text)
-        self.assertIn("\nnote: pipeline ranks run on the devices 0 1 3 2, in this order", text)
+        self.assertIn("\nrank map: CUDA_VISIBLE_DEVICES=0,1,3,2 before the launcher", text)
         self.assertIn(" --device-order 0 1 3 2 ", text)
         table = self.run_command("compare", *PROBLEM, *ONE, "--device-speeds", 1, 1, 1, 0.5, "--free-device-order", "--chunks", 1)
         self.assertIn("\norder of devices: 0 1 3 2\n", table)

@@ -12,6 +12,7 @@ import warnings
 from in_process import run_command
 
 import ppsched
+from ppsched.readers.layer_table import COLUMNS
 
 LLAMA = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 8,
          "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": False}
@@ -144,6 +145,50 @@ class GpusTest(unittest.TestCase):
         model = ppsched.Model(SHAPE, ppsched.Training(sequence_length=4096), "h100")
         copy = pickle.loads(pickle.dumps(model))
         self.assertEqual((copy.description, copy.training, copy.accelerator), (model.description, model.training, model.accelerator))
+
+    def table(self, *rows):
+        path = self.folder / "table.csv"
+        path.write_text("\n".join(("#units ms MB", ",".join(COLUMNS), *rows)) + "\n", encoding="utf-8")
+        return path
+
+    def test_measured_costs(self):
+        table = self.table("decoder,1,1,,,1,4096,,10,11,9,300,500", "decoder,1,1,,,2,4096,,15,16,14,600,500", "decoder,2,1,,,1,4096,,6,6,5,150,250",
+                           "collective:all_reduce,64,8,8,0.7")
+        words = ("--gpus", 8, "--global-batch", 32, "--layer-table", table)
+        rows = self.rows(*words)
+        self.assertEqual(len(rows), 10)
+        for row in rows:
+            measured = (row["layout"]["tp"], row["layout"]["cp"], row["layout"]["micro_batch"]) in ((1, 1, 1), (1, 1, 2), (2, 1, 1))
+            (decoder,) = (note for note in row["layer_table"] if note.startswith("layer table, decoder:"))
+            self.assertEqual("forward, input, weight, mem_forward, mem_static" in decoder, measured, decoder)
+            self.assertEqual("by the nearest rows" in decoder, not measured, decoder)
+        (row,) = self.rows(*words, "--tp", 1, "--cp", 1, "--pp", 2, "--micro-batch", 2, "--zero", 1, "--overlap", "none", "--top", 1)
+        layout, split = row["layout"], [count - 1 for count in row["split"]]  # without embedding and head
+        done = run_command(("price", "--model", self.model, "--device", "h100", "--seq", 4096, "--pp", 2, "--vpp", layout["chunks"], "--dp", 4,
+                            "--zero", 1, "--micro-batch", 2, "--global-batch", 32, "--strategy", row["strategy"], "--split",
+                            *(count + (0 < stage < len(split) - 1) for stage, count in enumerate(split)), "--layer-table", table, "--json"))
+        self.assertEqual(json.loads(done.stdout)["step_time"], row["step"]["step_time"], done.stderr)
+        done = self.pick(*words)
+        self.assertIn("layer table, decoder: ", done.stdout)
+        with concurrent.futures.ThreadPoolExecutor(2) as executor:
+            training = ppsched.Training(4096, sequence_parallel=True, overlaps_gradients=True, overlaps_parameters=True, overlaps_context=True)
+            model = pickle.loads(pickle.dumps(ppsched.Model(SHAPE, training, "h100", ppsched.read_layer_table(str(table)))))
+            found = ppsched.plan_layouts(model, gpus=8, device="h100", fixed={"global_batch": 32, "tp": [1, 2]}, executor=executor)
+        for one, other in zip(found, self.rows(*words, "--tp", 1, 2)):
+            self.assertEqual((one["layout"], one["step"], one["layer_table"]), (other["layout"], other["step"], other["layer_table"]))
+
+    def test_tables_that_are_refused(self):
+        words = ("--gpus", 8, "--global-batch", 32, "--layer-table")
+        open_rows = self.table("decoder,1,1,,,1,4096,,10,11,9,300,500", "decoder,2,,,,,4096,,6,6,5,150,250")
+        self.refused(f"{open_rows}, line 4 holds for any cp, micro_batch, in which layouts differ; fill in", *words, open_rows)
+        self.assertEqual(len(self.rows(*words, open_rows, "--cp", 1, "--micro-batch", 1, "--top", 1)), 1)
+        self.refused("the layer table has no row of the kind decoder; it has head", *words, self.table("head,1,1,,,1,4096,,1,1,1,,"))
+        twice = self.table(*["decoder,1,1,,,1,4096,,10,11,9,300,500"] * 2)
+        self.refused("line 4 has the kind and the sizes of", *words, twice)
+        self.refused("--layer-table, --layer-times: both say what layers take", *words, twice, "--layer-times", "decoder.forward=1ms")
+        self.refused("No such file", *words, self.folder / "none.csv")
+        with self.assertRaisesRegex(TypeError, "table must be a ppsched.LayerTable"):
+            ppsched.plan_layouts(SHAPE, gpus=4, device="h100", table="table.csv")
 
     def test_what_is_refused(self):
         self.refused("no layout fits in 0.0 GiB of a device; nearest: tp", "--gpus", 2, "--mem-limit", "1MB")

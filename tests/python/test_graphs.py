@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stage graphs and stages on several devices: an event simulation and a search of all orders that share nothing with the library."""
+import contextlib
+import io
 import itertools
+import json
 import os
 import random
+import tempfile
 import unittest
 
 import ppsched
+from ppsched.command import cli
+
 
 class Problem:
     """A random problem in plain lists."""
@@ -234,6 +240,78 @@ class GraphTest(unittest.TestCase):
             self.assertLessEqual(bound.least_limit, problem.limit if problem.limit is not None else timeline.metrics.peak_memory)
             worse += best < made * (1 - 1e-9)
         self.assertLessEqual(worse, rounds / 100)
+
+
+def answer(*words):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli.main([*words])
+    return code, out.getvalue(), err.getvalue()
+
+
+A = [0, 1, 2, 3]
+KSHAPE = {"num_devices": 4, "num_stages": 5, "num_batches": 3, "placement": [0, 1, 2, 3, A], "stage_inputs": [[], [0], [], [2], [1, 3]],
+          "mem_limit": 6, "split_backward": False, "forward_times": 1, "backward_times": [3, 3, 3, 3, 1], "mem_forward": 1}
+CHAIN = {"num_devices": 4, "num_batches": 6, "placement": [A, 0, 1, 2, 3], "num_stages": 5, "mem_limit": 6, "split_backward": False,
+         "forward_times": 1, "mem_forward": [0, 1, 1, 1, 1]}
+
+
+class CommandTest(unittest.TestCase):
+    """Tessel's cases, whose best known values come from its solver and from models made by hand."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def config(self, values):
+        path = os.path.join(self.folder.name, "problem.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(values, file)
+        return path
+
+    def row(self, *words):
+        code, text, err = answer(*words, "--json", "--quiet")
+        self.assertEqual((code, err), (0, ""))
+        return json.loads(text)
+
+    def test_bound_and_proof_are_told(self):
+        path = self.config(KSHAPE)
+        made = self.row("schedule", "--strategy", "auto", "-c", path)
+        self.assertEqual((made["metrics"]["makespan"], made["bound"], made["proved"]), (22, 22, True))
+        self.assertTrue(answer("schedule", "--strategy", "auto", "-c", path, "--quiet")[1].endswith("\nbound 22, proved\n"))
+        both = ["schedule", "--strategy", "auto", *"--placement bidirectional -s 4 --devices 4 -b 6 -f 1 -bw 3 --whole-backwards --mem-limit 4".split()]
+        made = self.row(*both)
+        self.assertLessEqual(made["metrics"]["makespan"], 30)
+        self.assertEqual((made["bound"], made["proved"]), (28, False))
+        self.assertIn("\nbound 28, ", answer(*both, "--quiet")[1])
+        self.assertNotIn("bound", answer("schedule", "--strategy", "auto", "--devices", "2", "-b", "3", "--quiet")[1])
+
+    def test_cases_of_tessel(self):
+        for values, most, least in (({**CHAIN, "backward_times": [1, 3, 3, 3, 3]}, 48, 40),
+                                    ({**CHAIN, "backward_times": 2, "stage_passes": ["F", "FB", "FB", "FB", "FB"]}, 33, 30)):
+            made = self.row("schedule", "--strategy", "auto", "--set", "effort=3", "-c", self.config(values))
+            self.assertLessEqual(made["metrics"]["makespan"], most)
+            self.assertEqual((made["bound"], made["proved"]), (least, False))
+
+    def test_plans_rank_what_runs_on_a_graph(self):
+        path = self.config(KSHAPE)
+        (compared,) = self.row("compare", "-c", path)
+        (picked,) = self.row("pick", "-c", path)
+        for found in (compared, picked):
+            self.assertEqual((found["strategy"], found["step_time"], found["bound"], found["proved"]), ("auto", 22, 22, True))
+        transfers = 3 * (2 * 2 + 2 * 2 * 3)  # of each microbatch: 0 to 1 and 2 to 3, then from 1 and 3 to three others each; and back
+        self.assertEqual(compared["transfers"], transfers)
+        self.assertEqual(picked["runs_on"], [])
+        self.assertEqual(self.row(*picked["command"].split()[1:])["metrics"]["makespan"], 22)
+
+    def test_what_plans_cannot_do_is_told(self):
+        path = self.config(KSHAPE)
+        for words, told in ((["--lower", "by_time"], "lowering to sends and receives: only for chains"), (["--chunks", "2"], "a placement map"),
+                            (["--jitter", "0.1", "--scenarios", "4"], "scenarios: only for chains")):
+            code, _, err = answer("compare", "-c", path, "--quiet", *words)
+            self.assertNotEqual(code, 0)
+            self.assertIn(told, err)
+            self.assertEqual(len(err.strip().splitlines()), 1, err)
 
 
 if __name__ == "__main__":

@@ -127,9 +127,9 @@ class CommandTest(unittest.TestCase):
         table = self.file("t.json", json.dumps([{"kind": "decoder", "tp": tp, "forward_time": time, "backward_input_time": time,
                                                  "backward_weight_time": time} for tp, time in ((1, 0.010), (2, 0.009))]))
         rows = json.loads(run("pick", "--model", self.model, "--device", "h100", "--pp", "2", "--gpus", "4", "--tp", "1", "2", "--zero", "1",
-                              "--global-batch", "16", "--layer-table", table, "--json").stdout)
+                              "--cp", "1", "--micro-batch", "1", "--chunks", "1", "--global-batch", "16", "--layer-table", table, "--json").stdout)
         self.assertEqual([row["layout"]["tp"] for row in rows], [1, 2])  # tp 2 saves next to nothing
-        self.assertTrue(any("decoder: forward, input, weight measured" in note for note in rows[0]["calibrated"]))
+        self.assertTrue(any("decoder: forward, input, weight measured" in note for note in rows[0]["layer_table"]))
         text = run("model", "--model", self.model, "--device", "h100", "--seq", "4096", "--layer-table", table).stdout
         self.assertIn("10.000", text)
         self.assertIn("layer table, head: ", text)

@@ -34,6 +34,7 @@ class Run:
         self.stated = [draw.choice([1, 0.5]) for _ in range(self.devices)]
         self.factors = [[draw.choice([1, 1.25, 2, 0.8]) for _ in range(self.devices)] for _ in LETTERS]
         self.factors[1] = [(i + w) / 2 for i, w in zip(self.factors[2], self.factors[3])]  # I and W take as long here
+        self.group = ("--group-size", self.devices + 1) if self.strategy == "interleaved_1f1b" and draw.random() < 0.5 else ()
         self.words = ("--devices", self.devices, "-b", 8, "--num-layers", sum(self.split), "--forward-times", 1, "--backward-times", 2,
                       "--device-speeds", *self.stated)
 
@@ -72,7 +73,7 @@ class MeasuredDevicesTest(unittest.TestCase):
         return path
 
     def replan(self, run, *words):
-        made = ran("replan", *run.words, "--strategy", run.strategy, "--split", *run.split, "--device-order", *run.order, "--json", *words)
+        made = ran("replan", *run.words, "--strategy", run.strategy, "--split", *run.split, "--device-order", *run.order, "--json", *run.group, *words)
         self.assertEqual(made.returncode, 0, made.stderr)
         return json.loads(made.stdout)
 

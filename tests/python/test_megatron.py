@@ -172,6 +172,10 @@ class SpellingTest(Refusing):
     def test_two_spellings_of_an_argument(self):
         moe = {**SMALL, "num_experts": 4}
         self.refused("moe-layer-freq is 2, but moe_layer_freq is 1; give one of them", {**moe, "moe_layer_freq": 1, "moe-layer-freq": 2})
+        for one, other in ((1, "1"), ("[1, 0] * 2", "[1,0]*2"), ([1, 0, 1, 1], "[1,0,1,1]")):
+            self.assertEqual(model_of("f", {**moe, "moe_layer_freq": one, "moe-layer-freq": other}).description, model_of("f", {**moe, "moe_layer_freq": one}).description)
+        self.refused("give one of them", {**moe, "moe_layer_freq": 1, "moe-layer-freq": "[1]*3+[0]"})
+        self.refused("give one of them", {**moe, "moe_layer_freq": True, "moe-layer-freq": 1})
         for name, one, other in (("num_layers", 4, 5), ("swiglu", True, False), ("seq_length", 64, 128), ("lr", 1, 2), ("swiglu", True, 1),
                                  ("position_embedding_type", "rope", "none"), ("multi_latent_attention", "yes", "no")):
             dashes = name.replace("_", "-")

@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from ppsched import Description, Error, Model
+import ppsched
+from ppsched import Description, Error, Model, Training
 
 SIZES = {"hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128}
 NEXT = {**SIZES, "model_type": "qwen3_next", "num_experts": 4, "num_experts_per_tok": 2}
@@ -139,6 +140,14 @@ class TowersTest(unittest.TestCase):
         (tower,), warnings = self.towers(WRAPPED)
         self.assertEqual((tower["layers"], tower["hidden_size"], tower["tokens"], warnings), (2, 32, 16, []))
         self.assertEqual(Model(read(WRAPPED)).parameters.total, Model(read(DENSE)).parameters.total)
+
+    def test_a_long_tower_has_a_stage_of_its_own(self):
+        """With the embedding; the cut behind it is that of the residual stream."""
+        layers = Model(read(WRAPPED, vision_config={**TOWER, "depth": 30}), Training(sequence_length=256), "h100").layers()
+        plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies="1f1b", runtimes="megatron")
+        self.assertEqual(plan.split(plan.best).layers[0], 2)
+        self.assertEqual([row["name"] for row in layers.given[:2]], ["vision", "embedding"])
+        self.assertEqual(layers.given[1]["output_bytes"], 2 * 64 * 256)
 
     def test_windows_of_a_tower_are_chunks(self):
         vision = {**TOWER, "depth": 5, "window_size": 16, "fullatt_block_indexes": [4]}

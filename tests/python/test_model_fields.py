@@ -183,7 +183,7 @@ class FieldTest(ReadingTest):
 
     def test_hints_do_not_lead_elsewhere(self):
         """Names of other models are no slips of letters, and no other type is advised for them."""
-        for kind in ("gpt_neo", "mllama", "pixtral", "voxtral", "whisper", "rwkv7"):
+        for kind in ("gpt_neo", "mllama", "pixtral", "voxtral", "whisper", "rwkv7", "csm", "flava", "gemma3n", "gemma3n_text", "mimi", "molmo2", "xglm", "xlm", "zamba", "zamba2"):
             refusal = self.refused(f"model_type {kind} is not known; ", {**SMALL, "model_type": kind})
             self.assertNotIn("did you mean", refusal)
         for kind, meant in (("lama", "llama"), ("mixtrl", "mixtral"), ("gpt_neoxx", "gpt_neox")):

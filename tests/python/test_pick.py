@@ -191,7 +191,7 @@ class TableTest(FolderTest):
         self.assertEqual(plan.csv(), self.read("table.csv"))
         self.assertNotIn("\r", plan.csv())
         self.assertEqual(plan.csv().splitlines()[0].split(",")[:5],
-                         ["rank", "strategy", "options.group_size", "options.min_group_size", "options.offload"])
+                         ["rank", "strategy", "options.barriers", "options.group_size", "options.min_group_size"])
 
 
 class AgainTest(FolderTest):

@@ -212,7 +212,9 @@ class MegatronTest(PriceTest):
         self.assertEqual(json.loads(done.stdout)["memory"][0], moved)
         weights = self.write("weights.json", json.dumps({**file, "cpu_offloading_activations": False}))
         self.assertGreater(self.price("-c", weights)["memory"][0]["activations"], kept["activations"] * 0.99)
-        for words, reason in ((("--offload-layers", 16), "stage 0 has 16 decoders, and one must stay; at most 15"),
+        windows = ("--strategy", "interleaved_1f1b_overlap", "--vpp", 2, "--pair-windows")
+        for words, reason in (((*windows, "--offload-layers", 2), "windows of pairs are not priced with activations on the host"),
+                              (("--offload-layers", 16), "stage 0 has 16 decoders, and one must stay; at most 15"),
                               (("--offload-layers", 2, "--recompute", "full"), "either recomputed or moved to the host")):
             done = run_command(("price", "--model", self.llama, *layout, *words))
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))

@@ -106,6 +106,8 @@ class ScriptTest(Folder):
         self.assertEqual(self.options("A=(--x 1)\nB=(--x 2)\nC=(--x 3)\na ${B[@]} --y 1 \"${A[@]}\""), [("x", 2), ("y", 1), ("x", 1)])
         self.assertEqual(self.options("A=(--x 1)\nB=(--y 2)"), [("x", 1), ("y", 2)])
         self.assertEqual(self.options("A=(--x 1)\nB=(${A[@]} --y 2)\na ${B[@]}"), [("x", 1), ("x", 1), ("y", 2)])
+        self.assertEqual(self.options("A=(--x 1)\nA=(--w 2 \"${A[@]}\" --y 2)\na ${A[@]}"), [("w", 2), ("x", 1), ("y", 2)])
+        self.assertEqual(self.options("N=2\nA=(--x 1)\nif [ $N = 2 ]; then A=(${A[@]} --y); fi\nA=(--z ${A[@]})\na ${A[@]}"), [("z", True), ("x", 1), ("y", True)])
         self.assertEqual(self.options("A=(\"--x 1\" --y)\nmkdir $B"), [("x", 1), ("y", True)])
         self.assertEqual(self.options("A=\"--x 1 --y 2\""), [("x", 1), ("y", 2)])
 
@@ -129,6 +131,10 @@ class ScriptTest(Folder):
         run = 'HERE="$(dirname "$0")"\nROWS=64\nsource "${HERE}/../models/small.sh"\npython train.py ${MODEL_ARGS[@]} --seq-length 16\n'
         found = read_model(self.file("scripts/run.sh", run))
         self.assertEqual((found.description.vocabulary_size, found.options), (64, {"seq": 16}))
+        for before in ("ROWS=96", "ROWS='96'", "X=1 ROWS=96", "ROWS=$((3 * ROWS / 2)) X=\"a b\""):
+            self.assertEqual(read_model(self.file("scripts/run.sh", run.replace("source", before + " source"))).description.vocabulary_size, 96, before)
+        self.assertEqual(self.options("A=\"--x source 1\"\nB='a . b'\nexport C=2 . 3\na $A --y \"$B\" --z $C"), [("x", ["source", 1]), ("y", "a . b"), ("z", 2)])
+        self.refused("line 3: --seq-length has a value", "scripts/run.sh", "ROWS=8\nX=8 source ../models/small.sh\npython a.py ${MODEL_ARGS[@]} --seq-length $X --padded-vocab-size 8\n")
         self.refused("line 1: --padded-vocab-size has a value", "scripts/run.sh", run.replace("ROWS=64", ""), "small.sh")
         self.refused("it sources '\"${HERE}/../models/none.sh\"', which is not found", "scripts/run.sh", run.replace("small", "none"))
         self.file("models/small.sh", ". ./small.sh\n")
@@ -152,6 +158,15 @@ class ScriptTest(Folder):
         for option in ("--no-fp8-wgrad", "--disable-fp8-wgrad", "--no-align-grad-reduce", "--no-rl-persist-cuda-graphs", "--no-inference-dynamic-batching-prefix-caching"):
             self.assertEqual(read_model(self.file("m.args", model + option)).warnings, [], option)
         self.refused("unknown argument 'no_such_thing'", "m.args", model + "--no-such-thing")
+
+    def test_positions_of_gpt_oss(self):
+        """Its switch of ModelOpt turns learned positions off, whatever the arguments say."""
+        model = "python finetune.py --num-layers 2 --hidden-size 64 --num-attention-heads 2 --padded-vocab-size 64 --max-position-embeddings 128"
+        for more, rows in (("", 128), (" --enable-gpt-oss", 0), (" --enable-gpt-oss --position-embedding-type learned_absolute", 0)):
+            self.assertEqual(read_model(self.file("m.sh", model + more)).description.positions, rows, more)
+        text = "MODEL_ARGS: {--num-layers: 2, --hidden-size: 64, --num-attention-heads: 2, --padded-vocab-size: 64, --max-position-embeddings: 128, --enable-gpt-oss: true}\n"
+        self.assertEqual(read_model(self.file("m.yaml", text)).description.positions, 0)
+        self.assertEqual(read_model(self.file("m.yaml", text.replace("true", "false"))).description.positions, 128)
 
     def test_mappings_of_options(self):
         text = "ENV_VARS: {A: 1}\nMODEL_ARGS:\n  --num-layers: 2\n  --hidden-size: 192\n  --num-attention-heads: 2\n  --swiglu: true\n  --bf16: true\n  --qk-layernorm: false\n" \

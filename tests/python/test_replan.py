@@ -128,6 +128,36 @@ class ReplanTest(unittest.TestCase):
                     self.assertLessEqual(found.step_time, problem.best(gone) * (1.005 if problem.chunks > 1 else 1 + 1e-12))
                 self.check_moves(problem, found)
 
+    def test_the_nearest_group_size(self):
+        """After a change the strategy may not support the group size: then the nearest that it does, below first."""
+        draw, moved = random.Random(8), 0
+        for number in range(40):
+            running, microbatches, chunks = draw.randint(2, 4), draw.randint(4, 13), 2
+            added = draw.randint(0, 3)
+            lost = draw.sample(range(running), draw.randint(0 if added else 1, 1))
+            strategy, wanted = draw.choice(["interleaved_1f1b", "interleaved_1f1b", "looped_bfs"]), draw.randint(1, 5)
+            left = running + added - len(lost)
+
+            def fits(devices, group):
+                given = {} if strategy == "looped_bfs" else {"options": {"group_size": group}}
+                try:
+                    ppsched.generate(strategy, ppsched.Config(devices, microbatches, devices * chunks, **given))
+                except ppsched.Refused:
+                    return False
+                return True
+
+            if not fits(running, wanted) or not any(fits(left, group) for group in range(1, 14)):
+                continue
+            rows = [{"name": "l", "count": 24, "forward_time": 1}]
+            split = [2] * (running * chunks - 1) + [24 - 2 * (running * chunks - 1)]
+            found = ppsched.replan(ppsched.Config(running + added, microbatches), rows, split, strategy=strategy, running_devices=running, lost=lost,
+                                   layer_bytes=1, group_size=wanted)
+            near = [group for away in range(14) for group in (wanted - away, wanted + away) if group > 0 and fits(left, group)]
+            with self.subTest(number=number, strategy=strategy, wanted=wanted, left=left):
+                self.assertEqual(found.group_size, 0 if strategy == "looped_bfs" else wanted if found.stays else near[0])
+            moved += found.group_size not in (0, wanted)
+        self.assertGreater(moved, 3)
+
     def test_the_move_pays(self):
         rows = [{"name": "decoder", "count": 32, "forward_time": 1, "backward_time": 2}]
         config = ppsched.Config(4, 16, device_speeds=[1, 1, 1, 0.5], p2p_bandwidth=0.001)

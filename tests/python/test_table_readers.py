@@ -71,10 +71,10 @@ class ReaderTest(unittest.TestCase):
                                                "allreduce_size_2_consec_0": 90.0})
         table = self.table("galvatron", hardware, memory, times, "--head-share", 80)
         layers = {layer[:8]: layer[8:] for layer in table.layers}
-        size = (0, 0, 0, 2, 1024)
+        size = (1, 0, 0, 2, 1024)
         self.assertEqual(layers["decoder", "none", 1, *size], (0.006, 0.006, 0.006, None, None))
-        self.assertEqual(layers["decoder", "none", 2, 0, 0, 0, 1, 1024], (None, None, None, 24.0 * MIB, 100.0 * MIB))
-        self.assertEqual(layers["decoder", "full", 1, 0, 0, 0, 1, 1024][3], 2.0 * MIB)
+        self.assertEqual(layers["decoder", "none", 2, 1, 0, 0, 1, 1024], (None, None, None, 24.0 * MIB, 100.0 * MIB))
+        self.assertEqual(layers["decoder", "full", 1, 1, 0, 0, 1, 1024][3], 2.0 * MIB)
         self.assertAlmostEqual(layers["head", "none", 1, *size][0], 0.016)
         self.assertAlmostEqual(layers["embedding", "none", 1, *size][0], 0.004)
         self.assertEqual(table.collectives[:2], [ppsched.MeasuredCollective("all_reduce", 8 * MIB, 4, 0, 0.0005),
@@ -87,14 +87,14 @@ class ReaderTest(unittest.TestCase):
         times = self.file("computation.json", {"layertype_0_bsz1_seq1024": 3.0})
         memory = self.file("memory.json", {"layertype_0": {"1024": {"parameter_size": 50.0, "tp_activation_per_bsz_dict": {"1": 40.0}}}})
         self.assertEqual(self.table("galvatron", memory, times).layers,
-                         [ppsched.MeasuredLayer("decoder", "none", 1, 0, 0, 0, 1, 1024, 0.003, 0.003, 0.003, 40.0 * MIB, 200.0 * MIB)])
+                         [ppsched.MeasuredLayer("decoder", "none", 1, 1, 0, 0, 1, 1024, 0.003, 0.003, 0.003, 40.0 * MIB, 200.0 * MIB)])
 
     def test_metis(self):
         values = {"model": {"parameters": {"parameters_per_layer_bytes": [20, 10, 30, 40]}},
                   "execution_time": {"layer_compute_total_ms": [3.0, 6.0, 12.0, 9.0]}}
         table = self.table("metis", self.file("DeviceType.X_tp4_bs2.json", values), "--seq", 512)
         embedding, decoder, head = table.layers
-        self.assertEqual(embedding[:8], ("embedding", "none", 4, 0, 0, 0, 2, 512))
+        self.assertEqual(embedding[:8], ("embedding", "none", 4, 1, 0, 0, 2, 512))
         for layer, whole, states in ((embedding, 3, 180), (decoder, 9, 180), (head, 9, 360)):
             self.assertAlmostEqual(layer.forward_time + layer.backward_input_time + layer.backward_weight_time, whole * 1e-3)
             self.assertAlmostEqual(layer.mem_static, states)
@@ -105,7 +105,7 @@ class ReaderTest(unittest.TestCase):
         layers = {"0": [1.0, 2.0, 9.0], "10": [4.0, 4.0, 9.0], "2": [2.0, 8.0, 9.0], "1": [2.0, 4.0, 9.0]}
         table = self.table("sailor", self.file("profile.json", {"2": {"1": layers}, "4": {"8": layers}}), "--seq", 512)
         self.assertEqual(len(table.layers), 6)
-        self.assertEqual(table.layers[4], ppsched.MeasuredLayer("decoder", "none", 8, 0, 0, 0, 4, 512, 2.0, 3.0, 3.0))
+        self.assertEqual(table.layers[4], ppsched.MeasuredLayer("decoder", "none", 8, 1, 0, 0, 4, 512, 2.0, 3.0, 3.0))
         self.assertEqual(table.layers[2].forward_time, 4.0)
 
     def test_megatron(self):

@@ -5,7 +5,14 @@
 static const ppsched_transformer shape = {
     .size = sizeof shape, .layers = 4, .hidden_size = 64, .ffn_size = 256, .heads = 4, .vocabulary_size = 512};
 
-/* A job of two devices, which may be a pipeline; the second variant recomputes, as its memory is short. */
+static const ppsched_measured_layer measured[] = {{"decoder", NULL, 1, 1, 1, 1, 1, 256, 1e-4, 1e-4, 1e-4, 1e5, 1e6},
+                                                  {"decoder", "full", 1, 1, 1, 1, 1, 256, 1e-4, 2e-4, 1e-4, 1e4, -1}};
+static const ppsched_measured_collective collective = {PPSCHED_COLLECTIVE_SEND, 2, 0, 0, 1e6, 1e-3};
+static const ppsched_layer_table table = {
+    .size = sizeof table, .layers = measured, .layer_count = 2, .collectives = &collective, .collective_count = 1};
+
+/* A job of two devices, which may be a pipeline; the second variant recomputes, as its memory is short, the third has measured
+ * costs. */
 static ppsched_status make(ppsched_job **out, struct attempt *attempt)
 {
     static const uint32_t tensor = 1, batch = 4, micro = 1;
@@ -18,7 +25,8 @@ static ppsched_status make(ppsched_job **out, struct attempt *attempt)
                                          .lists = lists,
                                          .list_count = sizeof lists / sizeof lists[0],
                                          .top = 2,
-                                         .memory_limit = attempt->variant == 1 ? 9e6 : 0};
+                                         .memory_limit = attempt->variant == 1 ? 9e6 : 0,
+                                         .table = attempt->variant == 2 ? &table : NULL};
     const ppsched_description *description = NULL;
     ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
                                                                  &attempt->error);
@@ -79,9 +87,9 @@ static ppsched_status job_run(struct attempt *attempt)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SHORTAGE(job_create, .variants = 2),
-        SHORTAGE(job_evaluate_layout, .variants = 2),
-        SHORTAGE(job_run, .variants = 2),
+        SHORTAGE(job_create, .variants = 3),
+        SHORTAGE(job_evaluate_layout, .variants = 3),
+        SHORTAGE(job_run, .variants = 3),
     };
     return cmocka_run_group_tests_name("allocation of jobs", tests, NULL, NULL);
 }

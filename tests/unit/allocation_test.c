@@ -40,9 +40,34 @@ static ppsched_status config_with_stages(struct attempt *attempt)
     return take_config(attempt, status, made);
 }
 
-/* Two entries, one with kinds of recomputation. */
+/* Windows of two forwards, and of a backward with its weight gradient, or without, so that both searches run. */
+static ppsched_pair_windows windows_of(int variant)
+{
+    static const ppsched_window windows[] = {{3, 0, 0}, {2, 1, 0}, {3, 0, 0}, {2, 1, 0}, {2.5, 0, 0}, {2.5, 1, 0}};
+    return (ppsched_pair_windows){.size = sizeof(ppsched_pair_windows),
+                                  .forward = windows,
+                                  .forward_count = 6,
+                                  .backward = windows,
+                                  .backward_count = 5,
+                                  .weight = windows,
+                                  .weight_count = variant == 0 ? 0 : 3};
+}
+
+static ppsched_layer with_windows(const ppsched_pair_windows *windows)
+{
+    return (ppsched_layer){.size = sizeof(ppsched_layer),
+                           .name = "decoder",
+                           .count = 6,
+                           .forward_time = 15,
+                           .backward_input_time = 12.5,
+                           .backward_weight_time = 8,
+                           .windows = windows};
+}
+
+/* Two entries, one with kinds of recomputation; then with windows. */
 static ppsched_status layers_create(struct attempt *attempt)
 {
+    const ppsched_pair_windows windows = windows_of(1);
     static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0}};
     const ppsched_layer layer = {.size = sizeof layer,
                                  .name = "decoder",
@@ -50,10 +75,12 @@ static ppsched_status layers_create(struct attempt *attempt)
                                  .mem_forward = 1,
                                  .recomputes = kinds,
                                  .recompute_count = 2},
-                        head = {.size = sizeof head, .name = "head", .place = PPSCHED_LAYER_PLACE_LAST};
-    const ppsched_layer *const list[] = {&layer, &head};
+                        head = {.size = sizeof head, .name = "head", .place = PPSCHED_LAYER_PLACE_LAST},
+                        pair = with_windows(&windows);
+    const ppsched_layer *const list[] = {attempt->variant == 0 ? &layer : &pair, &head};
     const ppsched_layers *made = UNTOUCHED;
-    ppsched_status status = ppsched_layers_create(&made, list, 2, &attempt->own.environment, &attempt->error);
+    ppsched_status status = ppsched_layers_create(&made, list, 2U - (uint32_t)attempt->variant, &attempt->own.environment,
+                                                  &attempt->error);
     return take_layers(attempt, status, made);
 }
 
@@ -61,10 +88,15 @@ static ppsched_status config_from_layers(struct attempt *attempt)
 {
     static const uint32_t counts[] = {2, 1, 1, 2};
     static const uint8_t kinds[] = {0, 1, 0, 2, 1, 0};
-    const ppsched_split split = {sizeof split, 4, counts, kinds};
+    const ppsched_split split = {sizeof split, 4, counts, attempt->variant == 0 ? kinds : NULL};
+    const ppsched_pair_windows windows = windows_of(1);
+    const ppsched_layer pair = with_windows(&windows), *const list[] = {&pair};
+    const ppsched_layers *layers = NULL; /* on another host */
     ppsched_config *made = UNTOUCHED;
-    ppsched_status status = ppsched_config_from_layers(&made, attempt->own.config, attempt->own.layers, &split,
-                                                       &attempt->error);
+    assert_int_equal(ppsched_layers_create(&layers, list, 1, NULL, NULL), PPSCHED_OK);
+    ppsched_status status = ppsched_config_from_layers(
+        &made, attempt->own.config, attempt->variant == 0 ? attempt->own.layers : layers, &split, &attempt->error);
+    ppsched_layers_release(layers);
     return take_config(attempt, status, made);
 }
 
@@ -123,19 +155,6 @@ static ppsched_status config_set_values(struct attempt *attempt)
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES};
     return ppsched_config_set_values(attempt->own.config, quantities[attempt->variant], (double[]){4, 3, 2, 1},
                                      attempt->variant == 0 ? 1 : 4, &attempt->error);
-}
-
-/* Windows of two forwards, and of a backward with its weight gradient, or without, so that both searches run. */
-static ppsched_pair_windows windows_of(int variant)
-{
-    static const ppsched_window windows[] = {{3, 0, 0}, {2, 1, 0}, {3, 0, 0}, {2, 1, 0}, {2.5, 0, 0}, {2.5, 1, 0}};
-    return (ppsched_pair_windows){.size = sizeof(ppsched_pair_windows),
-                                  .forward = windows,
-                                  .forward_count = 6,
-                                  .backward = windows,
-                                  .backward_count = 5,
-                                  .weight = windows,
-                                  .weight_count = variant == 0 ? 0 : 3};
 }
 
 static ppsched_status config_set_windows(struct attempt *attempt)
@@ -475,14 +494,15 @@ static ppsched_status model_create(struct attempt *attempt)
 /* So is the model; the list is what fails alone. */
 static ppsched_status layers_from_model(struct attempt *attempt)
 {
+    const ppsched_training windowed = {.size = sizeof windowed, .flags = PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS};
     const ppsched_description *description = NULL;
     const ppsched_layers *made = UNTOUCHED;
     ppsched_model *model = NULL;
     ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
                                                                  &attempt->error);
     if (status == PPSCHED_OK)
-        status = ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
-                                      &attempt->error);
+        status = ppsched_model_create(&model, description, attempt->variant == 0 ? NULL : &windowed, ppsched_accelerator_at(0),
+                                      &attempt->own.environment, &attempt->error);
     if (status == PPSCHED_OK)
         status = ppsched_layers_from_model(&made, model, NULL, &attempt->error);
     ppsched_model_destroy(model);
@@ -517,7 +537,14 @@ static ppsched_status model_create_measured(struct attempt *attempt)
 
 static ppsched_status price_create(struct attempt *attempt)
 {
-    const ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 3, .recompute = "full"};
+    const ppsched_training windowed = {.size = sizeof windowed, .flags = PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS};
+    const int has_pairs = attempt->variant == 1;
+    const ppsched_pipeline pipeline = {.size = sizeof pipeline,
+                                       .devices = 2,
+                                       .microbatches = 3,
+                                       .recompute = "full",
+                                       .strategy = has_pairs ? "1f1b_overlap" : NULL,
+                                       .pair_rule = has_pairs ? PPSCHED_PAIR_RULE_MEGATRON_DELAYED : 0};
     const ppsched_description *description = NULL;
     ppsched_price *made = UNTOUCHED;
     ppsched_model *model = NULL;
@@ -525,8 +552,8 @@ static ppsched_status price_create(struct attempt *attempt)
     ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
                                                                  &attempt->error);
     if (status == PPSCHED_OK)
-        status = ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
-                                      &attempt->error);
+        status = ppsched_model_create(&model, description, has_pairs ? &windowed : NULL, ppsched_accelerator_at(0),
+                                      &attempt->own.environment, &attempt->error);
     if (status == PPSCHED_OK)
         status = ppsched_price_create(&made, model, &pipeline, &attempt->own.environment, &attempt->error);
     ppsched_model_destroy(model);
@@ -615,8 +642,8 @@ int main(void)
         SHORTAGE(config_create, .variants = 1),
         SHORTAGE(config_copy, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_with_stages, .variants = 3),
-        SHORTAGE(layers_create, .variants = 1),
-        SHORTAGE(config_from_layers, .variants = 1),
+        SHORTAGE(layers_create, .variants = 2),
+        SHORTAGE(config_from_layers, .variants = 2),
         SHORTAGE(replan_create, .variants = 3, .prepare = prepare_replan),
         SHORTAGE(replicas_create, .variants = 2, .prepare = prepare_replicas),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
@@ -650,9 +677,9 @@ int main(void)
         SHORTAGE(description_read, .variants = 2),
         SHORTAGE(description_from_transformer, .variants = 1),
         SHORTAGE(model_create, .variants = 1),
-        SHORTAGE(layers_from_model, .variants = 1),
+        SHORTAGE(layers_from_model, .variants = 2),
         SHORTAGE(model_create_measured, .variants = 1),
-        SHORTAGE(price_create, .variants = 1),
+        SHORTAGE(price_create, .variants = 2),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
 }

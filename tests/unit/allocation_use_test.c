@@ -705,6 +705,7 @@ static void test_layers(void **state)
 {
     struct handles handles, *own = &handles;
     ppsched_layer layer = {.size = sizeof layer};
+    ppsched_pair_windows windows = {.size = sizeof windows};
     uint32_t split[4];
     uint8_t recomputes[6];
     (void)state;
@@ -712,6 +713,7 @@ static void test_layers(void **state)
     int asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_layers_count(own->layers));
     NO_MEMORY_FOR(ppsched_layers_entries(own->layers));
+    NO_MEMORY_FOR(ppsched_config_get_windows(&windows, own->config, 0, NULL));
     NO_MEMORY_FOR(ppsched_layers_get_entry(&layer, own->layers, 1, NULL));
     NO_MEMORY_FOR(ppsched_plan_get_split(split, 4, NULL, own->plan, 0, NULL));
     NO_MEMORY_FOR(ppsched_plan_get_recomputes(recomputes, 6, NULL, own->plan, 0, NULL));

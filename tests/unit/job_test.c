@@ -32,6 +32,16 @@ static ppsched_job *make(const ppsched_job_options *options)
     return job;
 }
 
+static void expect_refused(const ppsched_job_options *options, ppsched_status status, const char *words)
+{
+    ppsched_job *job = NULL;
+    ppsched_error error;
+    assert_int_equal(create(&job, options, &error), status);
+    assert_null(job);
+    if (strstr(error.message, words) == NULL)
+        fail_msg("%s: not \"%s\"", error.message, words);
+}
+
 static ppsched_job_layout layout_of(const ppsched_job *job, uint32_t number)
 {
     ppsched_job_layout layout = {.size = sizeof layout};
@@ -131,17 +141,80 @@ static void test_threads_price_the_same(void **state)
     ppsched_job_destroy(job);
 }
 
-/* --- what is refused --- */
+/* --- measured costs --- */
 
-static void expect_refused(const ppsched_job_options *options, ppsched_status status, const char *words)
+enum { ROWS = 4 };
+
+/* One device, 8 layers, 8 sequences: 8 microbatches of one sequence or 4 of two. Measured: 8 * 8 * 1.5 s and 4 * 8 * 2.25 s. */
+static void measure(ppsched_measured_layer rows[ROWS])
 {
-    ppsched_job *job = NULL;
-    ppsched_error error;
-    assert_int_equal(create(&job, options, &error), status);
-    assert_null(job);
-    if (strstr(error.message, words) == NULL)
-        fail_msg("%s: not \"%s\"", error.message, words);
+    const ppsched_measured_layer small = {"decoder", NULL, 1, 1, 0, 0, 1, 0, 0.5, 0.5, 0.5, 1e6, -1},
+                                 nothing = {.kind = "head"};
+    rows[0] = rows[1] = small;
+    rows[1].micro_batch_size = 2;
+    rows[1].forward_time = rows[1].backward_input_time = rows[1].backward_weight_time = 0.75;
+    rows[2] = rows[3] = nothing; /* of any size */
+    rows[3].kind = "embedding";
 }
+
+static void test_measured_micro_batches(void **state)
+{
+    static const uint32_t batch = 8, micro[] = {1, 2};
+    static const double seconds[] = {0, 96, 72};
+    const ppsched_job_list lists[] = {{PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch},
+                                      {PPSCHED_JOB_DIMENSION_MICRO_BATCH, 2, micro}};
+    ppsched_measured_layer rows[ROWS];
+    char name[] = "decoder";
+    measure(rows);
+    rows[0].kind = name;
+    ppsched_layer_table table = {.size = sizeof table, .layers = rows, .layer_count = ROWS};
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 1, .lists = lists, .list_count = 2, .table = &table};
+    ppsched_job *job = make(&options);
+    (void)state;
+    memset(rows, 0, sizeof rows); /* the job has its own */
+    memset(name, 0, sizeof name);
+    assert_int_equal(ppsched_job_layout_count(job), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        ppsched_price *price = NULL;
+        ppsched_job_found found = {.size = sizeof found};
+        ppsched_step_price step = {.size = sizeof step};
+        expect_ok(ppsched_job_evaluate_layout(&price, &found, job, i, INFINITY, NULL), NULL);
+        expect_ok(ppsched_price_get_step(&step, price, NULL), NULL);
+        assert_true(fabs(step.pipeline_time - seconds[layout_of(job, i).micro_batch_size]) < 1e-9);
+        ppsched_price_destroy(price);
+    }
+    assert_int_equal(layout_of(job, 0).micro_batch_size, 2);
+    ppsched_job_destroy(job);
+}
+
+/* A row for any micro-batch does for one, not for several. */
+static void test_open_sizes(void **state)
+{
+    static const uint32_t batch = 8, micro[] = {1, 2}, one = 1;
+    ppsched_job_list lists[] = {{PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch},
+                                {PPSCHED_JOB_DIMENSION_TENSOR, 1, &one},
+                                {PPSCHED_JOB_DIMENSION_MICRO_BATCH, 2, micro}};
+    ppsched_measured_layer rows[ROWS];
+    ppsched_layer_table table = {.size = sizeof table, .layers = rows, .layer_count = 1};
+    ppsched_job_options options = {.size = sizeof options, .gpus = 4, .lists = lists, .list_count = 3, .table = &table};
+    (void)state;
+    measure(rows);
+    rows[0].micro_batch_size = 0;
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "row 0 of the layer table holds for any micro_batch_size, in which");
+    rows[0].context_parallel = rows[0].tensor_parallel = 0; /* all layouts have tp 1; experts divide nothing */
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "holds for any context_parallel, micro_batch_size, in which");
+    rows[0].context_parallel = 1;
+    lists[2].count = 1;
+    ppsched_job_destroy(make(&options));
+    measure(rows);
+    table.layer_count = 2;
+    rows[1].micro_batch_size = 1;
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "row 1 of the layer table has the kind and the sizes of row 0");
+    rows[0].kind = rows[1].kind = "moe";
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "the layer table has no row of the kind decoder; it has moe");
+}
+
+/* --- what is refused --- */
 
 static void test_wrong_options(void **state)
 {
@@ -197,6 +270,8 @@ int main(void)
         cmocka_unit_test(test_all_that_is_possible_is_listed),
         cmocka_unit_test(test_usual_batch),
         cmocka_unit_test(test_threads_price_the_same),
+        cmocka_unit_test(test_measured_micro_batches),
+        cmocka_unit_test(test_open_sizes),
         cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_no_layout_fits),
     };

@@ -137,7 +137,7 @@ static void test_trainings(void **state)
     BAD_TRAINING(expert_parallel, 24, "expert_parallel 24 does not divide 16 experts; 16 does");
     BAD_TRAINING(expert_tensor_parallel, 33, "expert_tensor_parallel 33 does not divide 32 of expert_ffn_size; 32 does");
     BAD_TRAINING(sharding, 4, "sharding is 4; it must be 0 to 3");
-    BAD_TRAINING(flags, 8192, "flags of the training");
+    BAD_TRAINING(flags, 65536, "flags of the training");
     BAD_TRAINING(expert_load, 0.5, "expert_load is 0.5; it must be 1 to");
     BAD_TRAINING(expert_load, NAN, "expert_load is");
     BAD_TRAINING(recompute_modules, 64, "recompute_modules is 64; it must be 0 to 63");

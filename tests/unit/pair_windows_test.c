@@ -326,6 +326,120 @@ static void test_unlike_stages(void **state)
     expect_unlike(second, "slowdown of channel 0 is 1.5 in stage 1 and 0 in stage 0");
 }
 
+/* --- layers --- */
+
+static const ppsched_window mixed[] = {{2, COMPUTE, 0}, {1, NETWORK, 0}}, own_weight[] = {{1, COMPUTE, 2}};
+
+static ppsched_layer layer_of(const ppsched_pair_windows *windows)
+{
+    return (ppsched_layer){.size = sizeof(ppsched_layer),
+                           .name = "decoder",
+                           .count = 2,
+                           .forward_time = 3,
+                           .backward_input_time = 3,
+                           .backward_weight_time = 1,
+                           .windows = windows};
+}
+
+static ppsched_pair_windows mixed_windows(void)
+{
+    return (ppsched_pair_windows){.size = sizeof(ppsched_pair_windows),
+                                  .forward = mixed,
+                                  .forward_count = 2,
+                                  .backward = mixed,
+                                  .backward_count = 2,
+                                  .weight = own_weight,
+                                  .weight_count = 1};
+}
+
+static ppsched_config *config_of_layers(const ppsched_layer *layer, const uint8_t *recomputes, const uint32_t *counts)
+{
+    const ppsched_layer *const list[] = {layer};
+    const ppsched_split split = {sizeof split, 2, counts, recomputes};
+    const ppsched_layers *layers = NULL;
+    ppsched_config *base = make_config(2, 2, 4), *config = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_layers_create(&layers, list, 1, NULL, &error), &error);
+    expect_ok(ppsched_config_from_layers(&config, base, layers, &split, &error), &error);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+    return config;
+}
+
+static void expect_windows(const ppsched_window *windows, size_t count, const ppsched_window *wanted, size_t wanted_count)
+{
+    assert_int_equal(count, wanted_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(windows[i].time == wanted[i].time);
+        assert_int_equal(windows[i].channel, wanted[i].channel);
+        assert_int_equal(windows[i].after, wanted[i].after);
+    }
+}
+
+/* Both layers in stage 0; stage 1 is empty. Recomputation as long as a forward comes first, less makes a window longer. */
+static void test_stages_of_layers(void **state)
+{
+    (void)state;
+    static const uint32_t both[] = {2, 0};
+    static const uint8_t kinds[] = {1, 2};
+    static const ppsched_recompute recomputes[] = {{"selective", 0.5, 0}, {"full", 6, 0}};
+    static const ppsched_window both_forwards[] = {{2, COMPUTE, 0}, {1, NETWORK, 0}, {2, COMPUTE, 0}, {1, NETWORK, 0}},
+                                both_weights[] = {{1, COMPUTE, 2}, {1, COMPUTE, 4}},
+                                late_weight[] = {{1, COMPUTE, 4}, {1, COMPUTE, 6}},
+                                again[] = {{4, COMPUTE, 0}, {2, NETWORK, 0},   {2, COMPUTE, 0},
+                                           {1, NETWORK, 0}, {2.5, COMPUTE, 0}, {1, NETWORK, 0}};
+    const ppsched_pair_windows own = mixed_windows();
+    ppsched_pair_windows found = {.size = sizeof found};
+    ppsched_layer layer = layer_of(&own);
+    ppsched_config *config = config_of_layers(&layer, NULL, both);
+    assert_int_equal(ppsched_config_get_windows(&found, config, 0, NULL), PPSCHED_OK);
+    expect_windows(found.forward, found.forward_count, both_forwards, 4);
+    expect_windows(found.backward, found.backward_count, both_forwards, 4);
+    expect_windows(found.weight, found.weight_count, both_weights, 2);
+    found.size = sizeof found;
+    assert_true(overlapped(config, 2, 0, 0) == find(&found, NULL).time);
+    assert_int_equal(ppsched_config_get_windows(&found, config, 1, NULL), PPSCHED_OK);
+    expect_windows(found.forward, found.forward_count, (const ppsched_window[]){{0, 0, 0}}, 1);
+    ppsched_config_destroy(config);
+    layer.recomputes = recomputes;
+    layer.recompute_count = 2;
+    config = config_of_layers(&layer, kinds, both);
+    assert_int_equal(ppsched_config_get_windows(&found, config, 0, NULL), PPSCHED_OK);
+    expect_windows(found.backward, found.backward_count, again, 6);
+    expect_windows(found.weight, found.weight_count, late_weight, 2);
+    ppsched_config_destroy(config);
+}
+
+static void expect_refused_layers(const ppsched_layer *first, const ppsched_layer *second, const char *words)
+{
+    const ppsched_layer *const list[] = {first, second};
+    const ppsched_layers *layers = NULL;
+    ppsched_error error;
+    assert_int_equal(ppsched_layers_create(&layers, list, second != NULL ? 2 : 1, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_null(layers);
+    if (strstr(error.message, words) == NULL)
+        fail_msg("%s: not in: %s", words, error.message);
+}
+
+static void test_bad_layers(void **state)
+{
+    (void)state;
+    ppsched_pair_windows own = mixed_windows(), slow = mixed_windows(), wrong = mixed_windows();
+    ppsched_layer layer = layer_of(&own), other = layer_of(NULL);
+    expect_refused_layers(&layer, &other, "layer entry 1 (decoder): all entries have windows, or none has");
+    layer.forward_time = 4;
+    expect_refused_layers(&layer, NULL, "its windows of forward take 3; they must take as long as the layer, 4");
+    layer = layer_of(&own);
+    layer.backward_weight_time = 2;
+    expect_refused_layers(&layer, NULL, "its windows of weight take 1; they must take as long as the layer, 2");
+    slow.slowdown[1] = 1.5;
+    layer = layer_of(&own), other = layer_of(&slow);
+    expect_refused_layers(&layer, &other, "slowdown of channel 1 is 1.5, in entry 0 0");
+    wrong.slowdown[0] = 0.5;
+    other = layer_of(&wrong);
+    expect_refused_layers(&layer, &other, "slowdown of channel 0 is 0.5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +455,8 @@ int main(void)
         cmocka_unit_test(test_one_entry_for_all),
         cmocka_unit_test(test_given_times_go_over),
         cmocka_unit_test(test_unlike_stages),
+        cmocka_unit_test(test_stages_of_layers),
+        cmocka_unit_test(test_bad_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

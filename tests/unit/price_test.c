@@ -408,10 +408,16 @@ static void test_refused(void **state)
     pipeline.recompute = NULL;
     pipeline.offload_layers = LAYERS / 2;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "stage 0 has 4 decoders, and one must stay; at most 3");
+    pipeline.offload_layers = 0;
+    pipeline.reserved = 1;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved");
+    pipeline.reserved = 0;
+    pipeline.pair_rule = 3;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "pair_rule");
     ppsched_model *without = NULL;
     ppsched_error error;
     expect_ok(model_of_shape(&without, &shape, &plain, NULL, &error), &error);
-    pipeline.offload_layers = 0;
+    pipeline.pair_rule = 0;
     expect_refused(without, &pipeline, PPSCHED_ERROR_RANGE, "accelerator");
     ppsched_device_price device = {.size = sizeof device};
     ppsched_price *price = price_of(model, &pipeline);

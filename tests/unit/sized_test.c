@@ -350,6 +350,38 @@ static ppsched_status layers_of_entry(struct handles *own, void *given)
     return take_layers(status, made);
 }
 
+/* A copy of what was given, with all fields after the size as in `own`. */
+static const void *with_fields(const void *given, const void *own, size_t size)
+{
+    unsigned char *copy = with_pointer(given, sizeof(uint32_t), NULL);
+    memcpy(copy + sizeof(uint32_t), (const unsigned char *)own + sizeof(uint32_t), size - sizeof(uint32_t));
+    return copy;
+}
+
+static const ppsched_window a_window = {.time = 1};
+
+static const ppsched_pair_windows *pair_of(const void *given)
+{
+    static const ppsched_pair_windows pair = {
+        .size = sizeof pair, .forward = &a_window, .forward_count = 1, .backward = &a_window, .backward_count = 1};
+    return given == NULL ? &pair : with_fields(given, &pair, sizeof pair);
+}
+
+static ppsched_status layers_of_windows(struct handles *own, void *given)
+{
+    const ppsched_layer layer = {.size = sizeof layer,
+                                 .name = "decoder",
+                                 .forward_time = a_window.time,
+                                 .backward_time = a_window.time,
+                                 .backward_input_time = a_window.time,
+                                 .windows = pair_of(given)},
+                        *entry = &layer;
+    const ppsched_layers *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_layers_create(&made, &entry, 1, NULL, NULL);
+    return take_layers(status, made);
+}
+
 static ppsched_status layers_of_environment(struct handles *own, void *given)
 {
     const ppsched_layer layer = {.size = sizeof layer, .name = "decoder"}, *entry = &layer;
@@ -530,14 +562,6 @@ static ppsched_status create_description(const ppsched_description_info *info, c
     return take_description(status, made);
 }
 
-/* A copy of what was given, with all fields after the size as in `own`. */
-static const void *with_fields(const void *given, const void *own, size_t size)
-{
-    unsigned char *copy = with_pointer(given, sizeof(uint32_t), NULL);
-    memcpy(copy + sizeof(uint32_t), (const unsigned char *)own + sizeof(uint32_t), size - sizeof(uint32_t));
-    return copy;
-}
-
 /* A prompt of one token. */
 static ppsched_status find_chunks(const void *prefill, void *figures)
 {
@@ -585,15 +609,6 @@ static ppsched_status config_of_chunks(struct handles *own, void *given)
 }
 
 /* A pair of one window each, as far as the caller's size has its fields. */
-static const ppsched_window a_window = {.time = 1};
-
-static const ppsched_pair_windows *pair_of(const void *given)
-{
-    static const ppsched_pair_windows pair = {
-        .size = sizeof pair, .forward = &a_window, .forward_count = 1, .backward = &a_window, .backward_count = 1};
-    return given == NULL ? &pair : with_fields(given, &pair, sizeof pair);
-}
-
 static ppsched_status find_order(const void *pair, void *times, const void *environment)
 {
     ppsched_pair_times own = {.size = sizeof own};
@@ -982,10 +997,19 @@ static ppsched_status job_of_accelerator(struct handles *own, void *given)
 static ppsched_status job_of_options(struct handles *own, void *given)
 {
     static const uint32_t gpus = 1;
+    const ppsched_layer_table *none = NULL;
     unsigned char *copy = with_pointer(given, offsetof(ppsched_job_options, lists), NULL);
     (void)own;
+    memcpy(copy + offsetof(ppsched_job_options, table), &none, sizeof none);
     memcpy(copy + offsetof(ppsched_job_options, gpus), &gpus, sizeof gpus);
     return job_of(NULL, NULL, (const ppsched_job_options *)copy, NULL);
+}
+
+static ppsched_status job_of_table(struct handles *own, void *given)
+{
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 1, .table = given};
+    (void)own;
+    return job_of(NULL, NULL, &options, NULL);
 }
 
 static ppsched_status job_layout(struct handles *own, void *given)
@@ -1096,6 +1120,11 @@ static ppsched_status candidate(struct handles *own, void *given)
     return ppsched_plan_get_candidate(given, own->plan, 0, NULL);
 }
 
+static ppsched_status config_windows(struct handles *own, void *given)
+{
+    return ppsched_config_get_windows(given, own->config, 0, NULL);
+}
+
 static ppsched_status layer_entry(struct handles *own, void *given)
 {
     return ppsched_layers_get_entry(given, own->layers, 1, NULL);
@@ -1172,6 +1201,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_write_launch_arguments, ppsched_split, launch_split),
     ROW(ppsched_config_from_layers, ppsched_split, config_of_split),
     ROW(ppsched_layers_create, ppsched_environment, layers_of_environment),
+    ROW(ppsched_layers_create, ppsched_pair_windows, layers_of_windows),
     ROW_SINCE(ppsched_layers_create, ppsched_layer, device_scale, layers_of_entry),
     ROW(ppsched_layout_create, ppsched_environment, layout_of_stages),
     ROW(ppsched_layout_create_from_text, ppsched_environment, layout_of_text),
@@ -1203,6 +1233,7 @@ static const struct row read[] = {
     ROW(ppsched_job_create, ppsched_accelerator, job_of_accelerator),
     ROW(ppsched_job_create, ppsched_job_options, job_of_options),
     ROW(ppsched_job_create, ppsched_environment, job_of_environment),
+    ROW(ppsched_job_create, ppsched_layer_table, job_of_table),
 };
 
 static const struct row filled[] = {
@@ -1218,11 +1249,12 @@ static const struct row filled[] = {
     ROW(ppsched_steady_get_metrics, ppsched_metrics, steady_metrics),
     ROW(ppsched_steady_get_device_metrics, ppsched_device_metrics, steady_device_metrics),
     ROW_SINCE(ppsched_steady_get_idle, ppsched_idle, slow_devices, steady_idle),
-    ROW(ppsched_replan_get_figures, ppsched_replan_figures, replan_figures),
+    ROW_SINCE(ppsched_replan_get_figures, ppsched_replan_figures, group_size, replan_figures),
     ROW(ppsched_replicas_get_figures, ppsched_replicas_figures, replicas_figures),
     ROW(ppsched_replicas_get_replica, ppsched_replica, replica),
     ROW(ppsched_steady_get_period, ppsched_steady_period, period),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
+    ROW(ppsched_config_get_windows, ppsched_pair_windows, config_windows),
     ROW_SINCE(ppsched_layers_get_entry, ppsched_layer, device_scale, layer_entry),
     ROW(ppsched_description_get_info, ppsched_description_info, description_info),
     ROW(ppsched_model_get_row, ppsched_model_row, model_row),

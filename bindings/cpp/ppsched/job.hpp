@@ -34,7 +34,8 @@ struct JobOptions {
     std::optional<ppsched_runtime> runtime;
     uint32_t top = 0;
     std::vector<std::string> strategies;
-    double memory_limit = 0; /* 0: that of the device */
+    double memory_limit = 0;         /* 0: that of the device */
+    std::optional<LayerTable> table; /* measured costs; read while the job is made */
 };
 
 /* A layout with its price: none if the state is neither PRICED nor DOES_NOT_FIT. */
@@ -110,6 +111,7 @@ private:
         own.strategies = names.empty() ? nullptr : names.data();
         own.strategy_count = static_cast<uint32_t>(names.size());
         own.memory_limit = options.memory_limit;
+        own.table = options.table ? &*options.table : nullptr;
         const ppsched_job_options *given = &own;
         return detail::make<ppsched_job>(ppsched_job_create, description.get(), &training, &accelerator, given, environment);
     }

@@ -58,6 +58,12 @@ inline void set_windows(Config &config, View<PairWindows> stages)
     detail::call(ppsched_config_set_windows, config.get(), pointers.data(), pointers.size());
 }
 
+/* The windows of a stage of a config; see ppsched_config_get_windows. Their lists are borrowed from the config. */
+inline PairWindows get_windows(const Config &config, uint32_t stage)
+{
+    return detail::record_of<PairWindows>(ppsched_config_get_windows, config.get(), stage);
+}
+
 } // namespace ppsched
 
 #endif

@@ -29,8 +29,8 @@ def times_of(values, share):
         batch = int(found[2])
         seconds = time * batch / 1000
         for kind, part in (("decoder", 1.0),) if found[1] == "0" else (("embedding", 1 - share), ("head", share)):
-            yield ppsched.MeasuredLayer(kind, tensor_parallel=1, micro_batch_size=batch, sequence_length=int(found[3]), forward_time=part * seconds,
-                                        **whole_backward(2 * part * seconds))
+            yield ppsched.MeasuredLayer(kind, tensor_parallel=1, context_parallel=1, micro_batch_size=batch, sequence_length=int(found[3]),
+                                        forward_time=part * seconds, **whole_backward(2 * part * seconds))
 
 
 def memory_of(values):
@@ -40,11 +40,12 @@ def memory_of(values):
         for length, sizes in lengths.items():
             for tensor, kept in sizes["tp_activation_per_bsz_dict"].items():
                 if tensor == "checkpoint":
-                    yield ppsched.MeasuredLayer("decoder", "full", tensor_parallel=1, micro_batch_size=1, sequence_length=int(length),
-                                                mem_forward=kept * MIB)
+                    yield ppsched.MeasuredLayer("decoder", "full", tensor_parallel=1, context_parallel=1, micro_batch_size=1,
+                                                sequence_length=int(length), mem_forward=kept * MIB)
                 else:
-                    yield ppsched.MeasuredLayer("decoder", tensor_parallel=int(tensor), micro_batch_size=1, sequence_length=int(length),
-                                                mem_forward=kept * MIB, mem_static=4 * sizes["parameter_size"] / int(tensor) * MIB)
+                    yield ppsched.MeasuredLayer("decoder", tensor_parallel=int(tensor), context_parallel=1, micro_batch_size=1,
+                                                sequence_length=int(length), mem_forward=kept * MIB,
+                                                mem_static=4 * sizes["parameter_size"] / int(tensor) * MIB)
 
 
 def collectives_of(values):

@@ -28,8 +28,8 @@ def rows_of(path, seq):
         sys.exit(f"{path}: it needs an embedding, decoders and a head, with a time and parameters each")
     for kind, own in (("embedding", slice(0, 1)), ("decoder", slice(1, -1)), ("head", slice(-1, None))):
         time = mean(times[own])
-        yield ppsched.MeasuredLayer(kind, tensor_parallel=int(name[1]), micro_batch_size=int(name[2]), sequence_length=seq, forward_time=time / 3,
-                                    mem_static=mean(weights[own]) / BYTES_OF_WEIGHT * STATES, **whole_backward(2 * time / 3))
+        yield ppsched.MeasuredLayer(kind, tensor_parallel=int(name[1]), context_parallel=1, micro_batch_size=int(name[2]),
+                                    sequence_length=seq, forward_time=time / 3, mem_static=mean(weights[own]) / BYTES_OF_WEIGHT * STATES, **whole_backward(2 * time / 3))
 
 
 def main():

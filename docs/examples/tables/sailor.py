@@ -24,7 +24,7 @@ def main():
                 if len(times) < 3:
                     sys.exit(f"{path}: {micro_batch}, {tensor} has {len(times)} layers; there must be an embedding, decoders and a head")
                 for kind, own in (("embedding", times[:1]), ("decoder", times[1:-1]), ("head", times[-1:])):
-                    rows.append(ppsched.MeasuredLayer(kind, tensor_parallel=int(tensor), micro_batch_size=int(micro_batch),
+                    rows.append(ppsched.MeasuredLayer(kind, tensor_parallel=int(tensor), context_parallel=1, micro_batch_size=int(micro_batch),
                                                       sequence_length=given.seq, forward_time=mean([one[0] for one in own]),
                                                       **whole_backward(mean([one[1] for one in own]))))
     finish(rows)

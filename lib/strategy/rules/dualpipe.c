@@ -135,6 +135,7 @@ static const char *const aliases_bidirectional[] = {"DualPipe"};
 
 const struct ppi_strategy ppi_dualpipe = {
     .name = "dualpipe",
+    .overlaps = true,
     .summary = "two model copies in opposite directions; forwards and backwards cross and run overlapped",
     .source = "DeepSeek-V3 (arXiv 2412.19437), deepseek-ai/DualPipe",
     .aliases = aliases_bidirectional,
@@ -151,6 +152,7 @@ const struct ppi_strategy ppi_dualpipe = {
 
 const struct ppi_strategy ppi_dualpipe_v = {
     .name = "dualpipe_v",
+    .overlaps = true,
     .summary = "DualPipe cut in half: one model copy on the V placement; forwards and backwards run overlapped",
     .source = "deepseek-ai/DualPipe, after Sea AI Lab's cut in half; PyTorch",
     .aliases = aliases_v,

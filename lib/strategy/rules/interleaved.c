@@ -184,6 +184,7 @@ const struct ppi_strategy ppi_slimpipe = {
 
 const struct ppi_strategy ppi_interleaved_1f1b_overlap = {
     .name = "interleaved_1f1b_overlap",
+    .overlaps = true,
     .summary = "interleaved 1F1B whose steady forwards and backwards run overlapped, to hide expert-parallel communication",
     .source = "Megatron-LM's overlap of expert-parallel communication (combined 1F1B), Victarry/PP-Schedule-Visualization",
     .placement = PPSCHED_PLACEMENT_LOOP,

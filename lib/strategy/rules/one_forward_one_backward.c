@@ -128,6 +128,7 @@ const struct ppi_strategy ppi_eager_1f1b_no_flush = {
 
 const struct ppi_strategy ppi_1f1b_overlap = {
     .name = "1f1b_overlap",
+    .overlaps = true,
     .summary = "1F1B whose steady forwards and backwards run overlapped, to hide expert-parallel communication",
     .source = "Victarry/PP-Schedule-Visualization; after the overlap of DeepSeek-V3 (arXiv 2412.19437)",
     .placement = PPSCHED_PLACEMENT_LINEAR,

@@ -31,7 +31,7 @@ bool ppi_auto_has_placement(const struct ppi_task *task, const ppsched_config *c
 {
     const struct ppi_shape *shape = &config->shape;
     if (strategy->placement == PPSCHED_PLACEMENT_DEFAULT || strategy->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ||
-        ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
+        strategy->shares_head || ppi_placement_fits(strategy->placement, shape, NULL) != PPSCHED_OK)
         return false;
     for (uint32_t s = 0; s < shape->stages; s++)
         if (ppi_placed_device(strategy->placement, shape, s, NULL) != ppi_placed_device(task->placement, shape, s, config->map))
@@ -245,6 +245,7 @@ static const struct ppi_option_row options[] = {
 
 const struct ppi_strategy ppi_auto = {
     .name = "auto",
+    .overlaps = true,
     .summary = "the best schedule that can be found, for any placement, uneven costs, delays and memory limits",
     .source = "this library: all other strategies, modulo scheduling, beam search and tabu search",
     .placement = PPSCHED_PLACEMENT_DEFAULT,

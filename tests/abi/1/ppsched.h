@@ -2098,6 +2098,8 @@ typedef struct ppsched_replan_figures {
     double loaded_bytes;
     double move_time;
     double pays_after;
+    uint32_t group_size;
+    uint32_t reserved;
 } ppsched_replan_figures;
 typedef struct ppsched_layer_move {
     uint32_t first_layer;

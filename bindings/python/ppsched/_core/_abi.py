@@ -270,6 +270,9 @@ class TrainingFlag(enum.IntEnum):
     ONE_COPY_A_NODE = 1024
     ADAPTER_DROPOUT = 2048
     FUSED_ADAPTERS = 4096
+    WINDOWS_EXPERTS = 8192
+    WINDOWS_TENSOR = 16384
+    WINDOWS_CONTEXT = 32768
 
 
 class AdapterTarget(enum.IntEnum):
@@ -344,6 +347,12 @@ class Kind(enum.IntEnum):
 class OpFlag(enum.IntEnum):
     OVERLAPPED = 1
     SLICED = 2
+
+
+class PairRule(enum.IntEnum):
+    BEST = 0
+    MEGATRON = 1
+    MEGATRON_DELAYED = 2
 
 
 class Quantity(enum.IntEnum):
@@ -1613,9 +1622,11 @@ class Pipeline(Structure):
     split: _Pointer[c_uint32]
     recompute: Optional[bytes]
     recompute_layers: int
-    offload_layers: int
+    pair_rule: int
     progress: _FuncPointer
     progress_user: Optional[int]
+    offload_layers: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1625,9 +1636,11 @@ class Pipeline(Structure):
         ("split", POINTER(c_uint32)),
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
-        ("offload_layers", c_uint32),
+        ("pair_rule", c_int32),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
+        ("offload_layers", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1739,6 +1752,8 @@ class ReplanFigures(Structure):
     loaded_bytes: float
     move_time: float
     pays_after: float
+    group_size: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("can_stay", c_uint32),
@@ -1750,6 +1765,8 @@ class ReplanFigures(Structure):
         ("loaded_bytes", c_double),
         ("move_time", c_double),
         ("pays_after", c_double),
+        ("group_size", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -2112,33 +2129,6 @@ class CriticalOp(Structure):
     ]
 
 
-class JobOptions(Structure):
-    size: int
-    gpus: int
-    lists: _Pointer[JobList]
-    list_count: int
-    goal: int
-    runtime: int
-    top: int
-    strategies: _Pointer[c_char_p]
-    strategy_count: int
-    reserved: int
-    memory_limit: float
-    _fields_ = [
-        ("size", c_uint32),
-        ("gpus", c_uint32),
-        ("lists", POINTER(JobList)),
-        ("list_count", c_uint32),
-        ("goal", c_int32),
-        ("runtime", c_int32),
-        ("top", c_uint32),
-        ("strategies", POINTER(c_char_p)),
-        ("strategy_count", c_uint32),
-        ("reserved", c_uint32),
-        ("memory_limit", c_double),
-    ]
-
-
 class LaunchOptions(Structure):
     size: int
     exact: int
@@ -2201,51 +2191,6 @@ class RowMeasure(Structure):
         ("selective", FigureMeasure),
         ("full", FigureMeasure),
         ("modules", FigureMeasure),
-    ]
-
-
-class Layer(Structure):
-    size: int
-    count: int
-    name: Optional[bytes]
-    place: int
-    flags: int
-    forward_time: float
-    backward_time: float
-    backward_input_time: float
-    backward_weight_time: float
-    mem_forward: float
-    mem_backward_input: float
-    mem_backward_weight: float
-    mem_static: float
-    mem_weights: float
-    output_bytes: float
-    recomputes: _Pointer[Recompute]
-    recompute_count: int
-    type_count: int
-    hybrid_symbols: Optional[bytes]
-    device_scale: _Pointer[c_double]
-    _fields_ = [
-        ("size", c_uint32),
-        ("count", c_uint32),
-        ("name", c_char_p),
-        ("place", c_int32),
-        ("flags", c_uint32),
-        ("forward_time", c_double),
-        ("backward_time", c_double),
-        ("backward_input_time", c_double),
-        ("backward_weight_time", c_double),
-        ("mem_forward", c_double),
-        ("mem_backward_input", c_double),
-        ("mem_backward_weight", c_double),
-        ("mem_static", c_double),
-        ("mem_weights", c_double),
-        ("output_bytes", c_double),
-        ("recomputes", POINTER(Recompute)),
-        ("recompute_count", c_uint32),
-        ("type_count", c_uint32),
-        ("hybrid_symbols", c_char_p),
-        ("device_scale", POINTER(c_double)),
     ]
 
 
@@ -2380,6 +2325,82 @@ class Tower(Structure):
         ("has_norm_bias", c_uint32),
         ("kind", POINTER(LayerKind)),
         ("extra_parameters", c_uint64),
+    ]
+
+
+class JobOptions(Structure):
+    size: int
+    gpus: int
+    lists: _Pointer[JobList]
+    list_count: int
+    goal: int
+    runtime: int
+    top: int
+    strategies: _Pointer[c_char_p]
+    strategy_count: int
+    reserved: int
+    memory_limit: float
+    table: _Pointer[LayerTable]
+    _fields_ = [
+        ("size", c_uint32),
+        ("gpus", c_uint32),
+        ("lists", POINTER(JobList)),
+        ("list_count", c_uint32),
+        ("goal", c_int32),
+        ("runtime", c_int32),
+        ("top", c_uint32),
+        ("strategies", POINTER(c_char_p)),
+        ("strategy_count", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_limit", c_double),
+        ("table", POINTER(LayerTable)),
+    ]
+
+
+class Layer(Structure):
+    size: int
+    count: int
+    name: Optional[bytes]
+    place: int
+    flags: int
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    output_bytes: float
+    recomputes: _Pointer[Recompute]
+    recompute_count: int
+    type_count: int
+    hybrid_symbols: Optional[bytes]
+    device_scale: _Pointer[c_double]
+    windows: _Pointer[PairWindows]
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("name", c_char_p),
+        ("place", c_int32),
+        ("flags", c_uint32),
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+        ("output_bytes", c_double),
+        ("recomputes", POINTER(Recompute)),
+        ("recompute_count", c_uint32),
+        ("type_count", c_uint32),
+        ("hybrid_symbols", c_char_p),
+        ("device_scale", POINTER(c_double)),
+        ("windows", POINTER(PairWindows)),
     ]
 
 
@@ -2634,6 +2655,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_pair_find_order": (c_int32, [POINTER(WindowSpan), c_size_t, POINTER(c_size_t), POINTER(PairTimes), POINTER(PairWindows), POINTER(Environment), POINTER(Error)]),
     "ppsched_pair_run_order": (c_int32, [POINTER(WindowSpan), c_size_t, POINTER(c_size_t), POINTER(PairTimes), POINTER(PairWindows), POINTER(c_int32), c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_config_set_windows": (c_int32, [c_void_p, POINTER(POINTER(PairWindows)), c_size_t, POINTER(Error)]),
+    "ppsched_config_get_windows": (c_int32, [POINTER(PairWindows), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
     "ppsched_plan_destroy": (None, [c_void_p]),
     "ppsched_plan_evaluate": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
@@ -2882,6 +2904,7 @@ class Library(CDLL):
     ppsched_pair_find_order: Callable[..., int]
     ppsched_pair_run_order: Callable[..., int]
     ppsched_config_set_windows: Callable[..., int]
+    ppsched_config_get_windows: Callable[..., int]
     ppsched_plan_create: Callable[..., int]
     ppsched_plan_destroy: Callable[..., None]
     ppsched_plan_evaluate: Callable[..., int]

@@ -99,6 +99,9 @@ def _end_words(name: str, end: Optional[ModelEnd], units: Units) -> List[str]:
     return [option_word(name), *(f"{key}={units.word(key, getattr(record, key))}" for key in end)] if end else []
 
 
+SHARING = ("vocab_1f1b", "interlaced")  # strategies whose devices share the head
+
+
 def _layers_word(layers: Layers, units: Units) -> str:
     """The layers as JSON."""
     values = json.loads(json.dumps({"layers": layers.given}, default=float))
@@ -115,6 +118,8 @@ def _resizing_words(plan: "Plan", candidate: Candidate, costs: Sequence[str]) ->
     divided = candidate.stages != plan.config.stages and plan.layers is None
     if divided or (from_file and plan.layers is None and candidate.chunks and not plan.config._map):
         words += ["--chunks", str(candidate.chunks)]
+    if candidate.strategy in SHARING and not divided:
+        words += _end_words("head", plan.head, plan.config.units)
     if divided:
         words += _end_words("embedding", plan.embedding, plan.config.units) + _end_words("head", plan.head, plan.config.units)
     if candidate.microbatches != plan.config.microbatches:

@@ -14,7 +14,7 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
-from .windows import OF_WINDOWS, StageWindows, checked_windows, set_windows, windows_as_given
+from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, windows_as_given
 from .words import counted, names_checked
 
 # The quantity of each list of numbers, by the library's name for it.
@@ -213,6 +213,7 @@ class Config:
     _options: Dict[str, str]
     _carries: bool = False  # the placement comes from a schedule, not from the caller
     windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
+    _windows_of_layers: bool = False  # windows follow from the layers of its stages; the times of ops are those of layers
     _pairs_given: bool = False  # though there are windows, the times of pairs are given
     device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
     microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
@@ -311,7 +312,14 @@ class Config:
     def _with_windows_of(self, other: "Config") -> "Config":
         """This one, which the library made of the other: with its windows, where they are still those of its stages."""
         if (self.stages, self.microbatches) == (other.stages, other.microbatches):
-            self.windows, self._pairs_given = other.windows, other._pairs_given
+            self.windows, self._pairs_given, self._windows_of_layers = other.windows, other._pairs_given, other._windows_of_layers
+        return self
+
+    def _with_layer_windows(self, channels: Sequence[str]) -> "Config":
+        """This one, which the library made of layers: with their windows, whose channels have these names."""
+        if channels:
+            self.windows = config_windows(self._handle, self.stages, channels)
+            self._windows_of_layers = bool(self.windows)
         return self
 
     def __deepcopy__(self, _memo: object) -> "Config":
@@ -322,7 +330,7 @@ class Config:
         given: Dict[str, Any] = {name: getattr(self, name) for name in ("devices", "microbatches", "stages", "iterations", "slices", "split_backward", "forward_only",
                                                                          "sender_waits", "units")}
         given.update({name: values for name in QUANTITIES if (values := getattr(self, name))})
-        if self.windows:  # the times follow from them
+        if self.windows and all(stage.lists["weight"] or not self._windows_of_layers for stage in self.windows):  # the times follow from them
             for name in (*OF_WINDOWS, *([] if self._pairs_given else ["overlapped_times"])):
                 given.pop(name, None)
             stages = [windows_as_given(stage) for stage in self.windows]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layouts of a job: all ways to divide a training among a number of devices, bounded, and priced one by one."""
 import ctypes
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+import contextlib
+from typing import ContextManager, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
@@ -9,6 +10,7 @@ from .accelerators import Accelerator, accelerator_record
 from .description import Description, c_count
 from .enums import member
 from .launching import RUNTIME_NAMES
+from .layer_table import LayerTable, naming_rows, table_record
 from .model import Training, _training_record
 from .number_lists import numbers
 from .price import StepPrice, _step
@@ -57,6 +59,24 @@ class FoundLayout(NamedTuple):
     recompute_layers: int = 0
 
 
+# Names of sizes in the library's errors, and those of dimensions; longer ones first.
+_SIZES = {"expert_tensor_parallel": "etp", "tensor_parallel": "tp", "context_parallel": "cp", "expert_parallel": "ep", "micro_batch_size": "micro_batch"}
+
+
+@contextlib.contextmanager
+def _naming(table: LayerTable) -> Iterator[None]:
+    """As a context manager: errors of a table's rows have the names that its file has."""
+    try:
+        with naming_rows(table):
+            yield
+    except Error as error:
+        message = str(error)
+        for name, word in _SIZES.items():
+            message = message.replace(name, word)
+        error.args = (message,)
+        raise
+
+
 def _state(number: int) -> str:
     return _abi.JobState(number).name.lower()
 
@@ -66,11 +86,12 @@ class Job:
 
     fixed: values of some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch, one number or a list; all that is possible
     is tried for the others. Of `training` the parallelism, the micro-batch and the sharding are not read. goal: "step" or "tokens".
-    runtime: a name; only layouts that it runs. Any number of threads may call price() at once.
+    runtime: a name; only layouts that it runs. table: measured costs, whose rows say each size in which layouts differ. Any number of threads may call price() at once.
     Errors: ppsched.Error with what is wrong, also where no layout is possible."""
 
     def __init__(self, description: Description, training: Training, device: Accelerator, *, gpus: int, fixed: Optional[Values] = None,
-                 goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (), memory_limit: float = 0.0) -> None:
+                 goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (), memory_limit: float = 0.0,
+                 table: Optional[LayerTable] = None) -> None:
         self.device = device
         options = sized(_abi.JobOptions)
         lists, kept = _lists(fixed or {})
@@ -80,9 +101,14 @@ class Job:
         options.strategies, options.strategy_count = ctypes.cast(names, ctypes.POINTER(ctypes.c_char_p)), len(strategies)
         options.runtime = 0 if runtime is None else member(_abi.Runtime, "runtime", runtime)
         options.memory_limit = numbers("memory_limit", memory_limit)[0]
-        self._handle = new_handle(lib.ppsched_job_create, description._handle, ctypes.byref(_training_record(training)),
-                                  ctypes.byref(accelerator_record(device)), ctypes.byref(options), None)
-        del kept
+        measured = None if table is None else table_record(table)
+        if measured is not None:
+            options.table = ctypes.pointer(measured)
+        told: ContextManager[None] = contextlib.nullcontext() if table is None else _naming(table)
+        with told:
+            self._handle = new_handle(lib.ppsched_job_create, description._handle, ctypes.byref(_training_record(training)),
+                                      ctypes.byref(accelerator_record(device)), ctypes.byref(options), None)
+        del kept, measured
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:

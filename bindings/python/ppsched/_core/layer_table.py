@@ -121,6 +121,12 @@ def _naming(names: Sequence[str]) -> Callable[["re.Match[str]"], str]:
     return lambda match: names[int(match[1])] if int(match[1]) < len(names) else match[0]
 
 
+def frozen(table: LayerTable) -> LayerTable:
+    """The same of tuples, which can be a key."""
+    layers, collectives = table.names or ((), ())
+    return LayerTable(tuple(table.layers), tuple(table.collectives), (tuple(layers), tuple(collectives)))
+
+
 @contextlib.contextmanager
 def naming_rows(table: LayerTable) -> Iterator[None]:
     """As a context manager: errors of the library name the rows as the table does."""

@@ -14,6 +14,7 @@ from .layout import Layout
 from .number_lists import integer, numbers
 from .shown import shown
 from .views import Shared, sized
+from .windows import Records, stage_windows
 
 
 class Recompute(TypedDict, total=False):
@@ -32,6 +33,7 @@ class Layer(TypedDict, total=False):
     layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as
     the forward.
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
+    windows: what is in its F, I and W, as in ppsched.pair_time; each list takes as long as the layer's own time.
     device_scale: for devices of types 1, 2 and so on (layer_types of a config) the times of F, B, I and W as a multiple of those here.
     """
 
@@ -55,6 +57,7 @@ class Layer(TypedDict, total=False):
     recompute: List[Recompute]
     hybrid_symbols: str
     device_scale: List[List[float]]
+    windows: Dict[str, Any]
 
 
 class StageLayers(TypedDict):
@@ -190,6 +193,17 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     return record
 
 
+def _windows_records(rows: Sequence[Any]) -> Optional[Records]:
+    """Those of all rows, which share the names of channels."""
+    if not any(isinstance(row, Mapping) and row.get("windows") is not None for row in rows):
+        return None
+    missing = next((number for number, row in enumerate(rows) if row.get("windows") is None), None)
+    if missing is not None:
+        raise Error(f"layer entry {missing} ({shown(rows[missing].get('name'))}) has no windows, but others have; give them to all or to none")
+    where = [f"layer entry {number} ({row['name']}): " for number, row in enumerate(rows)]
+    return Records("", [stage_windows(place, row["windows"]) for place, row in zip(where, rows)])
+
+
 def _own_place(rows: Sequence[Any], number: int) -> str:
     """The place by name: a first layer "embedding" is in the first stage, a last layer "head" in the last one."""
     row = rows[number]
@@ -206,14 +220,24 @@ class Layers(Shared):
     """
 
     given: List[Layer]
+    _channels: List[str]  # of windows
 
     def __init__(self, rows: Iterable[Layer]) -> None:
         if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
             raise Error(f"layers must be a list, not {shown(rows)}")
         self.given = list(rows)
         records: List[Any] = [_record(number, row, _own_place(self.given, number)) for number, row in enumerate(self.given)]
+        windows = _windows_records(self.given)
+        self._channels = [] if windows is None else windows.channels
+        for record, own in zip(records, [] if windows is None else windows.records):
+            record.windows = ctypes.pointer(own)
         pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
-        self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
+        try:
+            self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
+        except Error as error:
+            if windows is None:
+                raise
+            windows.telling("", error)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
 
     def largest(self) -> Tuple[str, float]:
@@ -312,4 +336,4 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
     """A config like another, but with the stages of a split of the layers. Costs of stages in the other config are not read."""
     record = split_record(layers, split)
-    return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))
+    return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))._with_layer_windows(layers._channels)

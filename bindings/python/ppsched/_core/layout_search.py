@@ -8,6 +8,7 @@ from ._library import Cancelled, Error
 from .accelerators import Accelerator
 from .description import Description
 from .job import FoundLayout, Job, JobLayout
+from .layer_table import LayerTable
 from .listener import Progress, check_progress
 from .model import Training
 
@@ -26,10 +27,11 @@ class JobWords(NamedTuple):
     runtime: Optional[str] = None
     strategies: Tuple[str, ...] = ()
     memory_limit: float = 0.0
+    table: Optional[LayerTable] = None  # of tuples
 
     def job(self) -> Job:
         return Job(Description(self.description), self.training, self.device, gpus=self.gpus, fixed=dict(self.fixed), goal=self.goal,
-                   runtime=self.runtime, strategies=self.strategies, memory_limit=self.memory_limit)
+                   runtime=self.runtime, strategies=self.strategies, memory_limit=self.memory_limit, table=self.table)
 
 
 class Ranked(NamedTuple):

@@ -80,10 +80,6 @@ def device_order_line(order: Sequence[int]) -> str:
     return f"order of devices: {words_of(order)}\n"
 
 
-def device_order_told(order: Sequence[int]) -> str:
-    return f"pipeline ranks run on the devices {words_of(order)}, in this order: list hosts or devices so"
-
-
 def with_order(text: str, format: Format, order: Sequence[int]) -> str:
     """Adds the order to the text of a schedule, if there is one and the format can contain it."""
     if not order:

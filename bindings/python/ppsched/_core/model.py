@@ -16,12 +16,15 @@ from .model_slices import attention_share
 from .number_lists import numbers
 from .shown import shown
 from .views import Shared, sized
+from .windows import windows_as_given, windows_of
 
 Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Training(NamedTuple):
-    """How it is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO."""
+    """How it is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO.
+    windows_experts, windows_tensor, windows_context: layers have windows, where exchanges of experts and collectives of tensor and context
+    parallelism are on channels of their own: ep, tp and cp."""
 
     sequence_length: int = 1
     micro_batch_size: int = 1
@@ -46,6 +49,9 @@ class Training(NamedTuple):
     graphs: bool = False
     frozen_weights: bool = False
     one_copy_a_node: bool = False
+    windows_experts: bool = False
+    windows_tensor: bool = False
+    windows_context: bool = False
     precision: str = "bf16"
     recompute_modules: int = 0
     expert_load: float = 1.0
@@ -54,6 +60,10 @@ class Training(NamedTuple):
     adapter_rank: int = 0
     adapter_expert_rank: int = 0
     adapter_targets: int = 0
+
+
+# Channels of windows: compute, and what each flag of Training has beside it.
+CHANNELS = ("compute", "ep", "tp", "cp")
 
 
 class Parameters(NamedTuple):
@@ -192,7 +202,7 @@ class Model(Shared):
         self.rows: Tuple[ModelRow, ...] = tuple(self._row(number) for number in range(lib.ppsched_model_row_count(self._handle)))
 
     def __reduce__(self) -> Any:
-        return Model, (self.description, self.training, self.accelerator)
+        return Model, (self.description, self.training, self.accelerator, self.table)
 
     def _row(self, number: int) -> ModelRow:
         record = sized(_abi.ModelRow)
@@ -312,6 +322,8 @@ def _row(entry: Any) -> Layer:
     if kinds:
         row["recompute"] = [{"name": decoded(kind.name), "backward_time": backward + kind.time, "mem_forward": kind.mem_forward}
                             for kind in kinds]
+    if entry.windows:
+        row["windows"] = windows_as_given(windows_of(entry.windows.contents, CHANNELS))
     return cast(Layer, row)
 
 

@@ -184,6 +184,8 @@ class Plan(Shared, Sequence[Candidate]):
         if self._number(candidate) in self._own:
             return self._own[candidate.number].config
         config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))._with_windows_of(self.config)
+        if self.layers is not None:
+            config._with_layer_windows(self.layers._channels)
         config._carries = config._carries or config.placement != self.config.placement
         if candidate.ordered:
             config.microbatch_order = tuple(self.microbatch_order(candidate))

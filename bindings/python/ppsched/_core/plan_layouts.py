@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from ._library import Error
 from .accelerators import Accelerator, find_accelerator
 from .description import Description, Transformer
+from .layer_table import LayerTable, frozen
 from .layers import LayerSplit, Split, config_from_layers
 from .config import Config
 from .layout_search import JobWords, Ranked, Search, search_layouts
@@ -36,6 +37,10 @@ def training_of_layout(words: JobWords, row: Ranked) -> Training:
                                    sharding=layout.zero)
 
 
+def _model(words: JobWords, row: Ranked) -> Model:
+    return Model(Description(words.description), training_of_layout(words, row), words.device, words.table)
+
+
 class LaidOut(NamedTuple):
     """A layout's model, its schedule, and the split of its layers."""
 
@@ -47,8 +52,8 @@ class LaidOut(NamedTuple):
 def lay_out(words: JobWords, row: Ranked) -> LaidOut:
     """The schedule that was priced, in seconds and bytes."""
     layout, found = row.layout, row.found
-    model = Model(Description(words.description), training_of_layout(words, row), words.device)
-    layers, device = model.layers(), words.device
+    model = _model(words, row)
+    layers = model.layers()
     kinds, recomputes, position = layers.kinds, [], 0
     for count in found.split:
         left = found.recompute_layers or count
@@ -57,8 +62,8 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
             recomputes.append(names.index(found.recompute) + 1 if may and found.recompute is not None else 0)
             left -= bool(names)
         position += count
-    link = device.inside if words.gpus <= device.node_devices else device.between
-    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=link.latency, p2p_bandwidth=link.rate)
+    latency, rate = model.link(words.gpus)
+    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=latency, p2p_bandwidth=rate)
     split = Split(list(found.split), recomputes)
     return LaidOut(model, generate(found.strategy, config_from_layers(empty, layers, split)), LayerSplit(layers, split))
 
@@ -89,7 +94,8 @@ def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
             "split": list(found.split), "recompute": found.recompute, "recompute_layers": found.recompute_layers,
             "memory": [device._asdict() for device in price.memory], "peak_memory": found.memory, "memory_limit": limit,
             "memory_near_limit": found.memory * (1 + MEMORY_ERROR) > limit, "runnable_on": list(found.runs_on),
-            "runs_on": list(found.runs_on), "runnable": bool(found.runs_on), "bound": layout.bound}
+            "runs_on": list(found.runs_on), "runnable": bool(found.runs_on), "bound": layout.bound,
+            **({} if words.table is None else {"layer_table": _model(words, row).table_notes()})}
 
 
 def lacking_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
@@ -126,7 +132,7 @@ def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
     return tuple((name, value if isinstance(value, int) else tuple(value)) for name, value in fixed.items())
 
 
-def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str], table: Any = None,
+def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str], table: Optional[LayerTable] = None,
                  fixed: Optional[Mapping[str, Union[int, Sequence[int]]]] = None, top: int = 10, executor: Any = None,
                  progress: Optional[Progress] = None, goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (),
                  memory_limit: float = 0.0) -> LayoutRows:
@@ -134,15 +140,19 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
 
     model: a ModelFile (ppsched.read_model), Description or Transformer; sums of gradients, gathers of weights and context parallelism
     are then overlapped. Of a Model the training is taken as it is, but for its parallelism, micro-batch and sharding.
+    table: measured costs (docs/tables.md; default: those of a Model), whose rows say each size in which layouts differ; a row's
+    "layer_table" says what was measured, and how gaps were filled.
     fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
     goal: "step" or "tokens". runtime: a name, only layouts that it runs. memory_limit: bytes (default: those of the device).
     executor: of concurrent.futures, or one that has submit, and futures with result, add_done_callback and cancel; the rows are the same
     to the last bit. If a worker is killed, its layouts are priced here, with a RuntimeWarning; an exception in a worker is raised.
     progress: called with the share of layouts that is done and the best time of a step; False stops.
     Errors: ppsched.Error where no layout is possible. If none fits, the rows are empty, and `nearest` has those that lack least."""
-    if table is not None:
-        raise Error("table: layouts are priced by the model alone; leave it out")
+    if table is not None and not isinstance(table, LayerTable):
+        raise TypeError(f"plan_layouts: table must be a ppsched.LayerTable, not {shown(table)}")
     description, training = _described(model)
+    table = getattr(model, "table", None) if table is None else table
     known = find_accelerator(device) if isinstance(device, str) else device
-    words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit)
+    words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit,
+                     None if table is None else frozen(table))
     return rows_of(words, search_layouts(words, top, executor, progress))

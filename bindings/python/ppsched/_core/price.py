@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
 from .description import c_count
+from .enums import member
 from .listener import Progress, Told, check_progress
 from .model import Model
 from .views import sized
@@ -44,18 +45,21 @@ class StepPrice(NamedTuple):
 
 
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
-          split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0,
-          offload_layers: int = 0,          progress: Optional[Progress] = None) -> StepPrice:
+          split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0, pair_rule: str = "best",
+          offload_layers: int = 0, progress: Optional[Progress] = None) -> StepPrice:
     """A step of a model in a pipeline of `devices`, each with `chunks` stages.
 
     strategy: 1f1b, or with chunks interleaved_1f1b. split: layers of each stage, with towers, embedding, MTP layers and head; without it
     equally many decoders. recompute: "selective", "modules" or "full", of the first recompute_layers decoders of each stage, of all
-    if that is 0. offload_layers: decoders of each stage whose activations are on the host between forward and backward. progress: called while a strategy searches, with the share of the work that is done and the best time so far; if it returns
+    if that is 0. pair_rule: where the training asks for windows, how those of overlapped pairs run: "best", or as Megatron-LM launches them,
+    "megatron", and with --delay-wgrad-compute "megatron_delayed". offload_layers: the first so many decoders of each stage have their
+    activations on the host from forward to backward. progress: called while a strategy searches, with the share of the work that is done and the best time so far; if it returns
     False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the strategy does not support the sizes."""
     check_progress(progress)
     options = sized(_abi.Pipeline)
     options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)
     options.chunks, options.recompute_layers = c_count("chunks", chunks), c_count("recompute_layers", recompute_layers)
+    options.pair_rule = member(_abi.PairRule, "pair_rule", pair_rule)
     options.offload_layers = c_count("offload_layers", offload_layers)
     options.strategy = None if strategy is None else encoded("strategy", strategy)
     options.recompute = None if recompute is None else encoded("recompute", recompute)

@@ -35,7 +35,8 @@ class Replan(NamedTuple):
     each place, by its number in the config; moves: what devices get. step_time: of a step; running_step_time: of the running split on the
     devices as they are now, or None if a device is lost. moved, loaded: bytes from device to device, and of layers that no device holds any
     more; move_time: their time, and that of the restart; pays_after: steps after which that has paid, 0 if it stays or cannot. stays: the
-    running split and order are kept; can_stay: they could be; fits: within all memory limits.
+    running split and order are kept; can_stay: they could be; fits: within all memory limits. group_size: of strategies with groups, the wanted one or the nearest that the strategy supports on
+    these devices; else 0.
     """
 
     split: List[int]
@@ -51,6 +52,7 @@ class Replan(NamedTuple):
     stays: bool
     can_stay: bool
     fits: bool
+    group_size: int = 0
 
 
 def _whole_numbers(name: str, given: Sequence[int]) -> List[int]:
@@ -131,4 +133,4 @@ def _result(handle: ctypes.c_void_p) -> Replan:
                   list(records_of(ctypes.c_uint8, lib.ppsched_replan_get_recomputes, handle)),
                   list(records_of(ctypes.c_uint32, lib.ppsched_replan_get_device_order, handle)), moves, figures.step_time,
                   figures.running_step_time or None, figures.moved_bytes, figures.loaded_bytes, figures.move_time, figures.pays_after,
-                  bool(figures.stays), bool(figures.can_stay), bool(figures.fits))
+                  bool(figures.stays), bool(figures.can_stay), bool(figures.fits), figures.group_size)

@@ -108,6 +108,8 @@ def _in_layers(rows: Any, path: str) -> Iterator[Place]:
                 name = holder.get("name", number)
                 for key in filter(dimension_of, map(str, holder)):
                     yield Place(key, f"{path}: {name}: {key}: ", holder[key], _putting(holder, key))
+        if isinstance(row, dict):
+            yield from _in_windows(row.get("windows"), f"{path}: {row.get('name', number)}")
 
 
 def _in_windows(given: Any, words: str) -> Iterator[Place]:

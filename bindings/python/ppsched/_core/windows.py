@@ -264,6 +264,26 @@ def set_windows(handle: ctypes.c_void_p, stages: Sequence[StageWindows]) -> None
                         error)
 
 
+def _rows_of(windows: Any, count: int, channels: Sequence[str]) -> List[Row]:
+    return [(channels[window.channel], window.time, window.after) for window in windows[:count]]
+
+
+def windows_of(record: Any, channels: Sequence[str]) -> StageWindows:
+    """From a record of the library. channels: their names."""
+    lists = {name: _rows_of(getattr(record, name), getattr(record, name + "_count"), channels) for name in LISTS}
+    return StageWindows(lists, {channel: factor for channel, factor in zip(channels, record.slowdown) if factor > 1})
+
+
+def config_windows(handle: ctypes.c_void_p, stages: int, channels: Sequence[str]) -> Tuple[StageWindows, ...]:
+    """Those of each stage of a config; nothing if it has none."""
+    found = []
+    for stage in range(stages):
+        record = sized(_abi.PairWindows)
+        call(lib.ppsched_config_get_windows, ctypes.byref(record), handle, stage)
+        found.append(windows_of(record, channels))
+    return tuple(found) if found[0].lists["forward"] else ()
+
+
 def leaf_times(given: object) -> Iterator[Tuple[str, Any, int]]:
     """Each number of time in windows as they may be: its words, and where it stands."""
     for stage in given if isinstance(given, list) else [given]:

@@ -5,7 +5,7 @@ from typing import List, Optional, Tuple
 from .._core.candidate import Candidate
 from .._core.chosen import Chosen
 from .._core.launching import launch_notes
-from .._core.microbatch_map import device_order_line, device_order_told, order_line, order_told
+from .._core.microbatch_map import device_order_line, order_line, order_told
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name, table
 from .._core.progress import ProgressBar
@@ -13,6 +13,7 @@ from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
 from .._core.slow_devices import differs, slow_devices_line
 from .._core.units import BYTES
 from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
+from .rank_map import is_moved, rank_map_line, refusal
 
 
 class Answer(Chosen):
@@ -20,9 +21,9 @@ class Answer(Chosen):
     makes the same plan for the runtime of a name."""
 
     def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
-                 memory: Optional[str] = None, plan_for: Optional[PlanFor] = None) -> None:
+                 memory: Optional[str] = None, plan_for: Optional[PlanFor] = None, host_gpus: Optional[int] = None) -> None:
         super().__init__(made, best, costs, batch)
-        self._plan_for = plan_for
+        self._plan_for, self._host_gpus = plan_for, host_gpus
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
 
     def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
@@ -30,15 +31,16 @@ class Answer(Chosen):
         none does."""
         best = self.best[0]
         runs = self.runs_on(best)
-        name = runtime or next(iter([*runs.order, *runs.alike]), None)
+        told = [one for one in (*runs.order, *runs.alike) if not is_moved(best.device_order) or refusal(one) is None]
+        name = runtime or next(iter(told), None)
         if name is None or name not in (*runs.order, *runs.alike):
             return []
         micro_batch, replicas = self._batch
         notes = launch_notes(self.iteration(best), name, self.plan.model(best))
         line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
         order = [order_told(best.microbatch_order)] if best.microbatch_order else []
-        places = [device_order_told(best.device_order)] if best.device_order else []
-        return [f"{name}: {line}", *(f"note: {text}" for text in (*notes, *order, *places))]
+        places = [rank_map_line(best.device_order or (), name, self._host_gpus, 1, replicas)] if is_moved(best.device_order) else []
+        return [f"{name}: {line}", *places, *(f"note: {text}" for text in (*notes, *order))]
 
     def _shown(self, candidate: Candidate) -> Candidate:
         """The candidate with its memory in the unit of the text."""

@@ -19,6 +19,7 @@ from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import check_answer, groups_line, of_runtime, page_text, rows_text, why_none
 from .printing import print_text
 from .problem_values import merged
+from .speed_sweep import add_speed_argument, run_speed_sweep
 from .usage import ANSWER, UsageError
 
 ENDINGS = (".json", ".txt", ".csv", *PAGES, *PICTURES)
@@ -41,6 +42,7 @@ def add_commands(commands: Commands) -> None:
                          help=f"write to a file: .json, .txt, .csv, .html for a page with timelines, or .png .svg .pdf for a picture of the "
                               f"best of each strategy, {MOST_DRAWN} at most")
     answer.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
+    add_speed_argument(answer)
     compare.set_defaults(run=run_compare)
 
 
@@ -76,6 +78,9 @@ def run_compare(arguments: argparse.Namespace) -> None:
             raise UsageError(f"-o {arguments.output}: compare writes no traces; pick -o writes that of the best candidate")
         check_answer(arguments.output, arguments.json, ENDINGS)
     values = merged(arguments)
+    if arguments.channel_speeds is not None:
+        run_speed_sweep(arguments, values)
+        return
     made = make_plan(values)
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)
     text = _compared_text(made, candidates, arguments)

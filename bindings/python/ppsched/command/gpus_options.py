@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.launching import RUNTIME_NAMES
+from .._core.layer_table import frozen
 from .._core.layout_search import JobWords
 from .._core.writing import ending_of
 from .._core.shown import printable, shown
@@ -24,7 +25,7 @@ USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
          "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
-         "memory_margin", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
+         "memory_margin", "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 
 
@@ -136,9 +137,10 @@ def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, A
     if 0 < file.description.positions < training.sequence_length:
         raise Error(f"--seq {training.sequence_length} is more than the model's {file.description.positions} learned positions; give "
                     f"{file.description.positions} or less")
+    table = options.get("table")
     return JobWords(file.description.json(), training, device, int(arguments.gpus), tuple(fixed.items()),
                     "step" if arguments.goal in (None, "step") else "tokens", _runtime(arguments, values),
-                    tuple(values.get("strategies") or ()), _limit(arguments, values))
+                    tuple(values.get("strategies") or ()), _limit(arguments, values), None if table is None else frozen(table))
 
 
 def _runtime(arguments: argparse.Namespace, values: Mapping[str, Any]) -> Optional[str]:

@@ -60,7 +60,7 @@ def _executor(jobs: Optional[int]) -> Iterator[Any]:
 # --- what is told ---
 
 def _model(words: JobWords, row: Ranked, file: ModelFile) -> Model:
-    return Model(file.description, training_of_layout(words, row), words.device)
+    return Model(file.description, training_of_layout(words, row), words.device, words.table)
 
 
 def _time_word(seconds: float) -> str:
@@ -139,7 +139,7 @@ def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, mod
     counts = rows.counts
     lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} left out by their bound on memory, {counts['slower']} by that on time, "
                  f"{counts['priced']} priced")
-    return [*lines, *estimate_line(vars(arguments), model).split("\n")]
+    return [*lines, *model.table_notes(), *estimate_line(vars(arguments), model).split("\n")]
 
 
 def _nearest_words(rows: LayoutRows) -> str:

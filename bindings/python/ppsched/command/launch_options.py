@@ -12,6 +12,7 @@ from .._core.output import write_stream
 from .._core.schedule import Schedule
 from .._core.words import nearest
 from .number_options import whole
+from .rank_map import add_host_argument, is_moved, rank_map_line
 from .usage import UsageError
 
 READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
@@ -30,6 +31,7 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="samples per microbatch, for launch lines")
     parser.add_argument("--data-parallel-size", type=whole, metavar="N",
                         help="replicas of the pipeline, for launch lines (default: 1)")
+    add_host_argument(parser)
 
 
 def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +89,8 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
     if arguments.output is not None and arguments.launch in LOSSES_IN_ORDER:
         schedule = _in_order(schedule, arguments)
     layers = arguments.num_layers or 0 if model is None else 0
+    order = schedule.config.device_order
+    places = rank_map_line(order, arguments.launch, arguments.host_gpus, 1, arguments.data_parallel_size) if is_moved(order) else None
     try:
         line = schedule.launch(arguments.launch, csv=arguments.output, layers=layers, model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
     except Refused as error:
@@ -98,6 +102,8 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
     print(line)
     for note in launch_notes(schedule, arguments.launch, model, layers):
         print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
+    if places is not None:
+        print(f"ppsched {arguments.command}: {places}", file=sys.stderr)
     tell_order(arguments.command, schedule.config.microbatch_order, arguments.output)
 
 

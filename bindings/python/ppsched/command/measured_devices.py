@@ -120,7 +120,7 @@ def measured_factors(timeline: Timeline, order: Sequence[int], values: Mapping[s
                        for kind, stages in profile.samples.items() for stage, samples in enumerate(stages) if samples}
     deviations = {(row.stage, row.kind): (row.deviation * unit, row.count) for row in profile.spread}
     for stage in range(profile.stages):
-        device = timeline.schedule.device_of(stage)
+        device = timeline.schedule.device_of(stage) or 0
         for kind in KINDS:
             by_plan, by_run = _with_halves(planned, kind, stage), _with_halves(measured, kind, stage)
             if by_plan is not None and by_run is not None:
@@ -166,12 +166,12 @@ def _of_places(values: Sequence[float], devices: int, order: Sequence[int]) -> L
     return values if len(values) <= 1 else [values[first + device] for first in range(0, len(values), devices) for device in order]
 
 
-def running_timeline(config: Config, model: LayerSplit, order: Sequence[int], strategy: str, settings: Mapping[str, Any]) -> Timeline:
+def running_timeline(config: Config, model: LayerSplit, order: Sequence[int], strategy: str, options: Mapping[str, Any]) -> Timeline:
     """The running job by the problem, without the runtime's time per op, links and limits. config: all devices; order: that of those that run."""
     lists = {name: _of_places(getattr(config, name), config.devices, order) for name in ("device_speeds", "device_scale", "layer_types")}
     given: Any = {name: values for name, values in lists.items() if values}
-    placed = Config(len(order), config.microbatches, len(model.split.layers), units=config.units, **given)
-    return generate(strategy, config_from_layers(placed, *model), **settings).evaluate(latest=False)
+    placed = Config(len(order), config.microbatches, len(model.split.layers), units=config.units, options=dict(options), **given)
+    return generate(strategy, config_from_layers(placed, *model)).evaluate(latest=False)
 
 
 # --- pick ---

@@ -40,6 +40,7 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
+PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
@@ -85,6 +86,9 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--expert-load", type=real, metavar="X",
                        help="rows that the experts of the fullest device get, as a multiple of an even share (default: 1)")
+    group.add_argument("--pair-windows", nargs="*", metavar="WHAT",
+                       help="layers have windows, from which follows what overlapped pairs take; exchanges of experts (ep), collectives of tensor and "
+                       "context parallelism (tp, cp) run beside compute (default: ep)")
     group.add_argument("--lora-rank", type=whole, metavar="R",
                        help="the weights are frozen, and adapters (LoRA) of this rank learn; 0: all weights learn (default: as the file says, else 0)")
     group.add_argument("--lora-targets", nargs="+", metavar="NAME",
@@ -154,7 +158,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
-                                                            "sequence_parallel", "keep_scores", "expert_load", *LORA, "recompute_kind", "sizes")}
+                                                            "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
     if given["global_batch"] is not None:
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
@@ -219,6 +223,17 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
     return sizes
 
 
+def windows_of_words(words: Optional[Sequence[str]]) -> Dict[str, bool]:
+    """Flags of Training, for words as ep or ep,tp; none means ep."""
+    if words is None:
+        return {}
+    names = [name for word in words or ("ep",) for name in word.split(",") if name]
+    unknown = next((name for name in names if name not in PAIR_WINDOWS), None)
+    if unknown is not None or not names:
+        raise Error(f"--pair-windows {shown(unknown or '')}: {nearest(unknown or '', PAIR_WINDOWS) or 'it must be of ' + ', '.join(PAIR_WINDOWS)}")
+    return {PAIR_WINDOWS[name]: True for name in names}
+
+
 def _targets(words: Sequence[str]) -> int:
     unknown = next((word for word in words if word not in TARGETS), None)
     if unknown is not None:
@@ -250,7 +265,8 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                                                                                                                0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
                     keeps_scores=bool(options.get("keep_scores")),
-                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"], **_adapters(options), **sizes)
+                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"],
+                    **windows_of_words(options.get("pair_windows")), **_adapters(options), **sizes)
 
 
 def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:

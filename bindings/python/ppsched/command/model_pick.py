@@ -35,6 +35,7 @@ from .plan_options import check_words, make_plan
 from .plan_telling import page_text, rows_text, why_none
 from .printing import tell, print_text
 from .problem_values import merged
+from .rank_map import is_moved, rank_map_line, refusal, with_rank_map
 from .usage import MODEL, Parser, UsageError
 
 MOST_DEVICES = 2**20
@@ -186,6 +187,8 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
     for runtime, launch in row["launch"].items():
         if launch["line"] is not None:
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
+    training, order = found.made.job.model.training, found.answer.best[0].device_order
+    row = with_rank_map(row, order, training.tensor_parallel * training.context_parallel, training.data_parallel)
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "memory_margin": margin_of(arguments), "step": found.step._asdict(),
             **({} if found.made.unlike is None else {"memory_limits": found.made.unlike.limits,
@@ -205,15 +208,19 @@ def _memory_table(found: Found) -> str:
     return columns(lines)
 
 
-def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
+def _launch_line(answer: Answer, job: Job, runtime: Optional[str], host_gpus: Optional[int]) -> str:
     """The launch line for the given runtime, or for the first that runs the schedule."""
     row = answer.row(answer.best[0], None)["launch"]
-    name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
+    moved = is_moved(answer.best[0].device_order)
+    name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line") and not (moved and refusal(name))), None)
     if name is None or not row[name]["line"]:
         return "no runtime has flags for this schedule; --runtime NAME plans for one runtime"
     order = answer.best[0].microbatch_order
     line = f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
-    return f"{line}\nnote: {order_told(order)}" if order else line
+    training, devices = job.model.training, answer.best[0].device_order
+    width = training.tensor_parallel * training.context_parallel
+    places = f"\n{rank_map_line(devices or (), name, host_gpus, width, training.data_parallel)}" if moved else ""
+    return f"{line}{places}\nnote: {order_told(order)}" if order else f"{line}{places}"
 
 
 def _details(found: Found, arguments: argparse.Namespace) -> str:
@@ -232,7 +239,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
     notes.append(estimate_line(vars(arguments), found.made.job.model))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"
-            + _launch_line(found.answer, found.made.job, arguments.runtime) + "\n" + "\n".join(notes) + "\n")
+            + _launch_line(found.answer, found.made.job, arguments.runtime, arguments.host_gpus) + "\n" + "\n".join(notes) + "\n")
 
 
 def _comparison(found: List[Found]) -> str:
@@ -266,7 +273,7 @@ def _cost(found: Found) -> float:
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", *LORA, "sizes",
+    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
                 "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)

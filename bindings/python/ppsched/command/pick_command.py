@@ -34,6 +34,7 @@ from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_none
 from .printing import print_stream, print_text
 from .problem_values import merged
+from .rank_map import is_moved, refusal, with_rank_map
 from .text_columns import text_columns, with_width
 from .usage import ANSWER, UsageError
 
@@ -168,7 +169,7 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         names = arguments.type_names
         measured = {"measured": factor_rows(arguments.factors)} if arguments.factors else {}
-        return rows_text({**answer.row(candidate, csv), **(types_row(names, candidate.device_order) if names else {}), **measured}
+        return rows_text({**with_rank_map(answer.row(candidate, csv), candidate.device_order, 1, arguments.data_parallel_size or 1), **(types_row(names, candidate.device_order) if names else {}), **measured}
                          for candidate in answer.best)
     text = "".join(line + "\n" for line in factor_lines(arguments.factors)) + answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
@@ -179,6 +180,10 @@ def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple
     effort = max((values.get("split_effort") or SPLIT_EFFORT) - 1, 1) if has_layers(values) else None
     made = make_plan({**values, "runtime": runtime, "split_effort": effort}, progress)
     return made, "" if made.best is not None else why_none(made)
+
+
+def _moves_devices(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.free_device_order) or is_moved(arguments.device_order)
 
 
 def _take_pipeline(arguments: argparse.Namespace) -> None:
@@ -206,13 +211,16 @@ def run_pick(arguments: argparse.Namespace) -> None:
     if fault:
         raise UsageError(fault)
     check_words(arguments)
+    reason = refusal(arguments.runtime) if arguments.runtime is not None and _moves_devices(arguments) else None
+    if reason is not None:
+        raise UsageError(reason)
     values = with_measured(merged(arguments))
     arguments.type_names, arguments.factors = values.get("type_names"), values.pop("measured_factors", [])
     values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
     made, best = _planned(values, arguments, files)
     answer = Answer(made, best, _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
-                    plan_for=lambda name, progress: _own_plan(values, name, progress))
+                    plan_for=lambda name, progress: _own_plan(values, name, progress), host_gpus=arguments.host_gpus)
     paths: List[Optional[str]] = [*files.answers] if arguments.format and files.formatted is None else [None, *files.answers]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:

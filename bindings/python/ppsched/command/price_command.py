@@ -2,8 +2,9 @@
 """The command that prices a told layout: price."""
 import argparse
 import json
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .._core._abi import PairRule
 from .._core._library import Error
 from .._core.model import Model, Training
 from .._core.price import StepPrice
@@ -17,15 +18,16 @@ from .model_command import columns
 from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
-from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of
+from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
 from .number_options import whole
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
-from .price_job import OVERLAPS, PRECISIONS, overlaps_of, priced, recompute_of
+from .price_job import OVERLAPS, PRECISIONS, Recompute, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
+from .usage import UsageError
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
-       "attention_fp8", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
+       "attention_fp8", "pair_windows", "pair_rule", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
        "memory_margin", "offload_layers")
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
@@ -47,6 +49,8 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--offload-layers", type=whole, metavar="N", help="the first N decoders of each stage have their activations on the host between forward and backward")
     group.add_argument("--precision", choices=PRECISIONS, help="of linear layers (default: bf16)")
     group.add_argument("--overlap", nargs="+", metavar="WHAT", help=f"collectives that run beside matrices, of {', '.join(OVERLAPS)} (default: none)")
+    group.add_argument("--pair-rule", choices=[rule.lower() for rule in PairRule.__members__], help="with --pair-windows: in which order windows of pairs run: "
+                       "the best, or as Megatron-LM launches them, without or with --delay-wgrad-compute (default: best)")
     group.add_argument("--attention-fp8", action="store_true", default=None, help="the attention's scores in 8 bits too")
     group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
     group.add_argument("--one-copy-a-node", action="store_true", default=None, help="tokens cross to a node once, as with DeepEP and HybridEP")
@@ -87,6 +91,7 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     take_model_config(arguments)
     arguments.also_taken = TAKEN
     options = _told(arguments, _file_options(arguments))
+    options = _with_pairs(arguments, options)
     arguments.recompute_kind = None  # the model's options know fewer kinds
     found, of_model = described(arguments)
     of_model.pop("recompute", None)
@@ -94,12 +99,45 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     device = read_device(arguments.device or DEFAULT_DEVICE)
     job = job_of(found, of_model, device)
     training = job.model.training._replace(
-        precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
+        **windows_of_words(options.get("pair_windows")), precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
         attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         _check_overlaps(training)
-    return job._replace(model=Model(found.description, training, device, job.model.table)), {**options, "recompute": recompute}
+    return job._replace(model=Model(found.description, training, device, job.model.table)), {**_with_strategy(job, options, recompute), "recompute": recompute}
+
+def _names(words: Sequence[str]) -> List[str]:
+    """Of words as ep or ep,tp."""
+    return [name for word in words for name in word.split(",") if name]
+
+def _with_pairs(arguments: argparse.Namespace, options: Dict[str, Any]) -> Dict[str, Any]:
+    """Windows of pairs, or the estimate of --overlap, of which the command line takes precedence."""
+    if options.get("pair_windows") is not None:
+        options = {**options, "pair_windows": _names(options["pair_windows"]) or ["ep"]}
+    both = [name for name in options.get("pair_windows", ()) if name in _names(options.get("overlap") or ())]
+    if both and arguments.pair_windows is not None and arguments.overlap is not None:
+        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges hide; give one of them")
+    if both and arguments.overlap is not None:
+        tell(arguments.command, f"--overlap {both[0]} goes over the file, which has overlapped pairs")
+        options = {name: value for name, value in options.items() if name not in ("pair_windows", "pair_rule")}
+    if options.get("pair_rule") is not None and options.get("pair_windows") is None:
+        raise UsageError("--pair-rule needs --pair-windows")
+    return options
+
+def _with_strategy(job: Job, options: Dict[str, Any], recompute: Recompute) -> Dict[str, Any]:
+    """Where layers have windows, the schedule with overlapped pairs that Megatron-LM runs, unless another one is given."""
+    if options.get("pair_windows") is None:
+        return options
+    if str(options.get("pair_rule")).startswith("megatron"):
+        if recompute.kind == "full":
+            raise Error("Megatron-LM overlaps no pairs with full recomputation; give --recompute selective, modules=... or none")
+        if options["pair_windows"] != ["ep"]:
+            raise Error("Megatron-LM overlaps only the exchanges of experts; give --pair-windows ep, or --pair-rule best")
+    if options.get("strategy") is not None:
+        return options
+    if job.pp > 1 and job.vpp == 1:
+        raise Error("overlapped pairs with --pp above 1 need several stages on each device; give --vpp, or a --strategy such as 1f1b_overlap")
+    return {**options, "strategy": "interleaved_1f1b_overlap" if job.vpp > 1 else "1f1b_overlap"}
 
 def _recompute_of_file(options: Mapping[str, Any]) -> str:
     return str(options.get("recompute") or "none")

@@ -101,7 +101,8 @@ def priced(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> StepPr
     split = split_of(job.model, job.pp, job.vpp, options)
     try:
         return price(job.model, job.pp, job.microbatches, chunks=job.vpp, strategy=options.get("strategy"), split=split,
-                     recompute=recompute.kind, recompute_layers=recompute.layers, offload_layers=options.get("offload_layers") or 0)
+                     recompute=recompute.kind, recompute_layers=recompute.layers, pair_rule=options.get("pair_rule") or "best",
+                     offload_layers=options.get("offload_layers") or 0)
     except Error as error:
         if "do not divide among" in str(error):
             error.args = (f"{str(error).split(';', maxsplit=1)[0]}; give --split, --layout, --account-for-embedding or --account-for-loss",)

@@ -121,6 +121,8 @@ def _row(found: Replan, units: Units, factors: List[Factor]) -> Dict[str, Any]:
     row: Dict[str, Any] = {name: getattr(found, name) for name in (
         "split", "device_order", "step_time", "running_step_time", "stays", "can_stay", "fits", "move_time", "pays_after")}
     row.update({"moved_bytes": found.moved, "loaded_bytes": found.loaded, "moves": [_move_row(move) for move in found.moves]})
+    if found.group_size:
+        row["group_size"] = found.group_size
     if any(found.recomputes):
         row["recomputes"] = found.recomputes
     if factors:
@@ -132,6 +134,8 @@ def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
     before = "" if found.running_step_time is None else f", {found.running_step_time:.6g}{units.after_time} with the running split"
     lines = [*factor_lines(factors), f"step {found.step_time:.6g}{units.after_time}{before}", f"split {' '.join(map(str, found.split))}",
              device_order_line(found.device_order).rstrip("\n")]
+    if found.group_size:
+        lines.append(f"group size {found.group_size}")
     if not found.fits:
         lines.append("it does not fit the memory limits")
     if found.stays:

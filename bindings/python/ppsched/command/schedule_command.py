@@ -10,6 +10,7 @@ from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, stamped, stamped_stream
+from .bound_telling import bound_row, bound_text
 from .capture_report import capture_rows, capture_text
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
@@ -158,8 +159,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
+    bound = bound_row(timeline) if scenarios is None and chosen in (None, "text", "json") else None
     if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE) \
-            and not (chosen == "json" and timeline.config.microbatch_request):
+            and not (chosen == "json" and timeline.config.microbatch_request) and (bound is None or chosen != "json"):
         wanted: str = chosen
         stream: Stream = lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"])
         print_stream(stream if output is None else stamped_stream(stream, wanted), output)
@@ -171,6 +173,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if chosen in (None, "text"):
         text = with_width(text, columns, output)
     text = with_scenarios(scenarios, text, chosen or "text")
+    if bound is not None:
+        text = text + bound_text(bound, timeline.metrics.makespan) if chosen != "json" else json.dumps({**json.loads(text), **bound}) + "\n"
     ends = request_ends(timeline)
     if values.get("chunks_of_prompt") is not None and chosen in (None, "text"):
         text += chunks_text(values["chunks_of_prompt"])

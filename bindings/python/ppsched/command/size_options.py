@@ -6,9 +6,11 @@ from typing import Any, Dict, List, Mapping, Optional, Union, cast
 from .._core._abi import Status
 from .._core._library import Error
 from .._core.config import Config
+from .._core.command_words import SHARING
 from .._core.model_end import ModelEnd, end_of_size
 from .._core.whole_numbers import number_of
 from .number_options import whole
+from .shared_head import may_share, with_shared_head
 from .usage import UsageError
 
 ENDS = {"embedding": "first", "head": "last"}
@@ -49,7 +51,7 @@ def end_of(name: str, given: Union[Mapping[str, float], List[str], None]) -> Opt
 
 def _check(config: Config, values: Mapping[str, Any]) -> None:
     """Checks the stages of -s without --chunks. If a config file lists chunks to try, they must be among them."""
-    if any(isinstance(values.get(name), list) for name in ENDS):
+    if any(isinstance(values.get(name), list) for name in ENDS if not (name == "head" and values.get("strategy") in SHARING)):
         raise UsageError(f"--{', --'.join(ENDS)} need --chunks")
     allowed = values.get("chunks")
     if allowed is not None and config.stages not in [chunks * config.devices for chunks in allowed if isinstance(chunks, int)]:
@@ -63,10 +65,11 @@ def resized(config: Config, values: Mapping[str, Any]) -> Config:
     if microbatches is not None and microbatches != config.microbatches:
         old, config = config.microbatches, config.with_microbatches(microbatches)
         size = old / microbatches
+    ends = [end_of_size(name, end_of(name, values.get(name)), size) for name in ENDS]
     if not isinstance(chunks, int):
         _check(config, values)
-        return config
-    if chunks < 1:
+    elif chunks < 1:
         raise Error(f"chunks is {chunks}; it must be 1 or more", Status.ERROR_RANGE)
-    ends = [end_of_size(name, end_of(name, values.get(name)), size) for name in ENDS]
-    return config.with_stages(chunks * config.devices, *ends) if chunks * config.devices != config.stages else config
+    elif chunks * config.devices != config.stages:
+        config = config.with_stages(chunks * config.devices, *ends)
+    return with_shared_head(config, values["strategy"], ends[1]) if may_share(values, config) else config

@@ -39,6 +39,8 @@ EQUAL = {"tensor_parallel_num_weight_shards": ("tensor_model_parallel_size", "tp
          "expert_tensor_parallel_num_weight_shards": ("expert_tensor_parallel_size", "etp", "tensor_model_parallel_size", "tp"),
          "microbatch_group_size_per_vp_stage": ("pipeline_model_parallel_size", "pp"),
          "microbatch_group_size_per_virtual_pipeline_stage": ("pipeline_model_parallel_size", "pp")}
+# Which layers are of a kind: numbers, lists, or texts of these.
+PATTERNS = ("moe_layer_freq", "linear_attention_freq", "window_attn_skip_freq")
 WORDS = {"yes": True, "no": False, "none": None, "null": None, "true": True, "false": False}
 
 
@@ -67,7 +69,10 @@ def _word(name: str, value: Any) -> Any:
     return WORDS.get(value.lower(), value) if isinstance(value, str) and not is_kind else value
 
 
-def _is_other(one: Any, other: Any) -> bool:
+def _is_other(name: str, one: Any, other: Any) -> bool:
+    """Whether two values of an argument differ."""
+    if name in PATTERNS and one is not None and other is not None and not isinstance(one, bool):
+        return str(one).replace(" ", "") != str(other).replace(" ", "")
     return one is not None and other is not None and (one != other or isinstance(one, bool) != isinstance(other, bool))
 
 
@@ -90,7 +95,7 @@ def plain(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         switch = negated(name)
         if switch is not None and isinstance(value, bool):
             name, value = switch, not value
-        if _is_other(found.get(name), value):
+        if _is_other(name, found.get(name), value):
             raise Error(f"{where}: {given} is {shown(value)}, but {spelt[name]} is {shown(found[name])}; give one of them")
         if found.get(name) is None:
             found[name], spelt[name] = value, given
@@ -156,12 +161,15 @@ def _is_counted(name: str, fields: Mapping[str, Any]) -> bool:
     return name in needed and not fields.get(needed[name])
 
 
-def not_taken(fields: Mapping[str, Any]) -> List[str]:
-    """Arguments that would change the answer but are not used; without those that are off or have the counted value."""
+def not_taken(fields: Mapping[str, Any], layers: Any = None) -> List[str]:
+    """Arguments that would change the answer but are not used; without those that are off or have the counted value. `layers`: num_layers
+    beside a pattern, which takes precedence."""
     names = [name for name, value in fields.items() if name in ARGUMENTS and ARGUMENTS[name].effect == "not taken"
              and changes(name, value) and not _is_counted(name, fields)]
     if "|" in str(pattern_of("", fields) or ""):
         names.append("the | of hybrid_layer_pattern (stages are chosen anew)")
+    if layers not in (None, fields.get("num_layers")):
+        names.append(f"num_layers {shown(layers)} (hybrid_layer_pattern has {fields['num_layers']} layers)")
     is_uniform = fields.get("recompute_method", "uniform") == "uniform" and fields.get("recompute_num_layers", 1) == 1
     if fields.get("recompute_granularity") == "full" and not is_uniform:
         names += [name for name in ("recompute_method", "recompute_num_layers") if fields.get(name) is not None]
@@ -302,9 +310,9 @@ def read_megatron(where: str, given: Mapping[str, Any]) -> Named:
     fields = plain(where, given)
     _join_switches(where, fields)
     _join_encoder(where, fields)
-    layers = pattern_layers(where, fields)
+    layers, given_layers = pattern_layers(where, fields), None
     if layers is not None:
-        fields["num_layers"] = layers  # as the launcher does
+        given_layers, fields["num_layers"] = fields.get("num_layers"), layers  # as the launcher does
     check_names(where, fields)
     shape = _transformer(where, fields)
-    return Named(shape, training_options(where, fields), not_taken(fields), _assumed(where, fields), description_values(where, fields, shape))
+    return Named(shape, training_options(where, fields), not_taken(fields, given_layers), _assumed(where, fields), description_values(where, fields, shape))

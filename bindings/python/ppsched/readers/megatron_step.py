@@ -6,13 +6,14 @@ from .._core._library import Error
 from .._core.shown import shown
 from .megatron_training import integer_of, switch_of
 
-OVERLAPS = {"overlap_grad_reduce": "grad", "overlap_param_gather": "param", "tp_comm_overlap": "tp", "overlap_moe_expert_parallel_comm": "ep"}
+OVERLAPS = {"overlap_grad_reduce": "grad", "overlap_param_gather": "param", "tp_comm_overlap": "tp"}
+PAIRS = ("overlap_moe_expert_parallel_comm", "delay_wgrad_compute")
 SWITCHES = {"account_for_embedding_in_pipeline_split": "account_for_embedding", "account_for_loss_in_pipeline_split": "account_for_loss",
             "enable_cuda_graph": "cuda_graph", "external_cuda_graph": "cuda_graph", "fp8_dot_product_attention": "attention_fp8"}
 NUMBERS = {"decoder_first_pipeline_num_layers": "first_decoders", "decoder_last_pipeline_num_layers": "last_decoders"}
 MODULES = {"core_attn": 1, "layernorm": 2, "mlp": 4, "moe": 8, "moe_act": 16, "mla_up_proj": 32}  # bits of ppsched_recompute_module
 RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
-TAKEN = (*OVERLAPS, *SWITCHES, *NUMBERS, "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "recompute_modules", "recompute_method",
+TAKEN = (*OVERLAPS, *PAIRS, *SWITCHES, *NUMBERS, "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "recompute_modules", "recompute_method",
          "recompute_num_layers", "pipeline_model_parallel_layout", "moe_enable_deepep", "moe_flex_dispatcher_backend",
          "cpu_offloading", "cpu_offloading_num_layers", "cpu_offloading_activations")
 
@@ -39,9 +40,20 @@ def _recompute(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     return {}
 
 
+def _pairs(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """The order in which windows of overlapped pairs run. Without expert parallelism there is nothing to overlap."""
+    overlaps, delays = (switch_of(where, fields, name) for name in PAIRS)
+    if delays and not overlaps:
+        raise Error(f"{where}: delay_wgrad_compute needs overlap_moe_expert_parallel_comm, as Megatron-LM has it only in overlapped pairs")
+    experts = fields.get("expert_model_parallel_size", fields.get("ep"))
+    if not overlaps or experts in (None, 1, "1"):
+        return {}
+    return {"pair_windows": ["ep"], "pair_rule": "megatron_delayed" if delays else "megatron"}
+
+
 def step_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Options of price, by its names."""
-    options: Dict[str, Any] = {**_precision(where, fields), **_recompute(where, fields)}
+    options: Dict[str, Any] = {**_precision(where, fields), **_recompute(where, fields), **_pairs(where, fields)}
     overlaps = [word for name, word in OVERLAPS.items() if switch_of(where, fields, name)]
     if overlaps:
         options["overlap"] = overlaps

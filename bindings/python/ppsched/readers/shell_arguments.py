@@ -109,6 +109,8 @@ def _taken(path: str, groups: List[Group], is_of_model: bool) -> Script:
                 fields[option.name] = value_of(path, option)
             elif option.name not in OF_OTHERS:
                 others.append(option.name)
+        if is_model and any(option.name == "enable_gpt_oss" for option in group.options):
+            fields["position_embedding_type"] = "yarn"  # whatever the arguments say
     return Script(fields, sorted(set(others)))
 
 
@@ -176,6 +178,8 @@ def mapped_options(path: str, fields: Mapping[str, Any]) -> Script:
     given = {str(name).lstrip("-").replace("-", "_"): value for name, value in fields["MODEL_ARGS"].items() if value is not False and value is not None}
     tokenizer = {name: UNKNOWN if "$" in str(given[name]) else given[name] for name in TOKENIZER if name in given}
     found = {name: value for name, value in given.items() if not _changes_nothing(negated(name) or name) and name not in OF_OTHERS and name not in TOLD}
+    if given.get("enable_gpt_oss"):
+        found["position_embedding_type"] = "yarn"
     for name, value in found.items():
         if isinstance(value, str) and "$" in value:
             raise Error(f"{path}: --{name.replace('_', '-')} is {shown(value)}, which the run takes from elsewhere; write it there")

@@ -181,13 +181,14 @@ class _Follower:
             self.taken.update(group.name for group in own)
             self.groups = [group for group in self.groups if group.name != name] + own
 
-    def array_options(self, name: str, words: List[Tuple[str, int]]) -> None:
+    def array_options(self, name: str, words: List[Tuple[str, int]], before: List[Group]) -> None:
+        """Of an array those of its words; `before`: what it held, which it may take itself."""
         found: List[Option] = []
         for word, line in words:
             array = _ARRAY.fullmatch(word)
             if array is not None and array[1]:
                 self.used.add(array[1])
-                for group in [group for group in self.groups if group.name == array[1] != name]:
+                for group in before if array[1] == name else [group for group in self.groups if group.name == array[1]]:
                     self.keep(Group(found, "", name))
                     self.keep(group._replace(name=name))
                     found = []
@@ -342,6 +343,8 @@ class _Follower:
         printed, assigned, source = _PRINTF.match(text), _ASSIGN.match(text), _SOURCE.match(text)
         if source is not None and self.sourced is not None:
             self.take(source[1])
+        elif assigned is not None and self.sourced is not None and self.take_with(text, line):
+            pass
         elif printed is not None:
             items = self.variables.get(printed[3])
             self.set(printed[1], f"[{printed[2].join(items)}]" if isinstance(items, list) else UNKNOWN)
@@ -358,6 +361,21 @@ class _Follower:
     def set(self, name: str, value: Value) -> None:
         """What a branch sets that may be taken or not is known where it is as before."""
         self.variables[name] = value if self.unsure == 0 or self.variables.get(name) == value else UNKNOWN
+
+    def take_with(self, text: str, line: int) -> bool:
+        """Whether a file is sourced after assignments, which are for it alone."""
+        own = [word for word, _ in words_of(text, line)] if re.search(r"\s(?:source|\.)\s", text) else []
+        at = next((number for number, word in enumerate(own) if not re.match(rf"{_NAME}=", word)), 0)
+        if at == 0 or own[at] not in ("source", ".") or len(own) == at + 1:
+            return False
+        before = dict(self.variables)
+        for word in own[:at]:
+            self.part(word, line)
+        self.take(own[at + 1])
+        for name in [word.partition("=")[0] for word in own[:at]]:
+            self.variables.pop(name, None)
+            self.variables.update({name: before[name]} if name in before else {})
+        return True
 
     def take(self, name: str) -> None:
         """Follows a file that the script sources."""
@@ -376,9 +394,10 @@ class _Follower:
         before = self.variables.get(name)
         items = [self.expanded(word) for word, _ in words]
         self.set(name, [*before, *items] if adds and isinstance(before, list) else items)
-        if not adds:
-            self.groups = [group for group in self.groups if group.name != name or self.unsure]
-        self.array_options(name, words)
+        own = [group for group in self.groups if group.name == name]
+        if not adds and not self.unsure:
+            self.groups = [group for group in self.groups if group.name != name]
+        self.array_options(name, words, own)
 
 
 # --- blocks ---

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rank map of a launch: on which GPU each rank runs where devices are not in the order of their numbers, and how a launcher is told."""
+import argparse
+from typing import Any, Dict, List, Optional, Sequence
+
+from .._core._library import Error, Refused
+from .._core.microbatch_map import words_of
+from .number_options import whole
+from .usage import UsageError
+
+# The variable with the devices that a process sees, for launchers that number the ranks of a host one after another.
+VISIBLE = dict.fromkeys(("megatron", "torchtitan", "pytorch", "deepspeed", "sail", "primus", "colossalai"), "CUDA_VISIBLE_DEVICES")
+VISIBLE["mindspeed"] = "ASCEND_RT_VISIBLE_DEVICES"
+REPLICAS_FIRST = ("colossalai",)  # whose ranks of a replica are consecutive; elsewhere those of a pipeline rank
+
+
+def add_host_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host-gpus", type=whole, metavar="N",
+                        help="for launch lines with --device-order or --free-device-order: GPUs of each host, which are numbered host after host (default: all "
+                             "are on one host)")
+
+
+def is_moved(order: Optional[Sequence[int]]) -> bool:
+    return order is not None and list(order) != sorted(order)
+
+
+def refusal(runtime: str) -> Optional[str]:
+    """Why a runtime cannot be told the order of devices, or None."""
+    if runtime in VISIBLE:
+        return None
+    return (f"{runtime} cannot be told the order of devices, as each program makes its own mesh of them; leave --device-order and --free-device-order out, "
+            f"or use {', '.join(VISIBLE)}")
+
+
+def rank_map(order: Sequence[int], runtime: Optional[str] = None, width: int = 1, replicas: int = 1) -> List[int]:
+    """The GPU of each rank. Device d of the pipeline is the GPUs d * width * replicas and following; width: those of a replica, replicas: of data
+    parallelism."""
+    each = width * replicas
+    if runtime in REPLICAS_FIRST:
+        return [device * each + replica * width + gpu for replica in range(replicas) for device in order for gpu in range(width)]
+    return [device * each + gpu for device in order for gpu in range(each)]
+
+
+def _hosts(gpus: Sequence[int], count: int, runtime: str) -> List[List[int]]:
+    """For each place of a host in the job its GPUs, by rank."""
+    if count < 1 or len(gpus) % count:
+        raise UsageError(f"--host-gpus {count}: it must divide the {len(gpus)} GPUs of the job")
+    blocks = [list(gpus[first:first + count]) for first in range(0, len(gpus), count)]
+    for number, block in enumerate(blocks):
+        hosts = sorted({gpu // count for gpu in block})
+        if len(hosts) > 1:
+            raise Error(f"{runtime} cannot be told this order of devices: ranks {number * count} to {(number + 1) * count - 1} would be on the hosts "
+                        f"{words_of(hosts)}, and launchers number the ranks of a host one after another; state a --device-order that keeps the devices of "
+                        "a host together")
+    return blocks
+
+
+def rank_map_line(order: Sequence[int], runtime: str, host_gpus: Optional[int] = None, width: int = 1, replicas: int = 1) -> str:
+    """One line that tells how to launch; raises Refused where the runtime cannot be told."""
+    reason = refusal(runtime)
+    if reason is not None:
+        raise Refused(reason)
+    variable, gpus = VISIBLE[runtime], rank_map(order, runtime, width, replicas)
+    if host_gpus is None or host_gpus == len(gpus):
+        return f"rank map: {variable}={','.join(map(str, gpus))} before the launcher, with all GPUs on one host; --host-gpus N tells of more"
+    blocks = _hosts(gpus, host_gpus, runtime)
+    hosts = [block[0] // host_gpus for block in blocks]
+    own = [f"{variable}={','.join(str(gpu % host_gpus) for gpu in block)} on host {host}" for host, block in zip(hosts, blocks)
+           if block != sorted(block)]
+    return f"rank map: list the hosts {words_of(hosts)} in this order, in the hostfile or by --node-rank{'; ' if own else ''}{', '.join(own)}"
+
+
+def with_rank_map(row: Dict[str, Any], order: Optional[Sequence[int]], width: int = 1, replicas: int = 1) -> Dict[str, Any]:
+    """The JSON of a candidate with the GPU of each rank, and without launch lines of runtimes that cannot be told."""
+    if order is None or not is_moved(order):
+        return row
+    launch = {name: one if one["line"] is None or refusal(name) is None else {"line": None, "reason": refusal(name)} for name, one in row["launch"].items()}
+    return {**row, "launch": launch, "rank_map": rank_map(order, None, width, replicas)}
