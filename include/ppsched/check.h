@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker: whether a schedule is complete and can be executed, and if not, why. */
+/* The checker. It checks whether a schedule is complete and can be executed, and says what is wrong
+ * if not. */
 #ifndef PPSCHED_CHECK_H
 #define PPSCHED_CHECK_H
 
@@ -17,15 +18,16 @@ extern "C" {
 
 /* What is wrong in a schedule. */
 enum ppsched_finding_kind {
-    PPSCHED_FINDING_KIND_MISSING = 1,   /* `op` is on no device; it belongs to `device` */
-    PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is in the queue already, or repeats work of
-                                           `other`: a second backward, or a W in addition to a B */
-    PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
-    PPSCHED_FINDING_KIND_CYCLE = 4,   /* a wait cycle: `op` waits for `other`, on the device of the
-                                         next finding; the last waits for the first */
+    PPSCHED_FINDING_KIND_MISSING = 1,   /* `op` is on no device, but belongs on `device` */
+    PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is already in the queue, or repeats work of `other`:
+                                           it is a second backward, or a W in addition to a B */
+    PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs on `other_device` */
+    PPSCHED_FINDING_KIND_CYCLE = 4,   /* a part of a wait cycle: `op` waits for `other`, which is on
+                                         the device of the next finding. In the last finding it is
+                                         on the device of the first */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
-    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` exclude each other: RECOMPUTE and OFFLOAD
-                                         of one stage pass */
+    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be there: a RECOMPUTE and an
+                                         OFFLOAD of one stage pass */
 };
 
 /* One finding of the checker. 44 bytes, no padding. */
@@ -33,23 +35,23 @@ typedef struct ppsched_finding {
     int32_t kind;            /* enum ppsched_finding_kind */
     uint32_t device;         /* the device of `op` */
     uint32_t position;       /* index of `op` in the device's queue; PPSCHED_NONE for MISSING */
-    uint32_t other_device;   /* the device of `other`, with MISPLACED that of `op`, else
-                                PPSCHED_NONE */
+    uint32_t other_device;   /* the device of `other`; with MISPLACED the device on which `op`
+                                belongs; else PPSCHED_NONE */
     uint32_t other_position; /* index of `other` in its device's queue, or PPSCHED_NONE */
     ppsched_op op;
     ppsched_op other; /* kind 0 if there is none */
 } ppsched_finding;
 
-/* Checks a schedule:
+/* Checks that a schedule is valid:
  *   - Every stage pass has one F, and either one B or one I and one W, each on the device of its
- *     stage. If the schedule has no backward at all, F suffices.
- *   - A stage pass with an OFFLOAD has one RELOAD, and one with a RELOAD or an OFFLOAD_WAIT has an
- *     OFFLOAD. RELOAD and RECOMPUTE come before the backward.
+ *     stage. If the schedule has no backward at all, F is enough.
+ *   - A stage pass with an OFFLOAD has one RELOAD. A stage pass with a RELOAD or an OFFLOAD_WAIT
+ *     has an OFFLOAD. RELOAD and RECOMPUTE come before the backward.
  *   - All queues can run to their end, without a wait cycle.
- * The result is OK for a valid schedule, else INVALID_SCHEDULE with the first findings, up to four,
- * in the message of `error`. The call writes up to `capacity` findings to `out`, and to `*count`
- * (may be NULL) how many there are in all. More findings than `capacity` are no error: this is a
- * report. Time is linear in the ops.
+ * The result is OK for a valid schedule. Otherwise it is INVALID_SCHEDULE, with up to four findings
+ * in the message of `error`. The call writes up to `capacity` findings to `out`. To `*count` (may
+ * be NULL) it writes how many there are in all. More findings than `capacity` are no error. The
+ * time of the call is linear in the number of ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; NO_MEMORY. On errors other than INVALID_SCHEDULE nothing is
  *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,

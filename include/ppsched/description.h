@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptions of models: the layers of a model, and the blocks of each layer.
+/* Model descriptions: the layers of a model, and the blocks of each layer.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A layer is a list of blocks. A block is a mixer (attention, delta rule, Mamba, convolution) or a
- * feed-forward (MLP, experts). It reads the residual stream through a norm, and adds its result to
- * it. A kind of layer is a list of blocks with a name. The model names the kind of each layer.
- * Examples: a layer of Llama is attention, then an MLP. A layer of Nemotron-H is a single block. A
- * layer of Falcon-H1 is attention and Mamba in parallel, then an MLP.
+ * feed-forward (MLP, experts). A block reads the residual stream through a norm, and adds its
+ * result to this stream. A kind of layer is a list of blocks with a name. The model has a list of
+ * the kinds of its layers. Examples: a layer of Llama is attention, then an MLP. A layer of
+ * Nemotron-H is a single block. A layer of Falcon-H1 is attention and Mamba in parallel, then an
+ * MLP.
  *
  * As text, a description is JSON (ppsched_description_read, ppsched_description_write):
  *     {"hidden_size": 4096, "vocabulary_size": 131072,
@@ -49,9 +50,9 @@ extern "C" {
 
 /* --- blocks --- */
 
-/* Kinds of blocks. For each kind this lists the fields of ppsched_block that it uses (those in
- * brackets may be 0), then its parameters, or what it is. h is hidden_size, a heads, k
- * key_value_heads, d head_size, v value_size, c convolution, f width, r key_value_rank, q
+/* Kinds of blocks. This table has for each kind the fields of ppsched_block that it uses (fields in
+ * brackets may be 0), then the number of its parameters or a short description. h is hidden_size, a
+ * heads, k key_value_heads, d head_size, v value_size, c convolution, f width, r key_value_rank, q
  * query_rank.
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
  *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i
@@ -89,9 +90,11 @@ enum ppsched_block_kind {
     PPSCHED_BLOCK_KIND_LINEAR = 8
 };
 
-/* Properties of a block. The comment of each begins with the kinds that have it. */
+/* Properties of a block. The comment of each property begins with the kinds of blocks that may have
+ * it. */
 enum ppsched_block_flag {
-    /* All: it reads the same normed input as the block before it, and adds to the same residual. */
+    /* All: the block reads the same normed input as the block before it, and adds its result to the
+     * same residual. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
     /* Biases. Attention: of queries, keys and values. Latent: of the projections from h to the
@@ -108,11 +111,11 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_SINKS = 256,          /* attention, latent: a learned sink per head */
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* attention: no projection of values */
 
-    /* Attention: its keys and values are those of the nearest earlier layer that has its own and
-     * the same window. */
+    /* Attention: the keys and values are those of the nearest earlier layer that computes its own
+     * and has the same window. */
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
 
-    /* Latent: its index is that of an earlier layer. So no stage may begin with this layer. */
+    /* Latent: the index is that of an earlier layer. So no stage may begin with this layer. */
     PPSCHED_BLOCK_FLAG_SHARED_INDEX = 2048,
 
     PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,          /* Mamba: its first version */
@@ -131,38 +134,42 @@ typedef struct ppsched_block {
     uint32_t size;
     int32_t kind;   /* enum ppsched_block_kind */
     uint32_t flags; /* enum ppsched_block_flag */
-    uint32_t norms; /* number of norms of size h, before and after it. 0: one; none with PARALLEL or
-                       NO_NORM */
+    uint32_t norms; /* number of norms of size h before and after the block. 0: one norm, or none
+                       with PARALLEL or NO_NORM */
     uint32_t heads;
     uint32_t key_value_heads; /* 0: `heads` */
     uint32_t head_size;       /* d, of queries and keys; 0: h / heads */
     uint32_t value_size;      /* v; 0: head_size */
     uint32_t rope_size;       /* of latent queries and keys, in addition to head_size */
-    uint32_t query_rank;      /* 0: queries have no low-rank form */
+    uint32_t query_rank;      /* 0: one matrix for queries, not two */
     uint32_t key_value_rank;
-    uint32_t window; /* tokens that a query sees, including itself; 0: all tokens before it */
-    uint32_t chunk;  /* tokens of a chunk; a query sees only its own chunk. 0: no chunks */
+    uint32_t window; /* tokens that a query sees, including its own; 0: all earlier tokens */
+    uint32_t chunk;  /* number of tokens of a chunk. A query sees only its own chunk. 0: no
+                        chunks */
     uint32_t index_heads;
     uint32_t index_size;
-    uint32_t index_tokens;   /* tokens that the index selects for each query */
-    uint32_t convolution;    /* tokens of a short convolution; 0: none */
-    uint32_t decay_rank;     /* of KDA's decay, one per channel; 0: one decay per head */
-    uint32_t gate_rank;      /* of the delta rule's output gate; 0: a full matrix */
+    uint32_t index_tokens;   /* number of tokens that the index selects for each query */
+    uint32_t convolution;    /* length of the short convolution in tokens; 0: none */
+    uint32_t decay_rank;     /* rank of KDA's decay, which is one per channel; 0: one decay per
+                                head */
+    uint32_t gate_rank;      /* rank of the delta rule's output gate; 0: a full matrix */
     uint32_t state_size;     /* of Mamba */
     uint32_t groups;         /* of Mamba-2; 0 means 1 */
     uint32_t time_step_rank; /* of Mamba */
-    uint32_t ratio;          /* tokens that are compressed to one; 0: none, only the window */
+    uint32_t ratio;          /* number of tokens that are compressed to one; 0: no compression, only
+                                the window */
     uint32_t output_groups;
     uint32_t output_rank;
-    uint32_t width; /* width of an MLP or an expert; channels of Mamba, for Mamba-2 heads times
-                       head_size */
+    uint32_t width; /* width of an MLP or an expert; number of channels of Mamba. In Mamba-2 this is
+                       heads * head_size */
     uint32_t experts;
     uint32_t experts_per_token;
     uint32_t shared_width;     /* sum over all shared experts */
     uint32_t latent_size;      /* width of the input and output of routed experts; 0: h */
-    uint32_t idle_experts;     /* experts that may be chosen and do nothing (LongCat) */
+    uint32_t idle_experts;     /* number of experts that may be chosen but do nothing (LongCat) */
     uint32_t reserved;         /* 0 */
-    uint64_t extra_parameters; /* other parameters of the model; they count without operations */
+    uint64_t extra_parameters; /* number of other parameters. They count as parameters, but add no
+                                  operations */
 } ppsched_block;
 
 /* --- the model --- */
@@ -174,9 +181,9 @@ typedef struct ppsched_block {
 /* A kind of layer. Sized: set `size`. */
 typedef struct ppsched_layer_kind {
     uint32_t size;
-    uint32_t block_count; /* may be 0: a layer that does nothing */
-    const char *name;     /* different for each kind. It has no blanks, commas, quotes or brackets,
-                             and does not begin with a digit */
+    uint32_t block_count; /* may be 0, for a layer that does nothing */
+    const char *name;     /* name, different for each kind. It must have no blanks, commas, quotes
+                             or brackets, and must not begin with a digit */
     const ppsched_block *const *blocks;
 } ppsched_layer_kind;
 
@@ -184,15 +191,17 @@ typedef struct ppsched_layer_kind {
  * `size`. */
 typedef struct ppsched_tower {
     uint32_t size;
-    uint32_t is_frozen; /* 1: not trained, so it has no gradients, optimizer states and backward */
+    uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, optimizer states and
+                           backward */
     const char *name;
     uint32_t hidden_size;
     uint32_t layers;
-    uint32_t tokens; /* per sample; 0: `sequence_length` of the training */
+    uint32_t tokens; /* tokens per sample; 0: `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* kind of all its layers, without experts; it gets the tower's
-                                       name */
-    uint64_t extra_parameters;      /* patch embedding, positions, projections to the model */
+    const ppsched_layer_kind *kind; /* kind of all its layers, which must have no experts. The kind
+                                       gets the tower's name */
+    uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
+                                       the model */
 } ppsched_tower;
 
 /* Properties of a model. */
@@ -200,7 +209,8 @@ enum ppsched_description_flag {
     PPSCHED_DESCRIPTION_FLAG_TIED = 1,       /* the output uses the embedding's matrix */
     PPSCHED_DESCRIPTION_FLAG_NORM_BIAS = 2,  /* LayerNorm with 2h parameters; else RMSNorm with h */
     PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL = 4, /* queries also see later tokens */
-    PPSCHED_DESCRIPTION_FLAG_DROPOUT = 8,    /* after each block, and on scores if they are kept */
+    PPSCHED_DESCRIPTION_FLAG_DROPOUT = 8,    /* dropout after each block, and on scores if they are
+                                                kept */
     PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM = 16
 };
 
@@ -210,45 +220,46 @@ typedef struct ppsched_description_info {
     uint32_t flags; /* enum ppsched_description_flag */
     uint32_t hidden_size;
     uint32_t vocabulary_size;
-    uint32_t positions; /* learned positions: rows of their table */
+    uint32_t positions; /* number of learned positions; 0: none */
     uint32_t layer_count;
-    const uint32_t *layers; /* for each layer the index of its kind in `kinds` */
+    const uint32_t *layers; /* index in `kinds` of the kind of each layer */
     const ppsched_layer_kind *const *kinds;
     uint32_t kind_count;
     uint32_t tower_count;
     const ppsched_tower *const *towers; /* in order */
-    uint32_t mtp_layers; /* layers for multi-token prediction (DeepSeek-V3, arXiv 2412.19437). Each
-                            has the blocks of `mtp_kind`, one or several, a projection of 2h to h
+    uint32_t mtp_layers; /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
+                            2412.19437). Each has the blocks of `mtp_kind`, a projection of 2h to h,
                             and three norms */
     uint32_t mtp_kind;   /* index in `kinds` */
-    uint32_t streams;    /* residual streams, all of which cross each boundary; 0 means 1 */
-    uint32_t stream_interval;  /* after each this many layers one more stream of size h crosses the
-                                  boundaries (Kimi K3); 0: none */
-    uint64_t extra_parameters; /* other parameters of the whole model; they count with the
+    uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
+                            means 1 */
+    uint32_t stream_interval;  /* after each group of this many layers, one more stream of size h is
+                                  sent from stage to stage (Kimi K3); 0: none */
+    uint64_t extra_parameters; /* number of other parameters of the whole model. They count with the
                                   embedding */
-    uint32_t sequence_length;  /* the longest sequence that the model was made for; 0: unknown */
+    uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
     uint32_t reserved;         /* 0 */
     const char *family;        /* its model_type, or NULL */
 } ppsched_description_info;
 
 /* A description of a model.
- * Lifetime: immutable and reference-counted. The maker holds the first reference. It holds copies
- *   of its inputs. Models hold a reference of their own.
+ * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference. It
+ *   has copies of its inputs. Models hold their own reference.
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_description ppsched_description;
 
-/* Makes a description. Fields that are 0 for a default are filled in. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the kind, the block and the wrong field, and what
- *   would work; NO_MEMORY. */
+/* Makes a description. Fields that are 0 get their defaults. `environment` may be NULL.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the kind, the block and the wrong field,
+ *   and says what would work); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description **out,
                                                       const ppsched_description_info *info,
                                                       const ppsched_environment *environment,
                                                       ppsched_error *error);
 
-/* Reads a description from JSON: its own form (see above), or Hugging Face's config.json of a known
- * family. `text` has `length` bytes of UTF-8. `environment` may be NULL.
+/* Reads a description from JSON: the form shown at the top of this header, or Hugging Face's
+ * config.json of a known family. `text` has `length` bytes of UTF-8. `environment` may be NULL.
  * Errors: ARGUMENT; SYNTAX with line and column; RANGE for a wrong value, an unknown family, or a
- *   field that is in use but that the family does not have; NO_MEMORY. */
+ *   field that the family does not have but that has a value; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **out,
                                                     const char *text, size_t length,
                                                     const ppsched_environment *environment,
@@ -271,8 +282,8 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* no norms in latent attention */
 };
 
-/* A decoder-only transformer with attention, and an MLP or experts of one size, in each layer: a
- * description in one struct. Sized: set `size`. Parts that the model does not have are 0. */
+/* A decoder-only transformer, described in one struct. Each layer has attention, and an MLP or
+ * experts of one size. Sized: set `size`. Parts that the model does not have are 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
     uint32_t flags; /* enum ppsched_transformer_flag */
@@ -283,9 +294,9 @@ typedef struct ppsched_transformer {
     uint32_t key_value_heads; /* 0: `heads` */
     uint32_t head_size;       /* d; 0: hidden_size / heads */
     uint32_t vocabulary_size;
-    uint32_t positions; /* learned positions: rows of their table */
+    uint32_t positions; /* number of learned positions; 0: none */
     /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
-    uint32_t query_rank; /* 0: queries have no low-rank form */
+    uint32_t query_rank; /* 0: one matrix for queries, not two */
     uint32_t key_value_rank;
     uint32_t rope_head_size; /* of queries and keys, in addition to head_size */
     uint32_t value_head_size;
@@ -294,9 +305,10 @@ typedef struct ppsched_transformer {
     uint32_t experts_per_token;
     uint32_t expert_ffn_size;
     uint32_t shared_ffn_size; /* sum over all shared experts */
-    uint32_t dense_layers;    /* how many of the first layers have no experts */
-    uint32_t expert_interval; /* of the other layers, layer i (from 0, over all layers) has experts
-                                 if this divides i + expert_offset; 0: all of them */
+    uint32_t dense_layers;    /* number of first layers that have no experts */
+    uint32_t expert_interval; /* of the other layers, layer i (counted from 0 over all layers) has
+                                 experts if i + expert_offset is a multiple of this; 0: all have
+                                 experts */
     uint32_t expert_offset;
     uint32_t mtp_layers;  /* layers for multi-token prediction (DeepSeek-V3, arXiv 2412.19437): each
                              is like the last layer, plus a projection of 2h to h and three norms */
@@ -313,10 +325,10 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
 
-/* Reads the start of a description from a config.json, also of an unknown family: it takes the
- * fields with usual names. There is a warning for each field that is not understood, and for each
- * missing size, which is then 1. The warning is the field's name. Without warnings the description
- * is complete. `environment` may be NULL.
+/* Reads a first draft of a description from a config.json, also of an unknown family. It uses the
+ * fields with usual names. There is a warning for each field that is not understood. There is also
+ * a warning for each missing size, which is then 1. A warning is the field's name. Without warnings
+ * the description is complete. `environment` may be NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,
@@ -329,27 +341,28 @@ PPSCHED_API const ppsched_description *
 ppsched_description_retain(const ppsched_description *description);
 PPSCHED_API void ppsched_description_release(const ppsched_description *description);
 
-/* The content of a description, with defaults filled in. What the struct points to belongs to the
+/* The content of a description, with defaults filled in. Its pointers are borrowed from the
  * description.
  * Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_description_get_info(ppsched_description_info *out,
                                                         const ppsched_description *description,
                                                         ppsched_error *error);
 
-/* Warnings, one line each, for the user who asked: fields of the text that are unknown, and so not
- * counted. `index` is 0 to count - 1; for a larger one the result is NULL. */
+/* Warnings for the user, one line each: fields of the text that are unknown, and so are ignored.
+ * `index` is 0 to count - 1. For a larger index the result is NULL. */
 PPSCHED_API uint32_t ppsched_description_warning_count(const ppsched_description *description);
 PPSCHED_API const char *ppsched_description_warning_at(const ppsched_description *description,
                                                        uint32_t index);
 
-/* Writes the description as JSON. ppsched_description_read reads it as an equal description.
+/* Writes the description as JSON. ppsched_description_read reads an equal description from this
+ * JSON.
  * Errors: ARGUMENT; WRITER if `write` stops the output. */
 PPSCHED_API ppsched_status ppsched_description_write(const ppsched_description *description,
                                                      ppsched_write_function write, void *user,
                                                      ppsched_error *error);
 
 /* The families of Hugging Face's config.json that the library reads: values of model_type, sorted.
- * `index` is 0 to count - 1; for a larger one the result is NULL. Static storage. */
+ * `index` is 0 to count - 1. For a larger index the result is NULL. Static storage. */
 PPSCHED_API uint32_t ppsched_model_family_count(void);
 PPSCHED_API const char *ppsched_model_family_at(uint32_t index);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the caller may provide to the library: an allocator and a log. The library has no globals
- * and reads no environment variables. */
+/* Functions that the caller may give to the library: an allocator and a log. The library has no
+ * globals and reads no environment variables. */
 #ifndef PPSCHED_ENVIRONMENT_H
 #define PPSCHED_ENVIRONMENT_H
 
@@ -12,31 +12,30 @@ extern "C" {
 #endif
 
 enum ppsched_log_level {
-    PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know of, such as a memory
-                                      limit exceeded */
-    PPSCHED_LOG_LEVEL_INFO = 2     /* what a call generated, built, read, lowered, evaluated or
-                                      planned: one line per result, none for results that it
-                                      discards; also where a search leaves out candidates to bound
-                                      its work */
+    PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know about, such as an
+                                      exceeded memory limit */
+    PPSCHED_LOG_LEVEL_INFO = 2     /* one line per result that a call generated, built, read,
+                                      lowered, evaluated or planned. Also where a search leaves out
+                                      candidates to limit its work */
 };
 
-/* Returns `size` bytes aligned for any type, or NULL if there is no memory. */
+/* Returns `size` bytes of memory aligned for any type, or NULL if there is not enough. */
 typedef void *(*ppsched_allocate_function)(void *user, size_t size);
 
-/* Frees memory from the allocate function; `memory` is never NULL. */
+/* Frees memory that the allocate function returned. `memory` is never NULL. */
 typedef void (*ppsched_release_function)(void *user, void *memory);
 
 /* Receives a message: one complete line without a newline. `level`: enum ppsched_log_level. */
 typedef void (*ppsched_log_function)(void *user, int32_t level, const char *message);
 
-/* The caller's functions. Sized: set `size`, zero the rest; zero means default.
+/* The caller's functions. Sized: set `size`, and set other members to zero for the default.
  *
- * Set both `allocate` and `release`, or neither; without them the library uses malloc and free.
+ * Set both `allocate` and `release`, or neither. Without them the library uses malloc and free.
  *
- * Lifetime: objects made from a config keep a copy of its environment, so the functions and `user`
- *   must outlive all these objects.
+ * Lifetime: objects made from a config have a copy of its environment. So the functions and `user`
+ *   must stay valid until all these objects are freed.
  * Thread-safety: the library calls the functions on the thread that called the library. An object
- *   shared between threads may be released on any of them. If several threads use objects of one
+ *   that threads share may be released on any of them. If several threads use objects of one
  *   environment at once, its functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;

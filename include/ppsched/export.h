@@ -34,8 +34,8 @@ extern "C" {
 /* Formats. */
 enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: one row per device, time to the right.
-                                        With more than 1024 devices only the first 512 and the last
-                                        511 */
+                                        With more than 1024 devices it shows only the first 512 and
+                                        the last 511 */
     PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op;
                                         compute_only if all ops are F, B, I and W, else
                                         compute_comms */
@@ -54,8 +54,8 @@ enum ppsched_format {
 /* Sized: set `size`; zero means the default. */
 typedef struct ppsched_export_options {
     uint32_t size;
-    uint32_t text_columns; /* TEXT: the largest width of a device's row; at least 20 columns are for
-                              its ops. 0: as wide as complete labels need */
+    uint32_t text_columns; /* TEXT: the largest width of a device's row. At least 20 columns of it
+                              are for ops. 0: as wide as complete labels need */
     double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0 means 1 */
 } ppsched_export_options;
 
@@ -64,12 +64,12 @@ typedef struct ppsched_export_options {
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 
 /* Writes a schedule in a format (enum ppsched_format). `options` may be NULL.
- *   - `timeline` must be of that schedule. NULL is accepted for CSV, MEGATRON and DEEPSPEED, and
+ *   - `timeline` must be one of this schedule. It may be NULL for CSV, MEGATRON and DEEPSPEED, and
  *     for JSON, which then has no times and no metrics.
- *   - The text is ASCII, or UTF-8 if a name in it is. If the arguments are wrong, nothing is
+ *   - The text is ASCII, or UTF-8 if a name in it needs UTF-8. If an argument is wrong, nothing is
  *     written.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; WRITER if `write` stopped the call; NO_MEMORY; REFUSED if
- *   the format does not support the schedule, or its runtime cannot run it. */
+ *   the format does not support the schedule, or the runtime of the format cannot run it. */
 PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
                                                    const ppsched_timeline *timeline, int32_t format,
                                                    const ppsched_export_options *options,

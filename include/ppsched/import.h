@@ -16,32 +16,33 @@
 extern "C" {
 #endif
 
-/* Reads a schedule from the `size` bytes at `data`, which need no NUL. The caller owns one
- * reference to `*out`. `environment` may be NULL. `format` (enum ppsched_format) is CSV or JSON.
+/* Reads a schedule from the `size` bytes at `data`. They need not end with a NUL. The caller owns
+ * one reference to `*out`. `environment` may be NULL. `format` (enum ppsched_format) is CSV or
+ * JSON.
  *
  * CSV: PyTorch's, compute_only or compute_comms.
- *   - There is one row per device. A cell has an op or an overlapped pair. It is empty if the
- *     device waits; texts with communication ops have no empty cells.
+ *   - There is one row per device. A cell has an op or an overlapped pair, or is empty where the
+ *     device waits. Texts with communication ops have no empty cells.
  *   - PyTorch 2.15's tokens for waits (WAIT_SEND_F, WAIT_SEND_B, WAIT_REDUCE_GRAD) are dropped.
  *   - Lines end with LF or CRLF. Blanks around a cell are ignored. A row has at least one op.
- *   - The sizes follow from the tokens: stages and microbatches from 0 to the largest, in one
- *     iteration.
- *   - The placement follows from the rows: linear, loop, V or bidirectional, else a map. If it is
- *     bidirectional, the iterations follow from the rows, too.
+ *   - The sizes are found from the tokens: stages and microbatches from 0 to the largest number, in
+ *     one iteration.
+ *   - The placement is found from the rows: linear, loop, V or bidirectional, else a map. If it is
+ *     bidirectional, the number of iterations is found from the rows, too.
  *
  * JSON: the object that ppsched_schedule_export writes. It is read without loss.
  *   - Times and metrics are ignored; the evaluator computes them.
  *   - Keys may come in any order, but not twice. Unknown keys are ignored.
- *   - Without "placement", the placement follows from the queues.
+ *   - Without "placement", the placement is found from the queues.
  *
  * A UTF-8 byte order mark before the text is skipped. UTF-16 is refused; the message says so.
  *
- * A token is either read completely or refused. The schedule need not be valid:
- * ppsched_schedule_check checks that. Memory and time are linear in `size`. So a text is refused if
- * its ops can fill only a small part of the sizes in it.
+ * A token is either read completely or refused. The schedule may be invalid: ppsched_schedule_check
+ * finds what is wrong. Memory and time are linear in `size`. For this reason, a text is refused if
+ * it states sizes of which its ops can fill only a small part.
  *
- * Errors: SYNTAX if the text does not follow its format; `error->device` and `error->position` are
- *   the row and the column (in JSON: the index in "ops") of a token that cannot be read.
+ * Errors: SYNTAX if the text does not follow its format. For a token that cannot be read,
+ *   `error->device` is the row, and `error->position` the column (in JSON: the index in "ops").
  *   INVALID_SCHEDULE if the rows have no placement, because a stage is on two devices or on none
  *   (`device` and `position` as in ppsched_schedule_check). REFUSED if sizes and placement do not
  *   agree. RANGE for sizes that are too large for the library or for the text. ARGUMENT, also for a

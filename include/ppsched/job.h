@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: all layouts of a training on a number of devices, bounded, priced and ranked. A layout says
- * how tensor, context, expert and data parallelism and the pipeline divide the devices, how many
- * stages a device has, how large microbatches are, and what is sharded.
+/* Jobs: lists all layouts of a training on a number of devices, computes bounds and prices for
+ * them, and ranks them. A layout says how tensor, context, expert and data parallelism and the
+ * pipeline divide the devices. It also says how many stages a device has, how large microbatches
+ * are, and what is sharded.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A job is used in one of two ways:
- *   - ppsched_job_run prices what its bounds do not rule out, and keeps the best.
- *   - The caller prices layouts itself, in several threads or processes: with
- *     ppsched_job_evaluate_layout in the order of their numbers, until the bound of the next one is
- *     above the worst that is still wanted. Both give the same layouts, to the last bit.
+ *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
+ *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
+ *     processes. It takes layouts in the order of their numbers. It stops when the bound of the
+ *     next layout is above the time of the worst layout that is still wanted.
+ * Both ways give the same layouts, to the last bit.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -52,22 +54,25 @@
 extern "C" {
 #endif
 
-/* What layouts differ in. Without a list of a dimension's values all are tried that the model and
- * the devices allow, as follows; values of a list that do not go together are left out. */
+/* Dimensions: the numbers in which layouts differ. The options may list values of a dimension;
+ * combinations that are not possible are left out. Without a list, these values are tried, if the
+ * model and the devices allow them: */
 enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* divisors of the devices, within a node */
-    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* divisors c of the devices; 2c divides the sequence, and
-                                          each device has at least 1024 tokens of one */
+    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* divisors c of the devices for which 2c divides the
+                                          sequence, and each device has at least 1024 tokens of a
+                                          sequence */
     PPSCHED_JOB_DIMENSION_EXPERT = 2,  /* divisors of the devices; 1 for models without experts */
-    PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3, /* 1, and that of tensor parallelism */
-    PPSCHED_JOB_DIMENSION_PIPELINE = 4,      /* divisors of the devices, up to the layers */
-    PPSCHED_JOB_DIMENSION_CHUNKS = 5,      /* stages of a device: 1 to 4, and those that divide the
-                                         decoders of a device; on one device 1 */
+    PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3, /* 1, and the value of tensor parallelism */
+    PPSCHED_JOB_DIMENSION_PIPELINE = 4,      /* divisors of the devices, up to the number of
+                                                layers */
+    PPSCHED_JOB_DIMENSION_CHUNKS = 5,      /* stages per device: 1 to 4, and divisors of the number
+                                              of decoders per device; on one device 1 */
     PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6, /* powers of 2 up to 64 */
-    PPSCHED_JOB_DIMENSION_SHARDING = 7,    /* 1 and 3 (ZeRO-1, FSDP); without replicas 0 */
-    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* sequences of a step: 4 Mi tokens, rounded up to a
-                                              multiple of the largest divisor of the devices
-                                              that is not larger */
+    PPSCHED_JOB_DIMENSION_SHARDING = 7,    /* 1 and 3 (ZeRO-1 and FSDP); without replicas 0 */
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* sequences of a step: those of 4 Mi tokens, rounded up
+                                              to a multiple of the largest divisor of the devices
+                                              that is not above this number */
 };
 
 /* Values of a dimension. A plain record. */
@@ -77,59 +82,62 @@ typedef struct ppsched_job_list {
     const uint32_t *values;
 } ppsched_job_list;
 
-/* By what layouts are ranked; those that some runtime runs come first. Layouts of equal times are
- * ranked by memory, then by number. */
+/* The time by which layouts are ranked. Layouts that some runtime runs come before all others.
+ * Layouts with equal times are ranked by memory, then by number. */
 enum ppsched_job_goal {
     PPSCHED_JOB_GOAL_STEP = 0,  /* the time of a step */
-    PPSCHED_JOB_GOAL_TOKENS = 1 /* time for each token, which differs from it where batches do */
+    PPSCHED_JOB_GOAL_TOKENS = 1 /* the time per token, for layouts with different batches */
 };
 
 /* The layouts to list, and how to rank them. Sized: set `size`; zero means the default. Lists are
- * read during the call only. */
+ * read only during the call. */
 typedef struct ppsched_job_options {
     uint32_t size;
     uint32_t gpus; /* all devices, 1 to 2^20; required */
     const ppsched_job_list *lists;
     uint32_t list_count;
     int32_t goal;    /* enum ppsched_job_goal */
-    int32_t runtime; /* enum ppsched_runtime: only what it runs. Default: what any runtime runs */
-    uint32_t top;    /* how many of the best are wanted; 10 */
-    const char *const *strategies; /* names or aliases. Default: 1f1b, zb_h1, interleaved_1f1b,
-                                      interleaved_zb and zbv */
+    int32_t runtime; /* enum ppsched_runtime: only layouts that this runtime runs. Default: all */
+    uint32_t top;    /* how many of the best layouts are wanted. Default: 10 */
+    const char *const *strategies; /* names or aliases of strategies. Default: 1f1b, zb_h1,
+                                      interleaved_1f1b, interleaved_zb and zbv */
     uint32_t strategy_count;
     uint32_t reserved;                /* 0 */
-    double memory_limit;              /* bytes of a device; 0: `memory` of the accelerator */
+    double memory_limit;              /* bytes per device; 0: `memory` of the accelerator */
     const ppsched_layer_table *table; /* measured costs, read during the call only; NULL: none */
 } ppsched_job_options;
 
-/* A job. Layouts are numbered from 0 in the order of their bounds; those whose memory cannot fit
- * come last.
+/* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
+ * memory come last.
  * Lifetime: the caller destroys it. It copies what it needs, and holds a reference to the
  *   description.
- * Thread-safety: any number of threads may use it at once, also ppsched_job_evaluate_layout, but
- *   nothing else while ppsched_job_run runs. */
+ * Thread-safety: any number of threads may use it at once, also with ppsched_job_evaluate_layout.
+ *   While ppsched_job_run runs, no other thread may use it. */
 typedef struct ppsched_job ppsched_job;
 
-/* Lists the layouts of a job, and bounds each. Of `training`, the parallelism, the sharding and the
- * micro-batch are not read; its flags say what overlaps. `environment` may be NULL.
- * With a table all layouts are priced as ppsched_model_create_measured does. Its rows must say each
- * size in which layouts differ: a cost that holds for any micro-batch would make large ones free.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible, with what would be: a
- *   batch that no data parallelism divides is told with some that it may have; with a table also as
- *   ppsched_model_create_measured, and for a row that leaves such a size open; NO_MEMORY. */
+/* Makes a job: lists its layouts, and computes their bounds. The call ignores the parallelism, the
+ * sharding and the micro-batch of `training`. The flags of `training` say what overlaps.
+ * `environment` may be NULL. With a table, all layouts are priced as ppsched_model_create_measured
+ * does. Its rows must give each size in which layouts differ: a cost that holds for any
+ * micro-batch would make large micro-batches look free.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
+ *   would work, such as batches that some data parallelism divides); with a table also the errors
+ *   of ppsched_model_create_measured, and RANGE for a row that leaves such a size open;
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,
     const ppsched_environment *environment, ppsched_error *error);
 PPSCHED_API void ppsched_job_destroy(ppsched_job *job);
 
-/* What is known of a layout. */
+/* What is known about a layout. */
 enum ppsched_job_state {
-    PPSCHED_JOB_STATE_LISTED = 0,       /* nothing but its bounds */
-    PPSCHED_JOB_STATE_SLOWER = 1,       /* its bound on time rules it out of the wanted ranks */
+    PPSCHED_JOB_STATE_LISTED = 0,       /* only its bounds are known */
+    PPSCHED_JOB_STATE_SLOWER = 1,       /* by its bound on time it cannot have a wanted rank */
     PPSCHED_JOB_STATE_OVER_LIMIT = 2,   /* its bound on memory is above the limit */
-    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3, /* priced: no schedule and recomputation fits */
-    PPSCHED_JOB_STATE_REFUSED = 4,      /* no strategy, or not the runtime, supports its sizes */
+    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3, /* priced: no tried schedule and recomputation fits */
+    PPSCHED_JOB_STATE_REFUSED = 4,      /* no strategy supports its sizes, or the runtime does
+                                           not */
     PPSCHED_JOB_STATE_PRICED = 5
 };
 
@@ -145,12 +153,13 @@ typedef struct ppsched_job_layout {
     uint32_t data_parallel;
     uint32_t chunks;
     uint32_t micro_batch_size;
-    uint32_t microbatches; /* of a replica in a step */
+    uint32_t microbatches; /* microbatches of a replica in a step */
     uint32_t global_batch; /* sequences of a step */
     uint32_t sharding;
-    uint32_t rank;       /* PPSCHED_NONE: not among the best */
-    double bound;        /* seconds: no schedule and recomputation that is tried is faster */
-    double least_memory; /* bytes that the fullest device needs at least */
+    uint32_t rank;       /* 0 for the best; PPSCHED_NONE: not among the best */
+    double bound;        /* lower bound in seconds on the step time with any schedule and
+                            recomputation that is tried */
+    double least_memory; /* lower bound in bytes on the memory of the fullest device */
 } ppsched_job_layout;
 
 /* How many layouts are listed, and one of them.
@@ -162,38 +171,41 @@ PPSCHED_API ppsched_status ppsched_job_get_layout(ppsched_job_layout *out, const
 /* What the search found for one layout. Sized. */
 typedef struct ppsched_job_found {
     uint32_t size;
-    int32_t state;    /* enum ppsched_job_state, but LISTED and OVER_LIMIT */
-    uint32_t runs_on; /* the runtimes that run it, bits 1 << enum ppsched_runtime: its order, split
-                         and recomputation exactly, and its parallelism by a rule of thumb */
-    uint32_t tried;   /* how many pipelines were priced for it */
-    double memory;    /* bytes of the fullest device, with buffers for what it sends and receives */
+    int32_t state;    /* enum ppsched_job_state, except LISTED and OVER_LIMIT */
+    uint32_t runs_on; /* the runtimes that run the layout, bits 1 << enum ppsched_runtime. They run
+                         its order, split and recomputation exactly. Whether they support its
+                         parallelism is decided by a rule of thumb */
+    uint32_t tried;   /* number of pipelines that were priced for the layout */
+    double memory;    /* bytes of the fullest device, with its send and receive buffers */
 } ppsched_job_found;
 
-/* Prices one layout: tries strategies, splits and recomputation, and takes the fastest that fits,
- * of those that some runtime runs if any is. `above`: seconds; if nothing of the layout can be
- * faster, the state is SLOWER (infinity: price in any case). `*out` is the price, which the caller
- * destroys, if the state is PRICED; if it is DOES_NOT_FIT, that of the pipeline that lacks least;
- * else NULL. The result does not depend on what was priced before.
+/* Prices one layout. It tries strategies, splits and recomputation, and takes the fastest that
+ * fits. If some runtime runs any of those that fit, only these count. `above` is a time in seconds:
+ * if nothing in the layout can be faster, the state is SLOWER. With infinity, the layout is priced
+ * in any case. If the state is PRICED, `*out` receives the price, which the caller destroys. If the
+ * state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit least.
+ * Otherwise it receives NULL. The result does not depend on what was priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets what ppsched_job_run calls between layouts, with the `share` that is done of those that may
- * have to be priced, and the `best` time so far in seconds; NULL: nothing.
+/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the done share
+ * of the layouts that may have to be priced. `best` is the best time so far in seconds. NULL: no
+ * callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,
                                                     ppsched_error *error);
 
 /* Prices as many layouts as the wanted ranks need. May be called once.
- * Errors: ARGUMENT; CANCELLED if the progress function asks for it, then nothing is ranked;
+ * Errors: ARGUMENT; CANCELLED if the progress callback stops the call (nothing is ranked then);
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);
 
-/* How many layouts have a rank, at most `top`, and the number of one; PPSCHED_NONE past the
- * last. */
+/* The first function returns how many layouts have a rank, at most `top`. The second returns the
+ * number of the layout with a rank; PPSCHED_NONE past the last. */
 PPSCHED_API uint32_t ppsched_job_best_count(const ppsched_job *job);
 PPSCHED_API uint32_t ppsched_job_layout_at_rank(const ppsched_job *job, uint32_t rank);
 

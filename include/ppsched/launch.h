@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch arguments: what a training runtime gets on its command line or in its configuration to run
- * a schedule. */
+/* Launch arguments: the arguments with which a training runtime runs a schedule, on its command
+ * line or in its configuration. */
 #ifndef PPSCHED_LAUNCH_H
 #define PPSCHED_LAUNCH_H
 
@@ -32,20 +32,22 @@ enum ppsched_runtime {
     PPSCHED_RUNTIME_MINDSPEED = 9   /* MindSpeed on Megatron-LM: flags of its launcher */
 };
 
-/* What a line needs in addition to the schedule. Sized: set `size`; zero means the default. */
+/* Facts that launch arguments need in addition to the schedule. Sized: set `size`; zero means the
+ * default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: refuse a runtime that would plan a similar order itself (SAIL, PRIMUS) */
-    const char *csv; /* file from which TORCHTITAN, PYTORCH, COLOSSALAI and JAXPP read the order, in
-                        PPSCHED_FORMAT_CSV. NULL: no file if a class of theirs makes this very
-                        order, else "schedule.csv"; COLOSSALAI needs a file for each order on a V
-                        placement */
-    uint32_t layers; /* decoder layers of the model, from which SAIL and TORCHTITAN derive the
-                        stages per device; 0: unknown, or those of `model` */
-    uint32_t micro_batch;        /* samples per microbatch, for the runtimes' batch sizes; 0:
-                                    unknown, the batch sizes are left out */
-    const ppsched_layers *model; /* the layers of the model. With `split` the line also has the
-                                    layers of each stage. NULL: both unknown */
+    uint32_t exact;  /* 1: a runtime that would compute a similar order itself is refused (SAIL,
+                        PRIMUS) */
+    const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
+                        COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
+                        the runtime has exactly this order, else "schedule.csv". COLOSSALAI needs a
+                        file for every order on a V placement */
+    uint32_t layers; /* number of decoder layers of the model. SAIL and TORCHTITAN compute the
+                        stages per device from it. 0: unknown, or those of `model` */
+    uint32_t micro_batch;        /* samples per microbatch, for the batch sizes of runtimes. 0:
+                                    unknown; the batch sizes are left out */
+    const ppsched_layers *model; /* the layers of the model. With `split` the arguments also say
+                                    which layers each stage has. NULL: both are unknown */
     const ppsched_split *split;  /* which layers are in which stage */
     uint32_t data_parallel;      /* replicas of the pipeline; 0 means 1 */
     uint32_t reserved;           /* 0 */
@@ -57,17 +59,18 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 
 /* Writes the arguments for a runtime (enum ppsched_runtime): one line of words, separated by blanks
  * and quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
- *   - The line leaves out what neither the schedule nor the options say: layers, batch sizes, and
- *     flags that depend on these.
- *   - Of the layers, those for the first stage are the embedding, those for the last stage the
- *     head, and those with the name "mtp" MTP layers. All others are decoders.
+ *   - The line has no arguments for facts that neither the schedule nor the options have: layers,
+ *     batch sizes, and flags that depend on these.
+ *   - Layers of `model` that must be in the first stage count as the embedding, and those that must
+ *     be in the last stage as the head. Layers with the name "mtp" are MTP layers. All others are
+ *     decoders.
  *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL does so for
- *     1F1B, PRIMUS for some orders. For others these two plan an order of the same kind, which they
- *     know from the schedule's name, unless `exact` is 1.
+ *     1F1B, PRIMUS for some orders. For other orders these two compute an order of the same kind
+ *     themselves, and the kind follows from the schedule's name. With `exact` they are refused.
  * Errors: ARGUMENT, also for an unknown runtime or a file name that does not fit in a line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if the split has another number of stages;
- *   INVALID_SCHEDULE if the schedule cannot run at all; REFUSED if the runtime cannot run it, with
- *   the reason and the runtimes that can; BUFFER.
+ *   INVALID_SCHEDULE if the schedule cannot be run at all; REFUSED if the runtime cannot run it
+ *   (the message has the reason, and the runtimes that can run it); BUFFER.
  * Thread-safety: as for the schedule. */
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model as a list of layers, and splits of it: which layers are in which stage, and which of them
- * are recomputed.
+/* A model as a list of layers, and its splits. A split says which layers are in which stage, and
+ * which layers are recomputed.
  *
  * Sample:
  *     const ppsched_layer decoder = {
@@ -39,9 +39,9 @@ extern "C" {
 #endif
 
 /* The layers of a model, in order.
- * Lifetime: immutable and reference-counted. The maker holds the first reference. Configs copy what
- *   they need; plans hold a reference of their own.
- * Thread-safety: any number of threads may use it at once. */
+ * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference.
+ *   Configs copy what they need. Plans hold their own reference.
+ * Thread-safety: any number of threads may use a list at once. */
 typedef struct ppsched_layers ppsched_layers;
 
 /* The largest number of layers of a model, and of kinds of recomputation of a layer. */
@@ -51,57 +51,61 @@ typedef struct ppsched_layers ppsched_layers;
 /* The stage in which a layer must be. */
 enum ppsched_layer_place {
     PPSCHED_LAYER_PLACE_ANY = 0,
-    PPSCHED_LAYER_PLACE_FIRST = 1, /* in the first stage, such as the embedding; these come before
-                                      all other layers */
-    PPSCHED_LAYER_PLACE_LAST = 2 /* in the last stage, such as the head; these come after all other
-                                    layers */
+    PPSCHED_LAYER_PLACE_FIRST = 1, /* in the first stage, such as the embedding. These layers come
+                                      before all others */
+    PPSCHED_LAYER_PLACE_LAST = 2 /* in the last stage, such as the head. These layers come after all
+                                    others */
 };
 
 /* Properties of a layer. */
 enum ppsched_layer_flag {
-    /* It is in the same stage as the layer after it. In an entry of several layers this holds for
-     * each of them, also for the last and the layer after the entry. */
+    /* The layer is in the same stage as the layer after it. In an entry of several layers this
+     * holds for each of them. So the last of them is in the same stage as the layer after the
+     * entry. */
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
 
-    /* The last stage holds its weights and static memory, too, like an embedding whose weights the
-     * head shares. Only for a layer of the first stage. */
+    /* The last stage also holds the weights and static memory of this layer. Example: an embedding
+     * that shares its weights with the head. Only for a layer of the first stage. */
     PPSCHED_LAYER_FLAG_TIED = 2,
 
-    /* Each stage with such a layer, except the first stage, holds one copy of the weights and
-     * static memory of the layers with PPSCHED_LAYER_PLACE_FIRST, as Megatron-LM's stages with MTP
-     * layers do. In the last stage the copy is held in addition to tied weights. Not for a layer of
+    /* Each stage with such a layer, except the first stage, holds a copy of the layers with
+     * PPSCHED_LAYER_PLACE_FIRST: of their weights and static memory. Megatron-LM's stages with MTP
+     * layers do so. The last stage holds this copy in addition to tied weights. Not for a layer of
      * the first stage. */
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
 
-    /* It is left out of these copies, like a vision tower. Only for a layer of the first stage. */
+    /* COPIES_EMBEDDING does not copy this layer. Example: a vision tower. Only for a layer of the
+     * first stage. */
     PPSCHED_LAYER_FLAG_NOT_COPIED = 8
 };
 
-/* A kind of recomputation: a layer's activations are computed again in its backward, so that less
- * of them is held until then. A plain record.
- *   - An I recomputes all such layers of its stage when it starts. Their activations are held until
- *     W ends.
- *   - A B recomputes one layer after another. While it runs it holds those of the largest. */
+/* A kind of recomputation. The layer's activations, or some of them, are computed again in its
+ * backward, so that the layer holds less memory until then. A plain record.
+ *   - An I recomputes all recomputed layers of its stage when it starts. Their activations are held
+ *     until W ends.
+ *   - A B recomputes one layer after another. While it runs it holds the activations of the largest
+ *     of these layers. */
 typedef struct ppsched_recompute {
-    const char *name;   /* such as "selective" or "full"; different for each kind of a layer */
-    double time;        /* added to the backward, or to I if the backward is split; >= 0 */
-    double mem_forward; /* what the layer then holds of a microbatch from F to the backward: 0 up to
-                           the layer's own mem_forward */
+    const char *name;   /* such as "selective" or "full". The kinds of one layer must have different
+                           names */
+    double time;        /* added to the time of B, or of I if the backward is split; >= 0 */
+    double mem_forward; /* memory that the recomputed layer holds of a microbatch from F to the
+                           backward: from 0 to the layer's own mem_forward */
 } ppsched_recompute;
 
 /* One layer, or several equal ones in a row. Sized: set `size`. Times and memory are in the
- * caller's units, finite and >= 0, except that mem_backward_weight is <= 0, and mem_backward_input
- * may have any sign.
- *   - Of the three backward times, those that are 0 follow from backward = input + weight. If input
- *     and weight are both 0, each is half of backward.
- *   - If one of mem_backward_input and mem_backward_weight is 0, it releases what the other leaves.
- *     If both are 0, W releases all.
- *   - A positive mem_backward_input is held from the start of I until the end of W, or while a B
+ * caller's units. They are finite and >= 0, except that mem_backward_weight is <= 0 and
+ * mem_backward_input may have any sign.
+ *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
+ *     are both 0, each is half of backward.
+ *   - If one of mem_backward_input and mem_backward_weight is 0, that op (I or W) releases the
+ *     memory that the other op leaves. If both are 0, W releases all.
+ *   - A positive mem_backward_input is held from the start of I to the end of W, and also while a B
  *     runs.
- *   - From I to W a layer holds mem_forward + mem_backward_input, also if it is recomputed. */
+ *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
-    uint32_t count;   /* how many layers; 0: one */
+    uint32_t count;   /* number of layers; 0: one */
     const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or a name of the
                          caller's choice; copied */
     int32_t place;    /* enum ppsched_layer_place */
@@ -115,23 +119,24 @@ typedef struct ppsched_layer {
     double mem_backward_weight;
     double mem_static;
     double mem_weights;
-    double output_bytes;                 /* bytes of its forward's output for one microbatch, and of
-                                            the gradient of this output */
+    double output_bytes;                 /* bytes of its forward's output for one microbatch; the
+                                            gradient of this output has as many */
     const ppsched_recompute *recomputes; /* its kinds of recomputation, copied; NULL if there are
                                             none */
     uint32_t recompute_count;            /* up to PPSCHED_MAX_RECOMPUTES */
-    uint32_t type_count;                 /* types of devices after type 0, up to 255, for which
-                                            device_scale has values; entries with any have equally
-                                            many */
+    uint32_t type_count;                 /* number of device types after type 0, up to 255, for
+                                            which device_scale has values. All entries that have
+                                            such types have the same number */
     /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
      * --hybrid-layer-pattern, such as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
      * attention, + latent attention, D latent attention with an index, - an MLP, E experts. An
-     * empty text means that the layer has no symbol there. NULL means a transformer layer, in a
-     * model that is not hybrid. */
+     * empty text means that the pattern has no symbol for the layer. NULL means a transformer layer
+     * of a model that is not hybrid. */
     const char *hybrid_symbols;
-    /* Times on devices of types 1, 2 and so on (PPSCHED_QUANTITY_LAYER_TYPES), as a multiple of
-     * those above, which are of type 0: for each type those of F, B, I and W, > 0; copied. NULL: 1.
-     * What recomputation adds on a device grows like all forwards of the model together. */
+    /* Factors on the times above for devices of types 1, 2 and so on
+     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are those of type 0. For each type there are
+     * four factors > 0: of F, B, I and W. Copied. NULL: all are 1. The time that recomputation adds
+     * on a device is multiplied by the factor of all forwards of the model together. */
     const double *device_scale;
     /* What is in its F, its I and its W, from which the times of overlapped pairs follow; copied.
      * Each list takes as long as the layer's own time. NULL: not known; all entries have windows
@@ -140,18 +145,18 @@ typedef struct ppsched_layer {
     const ppsched_pair_windows *windows;
 } ppsched_layer;
 
-/* A split: how many layers each stage has, and how each layer is recomputed. The layers stay in
- * order. Sized: set `size`. */
+/* A split: how many layers each stage has, and how each layer is recomputed. The order of the
+ * layers does not change. Sized: set `size`. */
 typedef struct ppsched_split {
     uint32_t size;
-    uint32_t stages;           /* S, virtual stages of the whole model */
-    const uint32_t *layers;    /* number of layers of each stage, S values; a stage with 0 passes on
-                                  its input */
-    const uint8_t *recomputes; /* for each layer 0, or the number from 1 of its kind of
-                                  recomputation; NULL: 0 for all */
+    uint32_t stages;           /* S, the virtual stages of the whole model */
+    const uint32_t *layers;    /* number of layers of each stage, S values. A stage with 0 layers
+                                  passes on its input */
+    const uint8_t *recomputes; /* for each layer 0 (no recomputation), or the number from 1 of its
+                                  kind of recomputation. NULL: 0 for all */
 } ppsched_split;
 
-/* Makes a list of `count` entries. `environment` may be NULL.
+/* Makes a list of layers from `count` entries. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the entry's index in `error->position`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
                                                  const ppsched_layer *const *layers, size_t count,
@@ -163,27 +168,28 @@ PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
 PPSCHED_API const ppsched_layers *ppsched_layers_retain(const ppsched_layers *layers);
 PPSCHED_API void ppsched_layers_release(const ppsched_layers *layers);
 
-/* The number of layers, and the number of entries. An entry of several equal layers counts as that
- * many layers. */
+/* The number of layers, and the number of entries. An entry of several equal layers counts as
+ * several layers. */
 PPSCHED_API uint32_t ppsched_layers_count(const ppsched_layers *layers);
 PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
 
-/* An entry as it was given, with all times and memory filled in. What it points to is borrowed.
+/* Returns an entry that was given, with all its times and memory filled in. Its pointers are
+ * borrowed.
  * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);
 
 /* Makes a config like `config` whose stages are those of a split of the layers.
- *   - Times, memory, static memory and weights of a stage are the sums over its layers, with their
- *     recomputation. The bytes of its activations are those of its last layer, or those of the
- *     stage before if it has no layers.
- *   - Sizes except the number of stages, latencies, bandwidths, limits, iterations, options and the
- *     placement do not change. A placement map is refused.
- *   - The lists of `config` for stages, and overlapped_times, are not read.
+ *   - Times, memory, static memory and weights of a stage are the sums over its layers,
+ *     recomputation included. The activation bytes of a stage are those of its last layer. A stage
+ *     without layers has the activation bytes of the stage before.
+ *   - Other sizes, latencies, bandwidths, limits, iterations, options and the placement do not
+ *     change. A placement map is refused.
+ *   - The call ignores the lists of `config` with values per stage, and its overlapped_times.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE if the split does not contain each layer once, separates
- *   layers that must stay together, has a layer for the first or last stage in another stage, or
- *   names an unknown kind of recomputation; REFUSED for a map; NO_MEMORY. */
+ *   layers that must stay together, puts a layer of the first or last stage into another stage, or
+ *   has an unknown kind of recomputation; REFUSED for a placement map; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
                                                       const ppsched_config *config,
                                                       const ppsched_layers *layers,

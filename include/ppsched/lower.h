@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowering: makes from a schedule of compute ops one that a runtime can run. It adds sends,
+/* Lowering: makes a schedule that a runtime can run from a schedule of compute ops. It adds sends,
  * receives and the ops of sharded parameters.
  *
  * Sample:
@@ -34,35 +34,36 @@
 extern "C" {
 #endif
 
-/* Where sends and receives are put. A send always follows its producer; there may be receives
- * between the two. Stages on the same device need no sends. */
+/* Where lowering puts sends and receives. A send always comes after its producer; only receives may
+ * be between the two. There are no sends between stages on the same device. */
 enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives; the other passes run */
-    PPSCHED_LOWERING_PYTORCH = 1,     /* as PyTorch: all devices take turns, one op per turn. When
-                                         a value is sent, its receive is put where the receiving
-                                         device is then */
+    PPSCHED_LOWERING_NONE = 0,        /* adds no sends and receives; the other passes run */
+    PPSCHED_LOWERING_PYTORCH = 1,     /* as PyTorch: all devices take turns, one op per turn. When a
+                                         value is sent, its receive is put at the place in the queue
+                                         that the receiving device has reached */
     PPSCHED_LOWERING_BY_TIME = 2,     /* as sail-sg and zeropipe: a receive is put before the op
                                          that its device runs when the value is sent. Needs the
                                          config's times */
-    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer, or earlier
-                                         where devices that block in sends and receives would
-                                         otherwise deadlock. So the result never deadlocks */
+    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. It is put
+                                         earlier where devices that block in sends and receives
+                                         would otherwise deadlock. So the result never deadlocks */
 };
 
-/* How early a device gathers parameters: before each op it gathers the first stages of those that
- * it uses next, if it does not hold them. The lookahead is the number of these stages; 1 is the
- * stage of the op alone. */
+/* How early a device gathers parameters. Before each op it gathers the parameters of the next
+ * stages in its queue, unless it holds them. The lookahead is the number of these stages, from the
+ * stage of the op on. With 1 it gathers only the stage of the op. */
 enum ppsched_unshard_lookahead {
     PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* `unshard`: as many stages as the device may hold */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* for device r the smaller of r + 2 and `unshard`. If an
-                                            UNSHARD takes as long as a forward, so many fit in
+                                            UNSHARD takes as long as a forward, this many are done
                                             before the device's first op has its input */
     PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* `unshard_lookaheads`, a number for each device */
-    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* by this library: as late as possible without a wait of
-                                            compute, by the config's times, and within its memory
-                                            limits if that is possible. If FULL and AUTO are within
-                                            the limits, the evaluation with transfers (channels
-                                            NONE, sends buffered) is never longer than with these */
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* computed by this library from the config's times: as
+                                            late as possible without delaying compute ops, and
+                                            within the memory limits if possible. If FULL and AUTO
+                                            are within the limits, NEEDED never takes longer than
+                                            these two in the evaluation with transfers (channels
+                                            NONE, sends buffered) */
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
@@ -70,37 +71,40 @@ enum ppsched_unshard_lookahead {
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */
-    uint32_t merge_backwards; /* 1: an I and its W right after it become a B */
-    uint32_t split_backwards; /* 1: a B that is in no overlapped pair becomes an I and its W right
+    uint32_t merge_backwards; /* 1: an I that has its W right after it becomes a B */
+    uint32_t split_backwards; /* 1: a B that is in no overlapped pair becomes an I with its W right
                                  after it */
-    uint32_t unshard;         /* most stages whose parameters a device holds at once, as PyTorch's
-                                 max_active_stages (3 there). UNSHARD comes before a stage's next
-                                 op, by `unshard_lookahead`; RESHARD comes once the stage is not
-                                 among the next `unshard` ones, and at the end of the queue. If the
-                                 last of these begins an overlapped pair of two stages, the device
-                                 holds one more. 0: no UNSHARD, no RESHARD */
-    uint32_t reduce_grad; /* 1: REDUCE_GRAD after the last B or W of a stage in an iteration. 2: the
-                                 same, and in the PYTORCH lowering its device's next turn goes to a
-                                 wait for it, as in PyTorch 2.15. So later receives may move. The
-                                 wait is no op of the schedule */
-    uint32_t defer_receives; /* 1: as PyTorch's defer_pp_recv, only with PYTORCH. A receive moves
-                                 to right before its consumer, or to before an earlier send to the
-                                 device that it receives from, if that device has a higher rank. Not
-                                 safe: many orders deadlock where sends block, and some of the V
-                                 placement where sends are buffered. Check with
-                                 ppsched_schedule_prove */
+    uint32_t unshard;         /* the largest number of stages whose parameters a device holds at
+                                 once, as PyTorch's max_active_stages (there 3). 0: no UNSHARD and
+                                 no RESHARD. `unshard_lookahead` says how long before a stage's next
+                                 op its UNSHARD comes. RESHARD comes when the stage is not among the
+                                 next `unshard` stages of the queue, and at the end of the queue. If
+                                 the last of these stages begins an overlapped pair of two stages,
+                                 the device holds one more */
+    uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
+                             2: the same, and in the PYTORCH lowering the device uses its next turn
+                             to wait for the REDUCE_GRAD, as in PyTorch 2.15. So later receives may
+                             move. The wait is no op of the schedule */
+    uint32_t defer_receives; /* 1: moves receives later, as PyTorch's defer_pp_recv. Only with
+                                PYTORCH. A receive moves to the place right before its consumer. If
+                                the sending device has a higher rank, and there is an earlier send
+                                to that device, the receive moves to the place right before this
+                                send. This is not safe: many orders deadlock if sends block, and
+                                some orders of the V placement even if sends are buffered. Check
+                                with ppsched_schedule_prove */
 
     /* How early each UNSHARD comes, as PyTorch's unshard_lookahead. Only with `unshard`. The order
-     * of other ops does not change, except that receives may move, because an UNSHARD has a
-     * place of its own in the PYTORCH lowering. */
+     * of other ops does not change, except that receives may move: in the PYTORCH lowering an
+     * UNSHARD takes a turn. */
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
     const uint32_t *unshard_lookaheads; /* with LIST: for each device 1 to `unshard`; borrowed */
     uint32_t unshard_lookahead_count;   /* with LIST: the number of devices, else 0 */
 
-    /* Prefetch distance of receives, only with JUST_IN_TIME: each receive is put so many units (ops
-     * or overlapped pairs) before its consumer, or fewer where so many would make a wait cycle; 0
-     * to 64. Messages that start only when their receive is posted then arrive in time. In channels
-     * whose messages wait for each other, an early receive delays what comes after it. */
+    /* Prefetch distance of receives, 0 to 64, only with JUST_IN_TIME: how many units (ops or
+     * overlapped pairs) before its consumer a receive is put. The distance is smaller where it
+     * would otherwise make a wait cycle. With a prefetch distance, messages that start only when
+     * their receive is posted can arrive in time. In channels whose messages wait for each other,
+     * an early receive delays the messages after it. */
     uint32_t receive_prefetch;
 } ppsched_lower_options;
 
@@ -109,29 +113,29 @@ typedef struct ppsched_lower_options {
  *     OFFLOAD_WAIT, and no other ops.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT stay between the same compute ops. OFFLOADs and
  *     RELOADs right after a compute op stay right after it, before its sends. An OFFLOAD_WAIT or a
- *     RECOMPUTE, and those that follow it, come right before the next compute op.
- *   - None of these ops delays another device forever, so ppsched_schedule_prove has the same
- *     result as without them.
- *   - `config` may be NULL, except with BY_TIME and NEEDED. These use the times of the schedule
+ *     RECOMPUTE, and those of the four that follow it, come right before the next compute op.
+ *   - None of these four ops makes another device wait forever. So ppsched_schedule_prove has the
+ *     same result with and without them.
+ *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule
  *     without RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT.
  * Errors: ARGUMENT, also where an option needs another one or a config; STRUCT_SIZE; RANGE; LENGTH
  *   where there is not one lookahead per device; INVALID_SCHEDULE where the order cannot be run;
- *   REFUSED where the schedule has been lowered already or has an OPTIMIZER_STEP, where an
- *   overlapped pair needs more stages than `unshard`, with BY_TIME where an op that sends takes no
- *   time, and where the config's sender_waits is LIKE_KIND with a lowering other than NONE; with
- *   BY_TIME and NEEDED also MISMATCH and the other errors of evaluation; NO_MEMORY. */
+ *   REFUSED where the schedule is already lowered or has an OPTIMIZER_STEP, where an overlapped
+ *   pair needs more stages than `unshard`, where an op that sends takes no time (with BY_TIME), and
+ *   where the config's sender_waits is LIKE_KIND and the lowering is not NONE; with BY_TIME and
+ *   NEEDED also MISMATCH and the other errors of evaluation; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,
                                                   const ppsched_lower_options *options,
                                                   ppsched_error *error);
 
-/* Makes the same schedule with other numbers of microbatches: in each iteration they are numbered
- * in the order in which the last stage runs their forwards. If microbatches have equal costs, times
- * and memory do not change. PyTorch, which takes losses in that order, can run the result. The
- * caller owns one reference to `*out`.
+/* Renumbers the microbatches of a schedule: in each iteration they get numbers in the order in
+ * which the last stage runs their forwards. If microbatches have equal costs, times and memory do
+ * not change. PyTorch can run the result, because it takes losses in this order. The caller owns
+ * one reference to `*out`.
  * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; REFUSED with two copies of the
- *   model, as their last stages run in parallel; NO_MEMORY. */
+ *   model, because their last stages run in parallel; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
                                                      const ppsched_schedule *schedule,
                                                      ppsched_error *error);

@@ -21,22 +21,23 @@ extern "C" {
 typedef struct ppsched_order_options {
     uint32_t size;
     int32_t objective; /* enum ppsched_objective. Default: MAKESPAN */
-    uint32_t effort;   /* search effort, 1 to 10; one more is about twice the work. Default: 4, some
-                          4 million visits of ops, or tenths of a second */
+    uint32_t effort;   /* search effort, 1 to 10. Each step is about twice the work. Default: 4,
+                          about 4 million visits of ops, which take tenths of a second */
 } ppsched_order_options;
 
-/* Searches the best order of a schedule's microbatches, by the config's microbatch_scale and
- * microbatch_memory_scale. The schedule does not change: its microbatch j is a place in the order,
- * and the result says which of the config's microbatches takes that place.
+/* Searches for the best order of a schedule's microbatches. Their costs differ by the config's
+ * microbatch_scale and microbatch_memory_scale. The schedule does not change: its microbatch j is a
+ * place in the order. The result says which microbatch of the config takes this place.
  *   - `out` receives for each place the number of its microbatch in `config`, M values. All
- *     iterations have the same order. It fills a buffer: see ppsched.h. A call for `*needed` alone
+ *     iterations have the same order. It fills a buffer: see ppsched.h. A call for only `*needed`
  *     does not search.
- *   - `*ordered` is a copy of the config with both lists in that order. Evaluate the schedule with
- *     it. The caller destroys it.
- *   - Up to 7 microbatches all orders are tried. With more, the search starts from the best of
- *     these: as they are, longest first, shortest first, and both ends short or long. Then it moves
- *     and swaps microbatches. So the result is never worse than any of these.
- *   - Memory above a device's limit counts first, then the objective.
+ *   - `*ordered` is a copy of the config with both lists in the new order. Evaluate the schedule
+ *     with this copy. The caller destroys it.
+ *   - For up to 7 microbatches all orders are tried. With more, the search starts from the best of
+ *     five orders: the config's, longest first, shortest first, short at both ends, and long at
+ *     both ends. Then it moves and swaps microbatches. So the result is never worse than any of
+ *     these five.
+ *   - Memory above a device's limit is minimised first, then the objective.
  *   - The call is deterministic. The config's progress callback may cancel it.
  * `options` may be NULL.
  * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as for ppsched_schedule_evaluate; REFUSED if
@@ -49,24 +50,24 @@ PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
 /* How well microbatches are balanced over data-parallel replicas. Sized. */
 typedef struct ppsched_balance {
     uint32_t size;
-    uint32_t is_best; /* 1 if no other distribution is better: `most` reaches `bound`, or all were
-                         tried */
-    double most;      /* sum of the costs of the replica with the largest sum */
+    uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
+                         distributions were tried */
+    double most;      /* costs of the replica with the largest sum */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 
-/* Distributes `count` microbatches over `replicas`, each with a pipeline of its own. The largest
- * sum of costs of a replica is made as small as can be found.
+/* Distributes `count` microbatches over `replicas` replicas of the pipeline. It makes the largest
+ * sum of costs of a replica as small as it can find.
  *   - `costs`: the cost of each microbatch, >= 0, such as its microbatch_scale.
  *   - `out` receives the replica of each microbatch, `count` values. It fills a buffer: see
- *     ppsched.h. A call for `*needed` alone does not search. `balance` receives the figures.
- *   - `even_counts` 1: all replicas have the same number of microbatches, or if `count` is no
- *     multiple, some have one more. Frameworks need that if replicas reduce gradients together. 0:
- *     any numbers.
- *   - The search first gives each microbatch, the longest first, to the replica with the least sum.
- *     Then it moves and swaps microbatches between replicas. For up to 24 microbatches it then
- *     tries all distributions, in up to 2 million steps.
- * Errors: ARGUMENT; RANGE if a cost is negative or no number, a sum overflows, or there are no
+ *     ppsched.h. A call for only `*needed` does not search. `balance` receives the figures.
+ *   - `even_counts` 1: all replicas have the same number of microbatches. If `count` is not a
+ *     multiple of `replicas`, some have one more. Frameworks need this if replicas reduce gradients
+ *     together. 0: any numbers.
+ *   - The search first takes the microbatches from the longest to the shortest, and gives each to
+ *     the replica with the least sum. Then it moves and swaps microbatches between replicas. For up
+ *     to 24 microbatches it then tries all distributions, in up to 2 million steps.
+ * Errors: ARGUMENT; RANGE if a cost is negative or NaN, if a sum overflows, or if there are no
  *   replicas or more replicas than microbatches; STRUCT_SIZE, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
                                                         size_t *needed, ppsched_balance *balance,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of enumerators, for messages, options and bindings. A name is the enumerator in lower case
- * without the prefix of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME; it is NULL for an
- * unknown number. Static storage; any thread may call these functions at any time.
+ * without the prefix of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME. For an unknown
+ * number the result is NULL. Static storage. Any thread may call these functions at any time.
  *
- * Five enums have their functions next to them: ppsched_kind_token, ppsched_quantity_name,
- * ppsched_runtime_name, ppsched_memory_cause_name, ppsched_status_name. */
+ * Five more such functions are declared next to their enums: ppsched_kind_token,
+ * ppsched_quantity_name, ppsched_runtime_name, ppsched_memory_cause_name, ppsched_status_name. */
 #ifndef PPSCHED_NAMES_H
 #define PPSCHED_NAMES_H
 

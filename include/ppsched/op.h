@@ -13,25 +13,25 @@
 extern "C" {
 #endif
 
-/* Kinds of operation, with PyTorch's letters.
+/* Kinds of operation. F, B, I and W are PyTorch's letters.
  *
- * "B" is the full backward here and in PyTorch. The zero-bubble papers write B for the backward for
- * the input gradient alone, which is I here.
+ * "B" is the full backward here and in PyTorch. The zero-bubble papers write B for the backward
+ * that computes only the input gradient. Here this is I.
  *
  * Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time
- * only in ppsched_schedule_evaluate_transfers. RESHARD and OPTIMIZER_STEP never take time; they
+ * only in ppsched_schedule_evaluate_transfers. RESHARD and OPTIMIZER_STEP never take time. They
  * only wait for their place in the queue.
  *
  * Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a
  * stage pass holds between its F and its backward (B or I).
- *   - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these. They
- *     come after its F and before its backward in the queue of their device.
- *   - Anywhere after an OFFLOAD there may be one OFFLOAD_WAIT: the device does nothing until the
- *     memory is free.
- *   - For their time and memory see ppsched_schedule_evaluate. <ppsched/memory_saving.h> has
- *     functions that add them.
+ *   - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these. In the
+ *     queue of their device they come after the F of the stage pass and before its backward.
+ *   - An OFFLOAD may have one OFFLOAD_WAIT, anywhere after it in the queue. There the device does
+ *     nothing until the memory is free.
+ *   - ppsched_schedule_evaluate describes the time and memory of these ops.
+ *     <ppsched/memory_saving.h> has functions that add them.
  *
- * These four kinds and OPTIMIZER_STEP are not supported everywhere.
+ * RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP are not supported everywhere.
  *   - A builder accepts them, JSON writes and reads them, and CHROME_TRACE writes them. TEXT leaves
  *     them out.
  *   - All other formats and all launch arguments refuse a schedule with any of them.
@@ -41,8 +41,8 @@ extern "C" {
 enum ppsched_kind {
     PPSCHED_KIND_F = 1,               /* forward */
     PPSCHED_KIND_B = 2,               /* full backward: input and weight gradient */
-    PPSCHED_KIND_I = 3,               /* backward for the input gradient alone */
-    PPSCHED_KIND_W = 4,               /* backward for the weight gradient, after its I */
+    PPSCHED_KIND_I = 3,               /* backward for the input gradient only */
+    PPSCHED_KIND_W = 4,               /* backward for the weight gradient only, after its I */
     PPSCHED_KIND_SEND_F = 5,          /* send the activation to the next stage */
     PPSCHED_KIND_RECV_F = 6,          /* receive the activation from the stage before */
     PPSCHED_KIND_SEND_B = 7,          /* send the gradient to the stage before */
@@ -53,7 +53,7 @@ enum ppsched_kind {
                                         microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,      /* run the forward again before a backward */
     PPSCHED_KIND_OFFLOAD = 13,        /* copy an activation to host memory, and free it */
-    PPSCHED_KIND_RELOAD = 14,         /* copy it back to device memory */
+    PPSCHED_KIND_RELOAD = 14,         /* copy an offloaded activation back to device memory */
     PPSCHED_KIND_OPTIMIZER_STEP = 15, /* update a stage's weights; no microbatch */
     PPSCHED_KIND_OFFLOAD_WAIT = 16    /* wait until the copy of an OFFLOAD is done */
 };
@@ -61,27 +61,29 @@ enum ppsched_kind {
 /* Flags of an operation. */
 enum ppsched_op_flag {
     PPSCHED_OP_FLAG_OVERLAPPED = 1, /* this F and the next op of its queue, a B or an I, run as one
-                                       op (overlapped pair) */
-    PPSCHED_OP_FLAG_SLICED = 2      /* one of several slices of its microbatch; a builder sets or
-                                       clears this flag itself, by the config's slices */
+                                       op: an overlapped pair */
+    PPSCHED_OP_FLAG_SLICED = 2      /* the op is of one of several slices of its microbatch. A
+                                       builder sets or clears this flag itself, by the config's
+                                       slices */
 };
 
-/* One operation. 12 bytes, no padding; the library stores its queues as arrays of it.
+/* One operation. 12 bytes, no padding. The library stores queues as arrays of ppsched_op.
  *
- * `stage` is the stage whose device has the op in its queue: of a SEND the stage that produced the
- * value, of a RECV the stage that needs it. For the device at the other end see
- * ppsched_schedule_peer_of. The sends and receives between stages s and s+1 for microbatch m are:
+ * `stage` is the stage whose device has the op in its queue. For a SEND this is the stage that
+ * produced the value. For a RECV it is the stage that needs the value. ppsched_schedule_peer_of
+ * returns the device at the other end. The sends and receives between stages s and s+1 for
+ * microbatch m are:
  *   - activation: SEND_F with stage s on the device of s, RECV_F with stage s+1 on that of s+1;
  *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on that of s.
  * Both ends have the same microbatch m and the same slice.
  *
- * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a microbatch: their
- * `microbatch` is PPSCHED_NONE, with any other value a builder refuses them, and their `slice` is
- * 0. They do not store their iteration: it follows from their place in the queue. */
+ * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a microbatch. Their
+ * `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their `slice` is 0. They do
+ * not store their iteration, which follows from their place in the queue. */
 typedef struct ppsched_op {
     uint32_t microbatch; /* iteration * microbatches + index, or PPSCHED_NONE (see above) */
     uint16_t stage;      /* virtual stage; stage 0 has the first layers */
-    uint16_t slice;      /* from 0; 0 where microbatches are whole, or the kind has none */
+    uint16_t slice;      /* slice, from 0; 0 if microbatches are whole, or the kind has no slice */
     uint8_t kind;        /* enum ppsched_kind */
     uint8_t flags;       /* of enum ppsched_op_flag, or 0 */
     uint16_t reserved;   /* 0 */
@@ -100,8 +102,8 @@ PPSCHED_API const char *ppsched_kind_token(int32_t kind);
  * storage. */
 PPSCHED_API const char *ppsched_kind_text(int32_t kind);
 
-/* Writes one op in PyTorch's form: "3F0", "3SEND_B2", "0UNSHARD"; with SLICED the slice follows the
- * microbatch: "3F0.2". Fills a buffer: see ppsched.h.
+/* Writes one op in PyTorch's form, such as "3F0", "3SEND_B2" and "0UNSHARD". If the op has the flag
+ * SLICED, the slice follows the microbatch: "3F0.2". Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, also for an unknown kind; BUFFER. */
 PPSCHED_API ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed,
                                                   const ppsched_op *op, ppsched_error *error);

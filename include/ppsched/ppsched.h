@@ -35,63 +35,64 @@
  *   evaluate scenarios: jitter, slow ranks ppsched_schedule_evaluate_scenarios      scenarios.h
  *   order microbatches that differ         ppsched_schedule_order_microbatches      microbatches.h
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
- *   find what an overlapped pair takes     ppsched_pair_find_order                  pair.h
- *   go on with fewer or more devices       ppsched_replan_create                    replan.h
+ *   find the time of an overlapped pair    ppsched_pair_find_order                  pair.h
+ *   replan for fewer or more devices       ppsched_replan_create                    replan.h
  *   share a batch among unlike replicas    ppsched_replicas_create                  replicas.h
  *   cut a prompt into chunks               ppsched_prefill_find_chunks              prefill.h
  *
  * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
  * its result may be named after the result: ppsched_config_stages, ppsched_schedule_op_count,
- * ppsched_timeline_spans. ppsched_version has no object: it is about the library. An enumerator
- * begins with the name of its enum, except those of ppsched_status_value. The type of a callback
- * ends in `_function`, and its first argument is `void *user`.
+ * ppsched_timeline_spans. ppsched_version has no object, because it describes the library. An
+ * enumerator begins with the name of its enum, except those of ppsched_status_value. The type of a
+ * callback ends in `_function`, and its first argument is `void *user`.
  *
  * Numbers.
  *   - Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
- *     strategies and their options are numbered from 0. A call takes such a number as uint32_t, and
- *     returns RANGE if it is past the last. PPSCHED_NONE means none.
+ *     strategies and their options are numbered from 0. A call takes these numbers as uint32_t, and
+ *     returns RANGE for a number past the last. PPSCHED_NONE means none.
  *   - A size that a call sets is int64_t, so that the call can refuse a negative one. Lengths of
  *     lists and texts are size_t.
- *   - Choices are int32_t; a call returns ARGUMENT for an unknown one. Enums may grow.
+ *   - Values of enums are int32_t. A call returns ARGUMENT for an unknown value. Later releases may
+ *     add values.
  *   - Flags, and values that are 0 or 1, are uint32_t.
  *   - Members of structs may have narrower types.
  *
  * Arguments. Outputs come first, and are written only on success. Then comes the object that the
- * function acts on, then the rest. Every function that returns a ppsched_status takes
- * `ppsched_error *error` last: a record for the details, or NULL. Inputs that do not change are
- * const.
+ * function acts on, then all other arguments. Every function that returns a ppsched_status takes
+ * `ppsched_error *error` last: a record for details of the error, or NULL. Inputs that do not
+ * change are const.
  *
- * Ownership. The caller owns what a call makes, and destroys or releases it. A returned pointer is
- * borrowed from the object that was the argument. For a borrowed list the last argument,
- * `size_t *count`, receives the length; it may be NULL. Functions that return their result accept
- * NULL as the object, and then return 0, NULL or another value that means none.
+ * Ownership. The caller owns the objects that a call makes, and must destroy or release them. A
+ * returned pointer is borrowed from the object that was the argument. For a borrowed list the last
+ * argument, `size_t *count`, receives the length; it may be NULL. Functions that return their
+ * result accept NULL as the object. They then return 0, NULL or another value that means none.
  *
- * Sized structs. A struct that may grow begins with `size`, which the caller sets to sizeof, also
- * in a struct that a call fills. The size may be any from that of the struct's first release on, up
- * to 4096.
- *   - Caller older than the library: members that the caller does not have count as zero in inputs,
- *     and are left out of outputs.
- *   - Caller newer than the library: bytes that the library does not know must be zero in inputs,
- *     and become zero in outputs.
- *   - Anything else is STRUCT_SIZE, and nothing is written.
+ * Sized structs. A struct that may get more members in a later release begins with `size`. The
+ * caller must set it to sizeof the struct, also in a struct that a call fills. Accepted sizes are
+ * from that of the struct in its first release up to 4096.
+ *   - If the caller is older than the library: members that the caller does not know count as zero
+ *     in inputs, and are not written in outputs.
+ *   - If the caller is newer than the library: bytes that the library does not know must be zero in
+ *     inputs, and become zero in outputs.
+ *   - Otherwise the call returns STRUCT_SIZE, and writes nothing.
  * In inputs zero means the default, and `reserved` must be 0. In a struct that a callback receives,
- * the library sets `size`: a member that ends beyond it is not there.
+ * the library sets `size`. Members that end beyond this size do not exist.
  *
- * Buffers. A call that fills the caller's list or text takes three arguments first:
- * `T *out, size_t capacity, size_t *needed`.
+ * Buffers. The first three arguments of a call that fills a list or text of the caller are `T *out,
+ * size_t capacity, size_t *needed`.
  *   - `capacity` is the size of `out` in items: records, or bytes of a text.
- *   - `*needed` receives the least `capacity` that suffices. For a text that is its length plus 1,
- *     as every text ends with a NUL. `needed` may be NULL.
- *   - With `out` NULL and `capacity` 0 the call only writes `*needed`, and returns OK.
- *   - If `capacity` is too small the call returns BUFFER and still writes `*needed`. A list is then
- *     unchanged; a text becomes the empty text if `capacity` is not 0.
- *   - On any other error neither is written.
- * Two calls are reports, and differ: ppsched_schedule_check and ppsched_schedule_prove return
- * INVALID_SCHEDULE, write as many records as `capacity` allows, and write to `*count` how many
- * there are in all.
+ *   - `*needed` receives the least `capacity` that is enough. For a text this is its length plus 1,
+ *     because every text ends with a NUL. `needed` may be NULL.
+ *   - If `out` is NULL and `capacity` is 0, the call only writes `*needed`, and returns OK.
+ *   - If `capacity` is too small, the call writes `*needed` and returns BUFFER. A list does not
+ *     change; a text becomes empty if `capacity` is not 0.
+ *   - On any other error neither `out` nor `*needed` is written.
+ * Two calls are reports, and follow other rules: ppsched_schedule_check and ppsched_schedule_prove.
+ * If they find something, they return INVALID_SCHEDULE. They write as many records as `capacity`
+ * allows, and write to `*count` how many there are in all.
  *
  * Threads. The library has no globals, so calls that share no object may run at the same time. The
- * comment of each type says what holds for an object that threads share.
+ * comment of each type has the rules for an object that threads share.
  *
  * Units. Times and memory are doubles, in units of the caller's choice. */
 #ifndef PPSCHED_PPSCHED_H

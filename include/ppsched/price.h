@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The price of a layout that is told: the time of a step with its parts, and the memory of each
- * device, for a model and its training (model.h) in a pipeline.
+/* The price of a layout: an estimate of the time of a step with its parts, and of the memory of
+ * each device. The caller gives the model and its training (model.h), and the pipeline.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
- * A step is
- *     the pipeline: the schedule with the times of its layers, evaluated, transfers between
- *     neighbours included
- *   + what of data parallelism is exposed: sums of gradients that are not done when the last
- *     backward ends, and all-gathers of weights that the first forwards wait for
+ * The time of a step is
+ *     the pipeline: the time of the schedule with its transfers between neighbours, evaluated with
+ *     the times of the layers
+ *   + the exposed part of data parallelism: sums of gradients after the end of the last backward,
+ *     and all-gathers of weights for which the first forwards wait
  *   + the optimizer.
- * With OVERLAPS_GRADIENTS a device sums the gradients of a layer once its last backward made
- * them, one stage after the other, in bubbles and while other backwards run. With
- * OVERLAPS_PARAMETERS it gathers the weights of its stages in the order of their first
- * forwards. With sharding 3 each microbatch gathers and sums, hidden by the layers' own work
- * where the flags say so.
+ * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
+ * to them. It sums one stage after the other, in bubbles and while other backwards run. With
+ * OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order of their first
+ * forwards. With sharding 3 each microbatch gathers weights and sums gradients; with these flags
+ * the layers' own work hides this time.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -58,22 +58,23 @@
 extern "C" {
 #endif
 
-/* A pipeline of one replica. Sized: set `size`. */
+/* The pipeline of one replica. Sized: set `size`. */
 typedef struct ppsched_pipeline {
     uint32_t size;
     uint32_t devices;      /* p; 0 means 1 */
     uint32_t chunks;       /* stages of each device; 0 means 1 */
-    uint32_t microbatches; /* of a replica in a step; 0 means 1 */
-    const char *strategy;  /* NULL: "1f1b", with more than one chunk "interleaved_1f1b" */
-    const uint32_t *split; /* layers of each stage, devices * chunks values, with towers,
-                                  embedding, MTP layers and head; NULL: equally many decoders */
+    uint32_t microbatches; /* microbatches of a replica in a step; 0 means 1 */
+    const char *strategy;  /* NULL: "1f1b"; if `chunks` is above 1, "interleaved_1f1b" */
+    const uint32_t *split; /* number of layers of each stage, devices * chunks values. Towers,
+                              embedding, MTP layers and head count. NULL: each stage has equally
+                              many decoders */
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
-    uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all. Without
-                                  `recompute` ignored */
-    int32_t pair_rule;         /* enum ppsched_pair_rule: how windows of overlapped pairs run, where
-                                  the training asks for windows */
-    /* Called while a strategy searches, as ppsched_config_set_progress says; the call ends early
-     * once it returns another value than 0. NULL: none. */
+    uint32_t recompute_layers; /* how many of the first decoders of each stage are recomputed; 0:
+                                  all. Ignored without `recompute` */
+    int32_t pair_rule;         /* enum ppsched_pair_rule: the order in which the windows of
+                                  overlapped pairs run, if the training asks for windows */
+    /* Progress callback of a strategy that searches, as for ppsched_config_set_progress. If it
+     * returns a value other than 0, ppsched_price_create stops. NULL: none. */
     ppsched_progress_function progress;
     void *progress_user;
     uint32_t offload_layers; /* of each stage the first so many decoders, whose activations are
@@ -85,28 +86,30 @@ typedef struct ppsched_pipeline {
     uint32_t reserved;       /* 0 */
 } ppsched_pipeline;
 
-/* A priced layout. Immutable.
- * Lifetime: the caller destroys it. It needs the model no longer.
+/* The price of a layout. Immutable.
+ * Lifetime: the caller destroys it. The model may be destroyed before it.
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_price ppsched_price;
 
-/* Prices a layout. The model needs an accelerator. `pipeline` may be NULL: one device, one
- * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where the
- * decoders do not divide among the stages and no split is given, and for a model without an
- * accelerator; MISMATCH where the split has another number of layers; REFUSED where the strategy
- * does not support the sizes; CANCELLED where `progress` asked to stop; NO_MEMORY. */
+/* Prices a layout. The model must have an accelerator. A NULL `pipeline` means one device and one
+ * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also for a model
+ * without an accelerator, and where there is no split and the number of decoders is not a multiple
+ * of the number of stages; MISMATCH where the split has another number of layers than the model;
+ * REFUSED where the strategy does not support the sizes; CANCELLED where `progress` stopped the
+ * call; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 
-/* Seconds of a step, and what follows from it. The exposed parts but the first are within
- * pipeline_time, those of the device with the most work: of collectives what does not hide, and
- * idle time. Sized. */
+/* The time of a step in seconds, its parts, and figures computed from it. pipeline_time includes
+ * all exposed parts except exposed_data_parallel. They are those of the device with the most work.
+ * exposed_pipeline is its idle time. The others are the time of collectives that nothing hides.
+ * Sized. */
 typedef struct ppsched_step_price {
     uint32_t size;
-    uint32_t devices; /* of all replicas */
+    uint32_t devices; /* devices of all replicas */
     double step_time; /* pipeline_time + exposed_data_parallel + optimizer_time */
     double pipeline_time;
     double optimizer_time;
@@ -116,16 +119,16 @@ typedef struct ppsched_step_price {
     double exposed_expert_parallel;
     double exposed_pipeline;
     double tokens_per_second_per_device;
-    double operations_per_second_per_device; /* of matrices, forward and backward, nothing computed
-                                                again */
-    double mfu;                              /* of that the share of matrix_rate */
+    double operations_per_second_per_device; /* operations of matrix products, forward and backward,
+                                                without recomputation */
+    double mfu;                              /* operations_per_second_per_device / matrix_rate */
 } ppsched_step_price;
 
 /* Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
                                                   const ppsched_price *price, ppsched_error *error);
 
-/* Bytes of a device by cause, at its peak. Sized. */
+/* The peak memory of a device by cause, in bytes. Sized. */
 typedef struct ppsched_device_price {
     uint32_t size;
     uint32_t reserved;
@@ -133,19 +136,19 @@ typedef struct ppsched_device_price {
     double gradients;
     double optimizer;
     double activations; /* without logits */
-    double logits;      /* in 4 bytes */
+    double logits;      /* in 4 bytes each */
     double gathered;    /* with sharding 3: the weights of two layers */
     double other;       /* the gradients of the logits */
     double total;
 } ppsched_device_price;
 
-/* Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that is not below `devices` of the pipeline. */
+/* Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have. */
 PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
                                                     const ppsched_price *price, uint32_t device,
                                                     ppsched_error *error);
 
-/* The pipeline that was priced, with its defaults filled in: `strategy` and `split` are set.
- * What it points to is borrowed from the price. Errors: ARGUMENT, STRUCT_SIZE. */
+/* The pipeline that was priced, with its defaults filled in: `strategy` and `split` are set. Its
+ * pointers are borrowed from the price. Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
                                                       const ppsched_price *price,
                                                       ppsched_error *error);

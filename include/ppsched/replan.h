@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A running job whose devices change: the split and the order of devices to go on with, what moves
- * between devices, and after how many steps the move pays.
+/* Replans a running job whose devices change. The result has the split and the order of devices
+ * with which the job continues, and the layers that move between devices. It also says after how
+ * many steps the move has saved more time than it took.
  *
  * Sample:
  *     const double speeds[] = {1, 1, 0.6, 1, 1}; // as measured; device 4 was added
@@ -47,89 +48,96 @@
 extern "C" {
 #endif
 
-/* What to go on with.
+/* The result: how a job continues.
  * Lifetime: the caller destroys it.
- * Thread-safety: it does not change; any number of threads may read it at once. */
+ * Thread-safety: it never changes; any number of threads may read it at once. */
 typedef struct ppsched_replan ppsched_replan;
 
-/* The running job, and what changes. Sized: set `size`; zero means the default. What pointers lead
- * to is read during the call only. */
+/* The running job, and what changes. Sized: set `size`; zero means the default. Lists behind
+ * pointers are read only during the call. */
 typedef struct ppsched_replan_options {
     uint32_t size;
-    uint32_t running_devices;          /* devices of the running job: those with the first numbers
-                                          in the config. The others are added. 0: all */
-    const char *strategy;              /* that of the running job; required */
+    uint32_t running_devices;          /* number of devices of the running job. These have the first
+                                          numbers in the config; all others are added. 0: all
+                                          devices are running */
+    const char *strategy;              /* strategy of the running job; required */
     const ppsched_layers *layers;      /* required */
     const uint32_t *running_split;     /* layers of each stage; required */
-    const uint8_t *running_recomputes; /* as `recomputes` of ppsched_split. Default: none */
-    const uint32_t *running_order;     /* the device in each place, one for each running device.
-                                          Default: as they are numbered */
-    const uint32_t *lost;              /* numbers of the devices that are lost, each once */
-    const double *layer_bytes;         /* what a device that gets a layer must receive, of each
-                                          layer. Default: mem_static + mem_weights */
-    uint32_t running_stages;           /* a multiple of the running devices; required */
+    const uint8_t *running_recomputes; /* as `recomputes` of ppsched_split. Default: no
+                                          recomputation */
+    const uint32_t *running_order;     /* the device in each place, one per running device. Default:
+                                          in the order of their numbers */
+    const uint32_t *lost;              /* numbers of the lost devices, each once */
+    const double *layer_bytes;         /* for each layer the bytes that a device receives when it
+                                          gets the layer. Default: mem_static + mem_weights */
+    uint32_t running_stages;           /* number of stages of the running job, a multiple of its
+                                          devices; required */
     uint32_t lost_count;
-    uint32_t layer_count;       /* length of layer_bytes, and of running_recomputes; not read
-                                          without them */
-    uint32_t group_size;        /* of strategies with groups. Default: the devices; after a change
-                                          those that are left */
-    uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: those that
-                                          stay keep their order; those added take the places of
-                                          those lost, and then come last */
-    uint32_t split_effort;      /* as `effort` of ppsched_split_options. Default: 3, with several
+    uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored without
+                                   them */
+    uint32_t group_size;        /* group size of strategies that have one. Default: the number of
+                                   devices; after a change the number of devices that are left */
+    uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
+                                   keep their order. Added devices take the places of lost devices;
+                                   further added devices come last */
+    uint32_t split_effort;      /* as `effort` of ppsched_split_options. Default: 3; with several
                                    stages per device 2 */
-    double load_bandwidth;      /* bytes per unit of time at which a device loads layers that
-                                          no device holds any more. Default: infinite */
-    double restart_time;        /* that a change takes in addition to the bytes */
-    double steps;               /* steps still to run: the result is that with which they and
-                                          the move take the least time. Default: many, so that the
-                                          shortest step is best, and of these what moves least */
+    double load_bandwidth;      /* bytes per unit of time with which a device loads layers that no
+                                   device holds any longer. Default: infinite */
+    double restart_time;        /* time that a change takes in addition to moving and loading
+                                   bytes */
+    double steps;               /* number of steps that are still to run. The result minimises the
+                                   time of these steps and of the move. Default: the shortest step
+                                   is best; of several, the one that moves the fewest bytes */
 } ppsched_replan_options;
 
 /* The figures of a result. Sized. */
 typedef struct ppsched_replan_figures {
     uint32_t size;
-    uint32_t can_stay;        /* 1: nothing is lost, and the running split fits */
+    uint32_t can_stay;        /* 1: no device is lost, and the running split fits */
     uint32_t stays;           /* 1: the running split and order are kept */
-    uint32_t fits;            /* 1: within the memory limit of each device */
-    double running_step_time; /* a step of the running split and order on the devices as they are
-                                 now; 0 if a device is lost */
-    double step_time;         /* a step with the result */
-    double moved_bytes;       /* from device to device */
-    double loaded_bytes;      /* that no device holds any more */
-    double move_time;         /* restart_time, and the time of the device that moves and loads for
-                                 longest. Each device sends, receives and loads at the same time, by
-                                 the latencies and bandwidths of the config, layer after layer.
-                                 0 if it stays */
-    double pays_after;        /* steps after which the move has paid; 0 if it stays, or cannot */
-    uint32_t group_size; /* of the result, for strategies with groups: that of the options, or the
-                                 nearest that the strategy supports on these devices; else 0 */
-    uint32_t reserved;   /* 0 */
+    uint32_t fits;            /* 1: every device is within its memory limit */
+    double running_step_time; /* time of a step with the running split and order on the devices as
+                                 they are now; 0 if a device is lost */
+    double step_time;         /* time of a step with the result */
+    double moved_bytes;       /* bytes that move from device to device */
+    double loaded_bytes;      /* bytes that are loaded, because no device holds them any longer */
+    double move_time;         /* restart_time, plus the time of the device that takes longest to
+                                 move and load. Each device sends, receives and loads at the same
+                                 time, layer after layer, with the latencies and bandwidths of the
+                                 config. 0 if nothing changes */
+    double pays_after;        /* number of steps after which the shorter step has saved more time
+                                 than the move took; 0 if nothing changes, or if the running split
+                                 cannot stay */
+    uint32_t group_size;      /* of the result, for strategies that have a group size: that of the
+                                 options, or the nearest size that the strategy supports on these
+                                 devices; else 0 */
+    uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;
 
-/* Layers that a device gets. A plain record. */
+/* Layers in a row that a device gets. A plain record. */
 typedef struct ppsched_layer_move {
     uint32_t first_layer;
-    uint32_t layer_count; /* in a row */
-    uint32_t from_device; /* the device that holds them, or PPSCHED_NONE: they are loaded */
+    uint32_t layer_count; /* number of layers */
+    uint32_t from_device; /* the device that holds them; PPSCHED_NONE: they are loaded */
     uint32_t to_device;
     double bytes;
 } ppsched_layer_move;
 
-/* Finds with what a running job goes on.
- *   - `config` has all devices: those of the running job, then those added, with the numbers that
- *     its lists, `running_order`, `lost` and the result use. Measured factors are its
- *     device_speeds, device_scale and links. Its microbatches are those from now on. Its lists for
- *     stages are not read.
- *   - The strategy and the number of stages per device stay. Splits are searched as by plans; then
- *     stages give layers back to those that hold them, where that does not make the step longer.
- *     Of devices that are alike, each gets the place for which the fewest bytes move.
- *   - The running split is kept if nothing is shorter.
+/* Finds how a running job continues.
+ *   - `config` has all devices: first those of the running job, then the added ones. Its lists,
+ *     `running_order`, `lost` and the result use these numbers. Give measured speeds in its
+ *     device_speeds, device_scale and lists of links. Its number of microbatches is the one from
+ *     now on. Its lists for stages are ignored.
+ *   - The strategy and the number of stages per device do not change. Splits are searched as in
+ *     plans. Then layers go back to devices that hold them already, where this does not make the
+ *     step longer. Equal devices are put in the places for which the fewest bytes move.
+ *   - The running split is kept if no other one has a shorter step.
  * The config's progress callback may cancel it.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; LENGTH; RANGE for a device that is unknown or
- *   named twice, and for a split that is not one of the layers; REFUSED if no device is left, or
- *   the strategy does not support what is left, and for a config with a placement map, a stage
- *   graph, stage_scale or a robust objective; CANCELLED, NO_MEMORY. */
+ *   named twice, and for a split that does not suit the layers; REFUSED if no device is left, if
+ *   the strategy does not support the devices that are left, and for a config with a placement map,
+ *   a stage graph, stage_scale or a robust objective; CANCELLED, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
                                                  const ppsched_replan_options *options,
                                                  ppsched_error *error);
@@ -142,9 +150,10 @@ PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *ou
                                                       const ppsched_replan *replan,
                                                       ppsched_error *error);
 
-/* The number of layers of each stage; for each layer 0, or the number from 1 of its kind of
- * recomputation; the device in each place, by its number in the config; and what moves, by the
- * device that gets it. They fill buffers: see ppsched.h.
+/* These four functions fill buffers: see ppsched.h. The first returns the number of layers of each
+ * stage. The second returns for each layer 0 (no recomputation), or the number from 1 of its kind
+ * of recomputation. The third returns for each place the config's number of its device. The last
+ * returns the moves, ordered by the device that gets layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

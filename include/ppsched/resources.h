@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runtime needs to run a schedule: links between devices, receive buffers, lifetimes of send
- * buffers, communicators, and slots that a runtime allocates once. All of it depends only on the
- * order of the ops and on the placement, not on times. */
+/* Resources that a runtime needs to run a schedule: links between devices, receive buffers,
+ * lifetimes of send buffers, communicators, and slots that a runtime allocates once. They depend
+ * only on the order of the ops and on the placement, not on times. */
 #ifndef PPSCHED_RESOURCES_H
 #define PPSCHED_RESOURCES_H
 
@@ -20,24 +20,24 @@ extern "C" {
 typedef struct ppsched_link {
     uint32_t sender;
     uint32_t receiver;
-    uint32_t transfers;      /* in the whole schedule */
-    uint32_t most_in_flight; /* the most receives of this link at once that `receiver` has reached
-                                but whose consumers it has not run */
+    uint32_t transfers;      /* number of transfers in the whole schedule */
+    uint32_t most_in_flight; /* the most receives of this link that are open at once: `receiver` has
+                                reached them, but has not run their consumers */
 } ppsched_link;
 
 /* The buffer of a send or receive in a device's queue. Both members are PPSCHED_NONE for other
  * kinds of op. 8 bytes, no padding. */
 typedef struct ppsched_op_buffer {
-    uint32_t slot;  /* for a receive: number of its buffer on this device, which is reused after
-                       `until`; for a send PPSCHED_NONE */
-    uint32_t until; /* position in the queue of the op after which the buffer is free. For a
-                       receive its consumer. For a send the first compute op of this device that
-                       can run only after the other device has used the value. PPSCHED_NONE if
-                       there is none before the end of the queue */
+    uint32_t slot;  /* for a receive: number of its buffer on this device. The buffer is used again
+                       after `until`. For a send PPSCHED_NONE */
+    uint32_t until; /* position in the queue of the op after which the buffer is free. For a receive
+                       this op is its consumer. For a send it is the first compute op of this device
+                       that can run only after the other device has used the value. PPSCHED_NONE if
+                       there is no such op before the end of the queue */
 } ppsched_op_buffer;
 
-/* Lists the links of a lowered schedule, by receiving device, and within a device in the order of
- * their first receives. Fills a buffer: see ppsched.h.
+/* Lists the links of a lowered schedule. They are ordered by receiving device, then by first
+ * receive. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; INVALID_SCHEDULE where sends and receives do not match; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity,
                                                       size_t *needed,
@@ -45,8 +45,8 @@ PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t 
                                                       ppsched_error *error);
 
 /* Lists the buffers of a device's queue, one record per op. Fills a buffer: see ppsched.h. `*slots`
- * (may be NULL) receives how many receive buffers the device needs: the most receives at once that
- * it has reached but whose consumers it has not run.
+ * (may be NULL) receives how many receive buffers the device needs: the most receives that are open
+ * at once.
  * Errors: ARGUMENT; RANGE where there is no such device; INVALID_SCHEDULE where sends and receives
  *   do not match; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, size_t capacity,
@@ -56,14 +56,15 @@ PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, 
 
 /* --- communicators --- */
 
-/* What devices set up between them before they run a schedule. */
+/* The connections that devices set up before they run a schedule. */
 enum ppsched_connecting {
     PPSCHED_CONNECTING_LINKS = 0, /* a communicator for each directed pair of devices that have
-                                     neighbouring stages. One collective call makes those of a
-                                     round, as no device is in two of them */
+                                     neighbouring stages. No device is in two communicators of a
+                                     round, so one collective call can make all communicators of a
+                                     round */
     PPSCHED_CONNECTING_STAGES = 1 /* a first message for each pair of neighbouring stages on two
-                                     devices, where all share one communicator. No device is in two
-                                     messages of a round */
+                                     devices. All messages share one communicator. No device is in
+                                     two messages of a round */
 };
 
 /* One connection: a communicator of two devices or, with STAGES, a message. 20 bytes, no
@@ -72,17 +73,18 @@ typedef struct ppsched_connection {
     uint32_t round; /* from 0 */
     uint32_t sender;
     uint32_t receiver;
-    uint32_t sending_stage;   /* with LINKS PPSCHED_NONE, as several stages may use it */
-    uint32_t receiving_stage; /* with LINKS PPSCHED_NONE */
+    uint32_t sending_stage;   /* PPSCHED_NONE with LINKS, because several stages may use the
+                                 communicator */
+    uint32_t receiving_stage; /* PPSCHED_NONE with LINKS */
 } ppsched_connection;
 
-/* Lists the connections of all devices, round by round. All devices make them in this one order, so
- * that they do not deadlock. `what`: enum ppsched_connecting. Fills a buffer: see ppsched.h.
- *   - LINKS, as PyTorch's directed P2P groups: pairs of devices in ascending order, each in the
- *     first round in which both devices are free. Then each round becomes two: from the lower
- *     device of each pair to the higher, then back.
- *   - STAGES: pairs of stages in ascending order, each in the first round in which both devices are
- *     free. Messages go from a stage to the next one only.
+/* Lists the connections of all devices, round by round. All devices must make them in this order,
+ * so that they do not deadlock. `what`: enum ppsched_connecting. Fills a buffer: see ppsched.h.
+ *   - LINKS, as PyTorch's directed P2P groups: each pair of devices, in ascending order, is put in
+ *     the first round in which both devices are free. Then each round becomes two: first from the
+ *     lower device of each pair to the higher, then back.
+ *   - STAGES: each pair of stages, in ascending order, is put in the first round in which both
+ *     devices are free. Messages go only from a stage to the next.
  *   - The list depends only on the placement, so the schedule need not be lowered.
  * Errors: ARGUMENT, RANGE, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *out,
@@ -92,7 +94,7 @@ PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *
 
 /* --- slots --- */
 
-/* What occupies a slot. A slice of a microbatch counts as a microbatch. */
+/* What a slot holds. A slice of a microbatch counts as a microbatch. */
 enum ppsched_slot_use {
     PPSCHED_SLOT_USE_STAGE_MICROBATCH = 0, /* a slot for each live stage pass: from its F to its B,
                                               or to its W if the backward is split */
@@ -103,11 +105,11 @@ enum ppsched_slot_use {
                                               slots for activations and for gradients */
 };
 
-/* The time that something occupies a slot: from the op at `first` to the op at `last`, both
- * inclusive. These are positions in the device's queue; an overlapped pair has the position of its
- * first op. 24 bytes, no padding. */
+/* The time for which a slot is in use: from the op at `first` to the op at `last`, both included.
+ * These are positions in the device's queue. An overlapped pair has the position of its first op.
+ * 24 bytes, no padding. */
 typedef struct ppsched_lifetime {
-    uint32_t microbatch; /* as in ppsched_op; with slices microbatch * slices + slice */
+    uint32_t microbatch; /* as in ppsched_op; with slices it is microbatch * slices + slice */
     uint32_t stage;      /* PPSCHED_NONE with MICROBATCH */
     int32_t kind;        /* F; with RECEIVE RECV_F or RECV_B */
     uint32_t slot;       /* in its arena, from 0 */
@@ -115,25 +117,26 @@ typedef struct ppsched_lifetime {
     uint32_t last;
 } ppsched_lifetime;
 
-/* An arena: equal slots, to be allocated once. 20 bytes, no padding. */
+/* An arena: a set of equal slots that a runtime allocates once. 20 bytes, no padding. */
 typedef struct ppsched_arena {
     uint32_t stage; /* with RECEIVE; else PPSCHED_NONE */
-    int32_t kind;   /* that of its lifetimes */
-    uint32_t slots; /* how many suffice: the most lifetimes at once */
+    int32_t kind;   /* kind of its lifetimes */
+    uint32_t slots; /* number of slots that it needs: the most lifetimes at once */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
-    uint32_t count; /* of its lifetimes */
+    uint32_t count; /* number of its lifetimes */
 } ppsched_arena;
 
 /* Lists the lifetimes of a device's slots. `use`: enum ppsched_slot_use. Fills a buffer: see
  * ppsched.h.
- *   - The list is by stage, with RECEIVE then activations before gradients, then by microbatch. So
- *     the lifetimes of an arena are neighbours.
- *   - Slots are given out in order of `first`, then of `last`. Each lifetime gets the lowest slot
- *     that is free, as in PyTorch's activation liveness and its proposed receive pools.
+ *   - The list is ordered by stage, then (with RECEIVE) activations before gradients, then by
+ *     microbatch. So the lifetimes of an arena are in a row.
+ *   - Lifetimes get slots in order of `first`, then of `last`. Each gets the lowest free slot, as
+ *     in PyTorch's activation liveness and its proposed receive pools.
  *   - With RECEIVE a schedule that is not lowered has no lifetimes.
- *   - In a schedule of forwards only, a value ends when its last reader on the device ended. For a
- *     stage pass that is its F, its SEND_F, F of the next stage if that is on the same device, or F
- *     of the last slice of its microbatch, whichever comes last; for a received value its F.
+ *   - In a schedule of forwards only, the lifetime of a value ends with its last reader on the
+ *     device. For a stage pass this is the last of these ops: its F, its SEND_F, F of the next
+ *     stage (if on the same device), and F of the last slice of its microbatch. For a received
+ *     value it is its F.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
  *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,

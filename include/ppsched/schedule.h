@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A schedule: for each device the queue of its ops, in the order in which they run. A strategy, a
- * builder or a custom generator makes it; all functions accept all three.
+ * builder or a custom generator makes the schedule. All functions accept the schedules of all
+ * three.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -30,30 +31,30 @@
 extern "C" {
 #endif
 
-/* Immutable and reference-counted.
+/* A schedule. It is immutable and reference-counted.
  * Lifetime: until the last reference is released.
- * Thread-safety: may be shared, retained and released by any number of threads. */
+ * Thread-safety: any number of threads may read, retain and release it. */
 typedef struct ppsched_schedule ppsched_schedule;
 
-/* The ops of one device. Borrowed from its schedule, and valid as long as the schedule.
+/* The ops of one device. A queue is borrowed from its schedule, and valid as long as the schedule.
  * Thread-safety: as the schedule. */
 typedef struct ppsched_queue ppsched_queue;
 
 /* Collects the ops of a custom schedule.
- * Lifetime: the caller destroys it, also after ppsched_builder_finish.
+ * Lifetime: the caller must destroy it, also after ppsched_builder_finish.
  * Thread-safety: one thread at a time. */
 typedef struct ppsched_builder ppsched_builder;
 
 /* --- by a strategy --- */
 
-/* Generates the schedule of a strategy for a problem. `strategy` is a name, see
- * <ppsched/strategy.h>. The caller owns one reference to `*out`.
+/* Generates the schedule of a strategy for a problem. `strategy` is the name of a strategy
+ * (<ppsched/strategy.h>). The caller owns one reference to `*out`.
  * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE, REFUSED, CANCELLED, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_generate(ppsched_schedule **out,
                                                      const ppsched_config *config,
                                                      const char *strategy, ppsched_error *error);
 
-/* Adds a reference, which the caller releases. Returns its argument. NULL is accepted. */
+/* Adds a reference, which the caller must release. Returns its argument. NULL is accepted. */
 PPSCHED_API const ppsched_schedule *ppsched_schedule_retain(const ppsched_schedule *schedule);
 
 /* Releases a reference; the last release frees the schedule. NULL is accepted. */
@@ -70,46 +71,48 @@ PPSCHED_API uint32_t ppsched_schedule_stages(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_microbatches(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_iterations(const ppsched_schedule *schedule);
 
-/* Slices of each microbatch; 1 where microbatches are whole. */
+/* Number of slices of each microbatch; 1 if microbatches are whole. */
 PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
 
 /* The placement, an enum ppsched_placement; DEFAULT only for a NULL schedule. */
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 
-/* The device that runs a stage for a microbatch, counted over all iterations as in ppsched_op. Only
- * the bidirectional placement has two devices for a stage, and there the microbatch decides.
- * PPSCHED_NONE if the stage or the microbatch is out of range. */
+/* The device that runs a stage for a microbatch. Microbatches are counted over all iterations, as
+ * in ppsched_op. Only the bidirectional placement has two devices for a stage; the microbatch
+ * decides which of them runs it. PPSCHED_NONE if the stage or the microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
 
-/* The device at the other end of a transfer. For SEND_F and RECV_B it is the device of the stage
- * after `op->stage`, for RECV_F and SEND_B that of the stage before. PPSCHED_NONE if the op is of
- * another kind, if that stage does not exist, or if the microbatch is out of range. */
+/* The device at the other end of a transfer. For SEND_F and RECV_B this is the device of the stage
+ * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before. PPSCHED_NONE if
+ * the op is of another kind, if that stage does not exist, or if the microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
 
-/* The i-th of the stages that feed a stage, and of the devices that run it; PPSCHED_NONE past the
- * last. */
+/* The first function returns the i-th of the stages whose outputs a stage reads. The second returns
+ * the i-th of the devices that run a stage. Both return PPSCHED_NONE past the last. */
 PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
                                                   uint32_t i);
 PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
                                                    uint32_t i);
 
-/* The passes of a stage, an enum ppsched_stage_passes; 0 for no such stage. */
+/* Which passes a stage has (enum ppsched_stage_passes); 0 if there is no such stage. */
 PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage);
 
-/* 1 if a stage runs a microbatch, counted over all iterations as in ppsched_op. */
+/* 1 if a stage runs a microbatch, else 0. Microbatches are counted over all iterations, as in
+ * ppsched_op. */
 PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
                                                  uint32_t microbatch);
 
-/* 1 if the stages are not a chain with one device and all passes each: what needs one refuses. */
+/* 0 if the stages are a chain in which each stage has one device and all passes, else 1. Functions
+ * that need such a chain refuse other schedules. */
 PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 
 /* 1 if an iteration starts only after the one before has ended on all devices (the schedule
  * flushes), else 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 
-/* Weight versions that a device holds at once. */
+/* Number of weight versions that a device holds at once. */
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 
 /* Number of ops on all devices. */
@@ -119,14 +122,14 @@ PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule)
 PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
                                                         uint32_t device);
 
-/* The ops of a queue, borrowed; `*count` receives their number. An overlapped pair is two
- * neighbouring ops. */
+/* The ops of a queue, borrowed; `*count` receives their number. An overlapped pair is two ops in a
+ * row. */
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
 
 /* --- by a builder --- */
 
-/* Starts a custom schedule with the config's sizes and placement. The builder does not need the
- * config after this call.
+/* Starts a custom schedule with the config's sizes and placement. The config may be destroyed after
+ * this call.
  * Errors: ARGUMENT; REFUSED where the config's stages do not suit its placement; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
                                                   const ppsched_config *config,
@@ -135,18 +138,18 @@ PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
 /* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
-/* Appends `count` ops to the queue of a device. It checks the values of the ops, but not their
- * order: ppsched_schedule_check does that. On an error nothing is appended. An overlapped pair may
- * span two calls.
- * Errors: ARGUMENT, also for an unknown kind or flag, a microbatch where the kind has none, and an
- *   overlapped pair that is not an F and a B or I; RANGE where there is no such device, stage,
- *   microbatch or slice, or there are too many ops; NO_MEMORY. */
+/* Appends `count` ops to the queue of a device. The call checks the values of the ops, but not
+ * their order; ppsched_schedule_check checks the order. On an error nothing is appended. One call
+ * may append the first op of an overlapped pair, and the next call the second.
+ * Errors: ARGUMENT, also for an unknown kind or flag, for a microbatch in an op whose kind has
+ *   none, and for an overlapped pair that is not an F and a B or I; RANGE where the device, stage,
+ *   microbatch or slice does not exist, or there are too many ops; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
                                                   const ppsched_op *ops, size_t count,
                                                   ppsched_error *error);
 
 /* Sets the name of the schedule: UTF-8, copied. Default: "custom".
- * Errors: ARGUMENT, also where it is not UTF-8; NO_MEMORY. */
+ * Errors: ARGUMENT, also where the name is not UTF-8; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *name,
                                                     ppsched_error *error);
 
@@ -155,14 +158,16 @@ PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, co
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
                                                        ppsched_error *error);
 
-/* Sets how many weight versions a device holds at once, 1 to 1024. Default: the config's, or 1.
+/* Sets how many weight versions a device holds at once, 1 to 1024. Default: the number that the
+ * config sets, else 1.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
                                                                int64_t versions,
                                                                ppsched_error *error);
 
 /* Makes the schedule and removes all ops from the builder. The caller owns one reference to `*out`.
- * The schedule may be invalid: ppsched_schedule_check finds that, and evaluation refuses it.
+ * The schedule may be invalid: ppsched_schedule_check finds what is wrong, and evaluation refuses
+ * the schedule.
  * Errors: ARGUMENT; INVALID_SCHEDULE where a queue ends in the middle of an overlapped pair;
  *   NO_MEMORY. On an error the builder keeps its ops. */
 PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsched_builder *builder,
@@ -170,16 +175,16 @@ PPSCHED_API ppsched_status ppsched_builder_finish(ppsched_schedule **out, ppsche
 
 /* --- by a custom generator --- */
 
-/* Appends ops to `builder`. Returns PPSCHED_OK or a status of failure. */
+/* Appends ops to `builder`. Returns PPSCHED_OK, or another status if it failed. */
 typedef ppsched_status (*ppsched_generate_function)(void *user, const ppsched_config *config,
                                                     ppsched_builder *builder);
 
 /* Makes a schedule with a custom generator, and checks it. The call creates the builder, sets the
- * name, calls `generate` once, and destroys the builder. `name` NULL means "custom". The caller
+ * name, calls `generate` once, and destroys the builder. A NULL `name` means "custom". The caller
  * owns one reference to `*out`.
  * Errors: as ppsched_builder_create, ppsched_builder_set_name and ppsched_builder_finish; CALLBACK
- *   where the generator failed, with its status in the message; INVALID_SCHEDULE with the first
- *   findings of ppsched_schedule_check. */
+ *   where the generator failed (the message has its status); INVALID_SCHEDULE where the check fails
+ *   (the message has the first findings of ppsched_schedule_check). */
 PPSCHED_API ppsched_status ppsched_schedule_generate_with(ppsched_schedule **out,
                                                           const ppsched_config *config,
                                                           const char *name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph of a problem's stages: which feed which, which passes and microbatches they have,
- * and on which devices they run. */
+/* The stage graph of a problem: which stages read the outputs of which, which passes and
+ * microbatches each stage has, and on which devices it runs. */
 #ifndef PPSCHED_STAGE_GRAPH_H
 #define PPSCHED_STAGE_GRAPH_H
 
@@ -18,19 +18,23 @@ extern "C" {
 /* The passes that a stage has. */
 enum ppsched_stage_passes {
     PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1, /* F, and B or I and W: the default */
-    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2, /* F and I: frozen weights; the I releases all that the
-                                                  F took */
-    PPSCHED_STAGE_PASSES_FORWARD = 3        /* F alone, whose memory is free again at its end */
+    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,    /* F and I, for frozen weights. The I releases all
+                                               memory that the F took */
+    PPSCHED_STAGE_PASSES_FORWARD = 3           /* only F. Its memory is freed at its end */
 };
 
-/* Sets which stages feed each stage: `counts` has S numbers of inputs, `inputs` the numbers of
- * these stages, stage by stage, each below that of the stage that it feeds; `count` must be S.
- * `count` 0: a chain again (the default), in which each stage feeds the next. An F waits for the
- * Fs of the inputs, a B or I for the B or I of all stages that its stage feeds and that have
- * one; without any it follows its own F. A microbatch skips stages that do not run it. A stage
- * sends its `activation_bytes` to each stage that it feeds, and its `gradient_bytes` (default:
- * the activation's) to each input with a backward.
- * Errors: ARGUMENT, LENGTH; RANGE where an input is no stage, or not below the stage; NO_MEMORY. */
+/* Sets the inputs of each stage: the stages whose outputs it reads. `counts` has S numbers of
+ * inputs. `inputs` has the numbers of these stages, stage by stage. An input must have a lower
+ * number than the stage. `count` must be S, or 0 for the default: a chain in which each stage is
+ * the input of the next.
+ *   - An F waits for the Fs of its stage's inputs.
+ *   - A B or I waits for the B or I of all stages that read its stage's output and have a backward.
+ *     If there are none, it waits only for its own F.
+ *   - A microbatch skips stages that do not run it.
+ *   - A stage sends its `activation_bytes` to each stage that reads its output. It sends its
+ *     `gradient_bytes` (default: the activation's) to each input with a backward.
+ * Errors: ARGUMENT, LENGTH; RANGE where an input is not the number of a stage, or not lower than
+ *   that of its stage; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
                                                            const uint32_t *counts,
                                                            const uint32_t *inputs, size_t count,
@@ -43,7 +47,7 @@ PPSCHED_API ppsched_status ppsched_config_set_stage_passes(ppsched_config *confi
                                                            const int32_t *passes, size_t count,
                                                            ppsched_error *error);
 
-/* Sets the microbatches of an iteration that a stage runs; `count` 0: all (the default).
+/* Sets which microbatches of an iteration a stage runs. `count` 0, the default, means all.
  * Errors: ARGUMENT; RANGE where there is no such stage or microbatch; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config *config,
                                                                  uint32_t stage,
@@ -51,12 +55,13 @@ PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config 
                                                                  size_t count,
                                                                  ppsched_error *error);
 
-/* Sets map placement with one or more devices for each stage: `counts` has S numbers of devices,
- * `devices` the devices, stage by stage. An op of a stage on several devices stands in the queue
- * of each of them, and starts and ends at the same time on all; its time, at the slowest of
- * their speeds, and its memory count on each. Its input is there when the latest transfer from
- * one of the other stage's devices to one of its own is over.
- * Errors: ARGUMENT, LENGTH; RANGE where a device is none, or twice in a stage; NO_MEMORY. */
+/* Sets a placement map with one or more devices for each stage. `counts` has S numbers of devices.
+ * `devices` has these devices, stage by stage. An op of a stage on several devices is in the queue
+ * of each of them, and starts and ends at the same time on all. It runs at the slowest of their
+ * speeds. Its time and memory count on each of them. An input from another stage is there when the
+ * last transfer from that stage's devices to its own devices ends.
+ * Errors: ARGUMENT, LENGTH; RANGE where a device does not exist, or is twice in a stage;
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,
                                                             const uint32_t *counts,
                                                             const uint32_t *devices, size_t count,

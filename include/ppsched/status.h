@@ -20,16 +20,16 @@ enum ppsched_status_value {
     PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or an unknown value */
     PPSCHED_ERROR_NO_MEMORY = 2,        /* the allocator returned null */
     PPSCHED_ERROR_RANGE = 3,            /* a number that is NaN, infinite, negative or out of its
-                                           bounds; or the number of a device, or of anything else,
+                                           bounds; or a number of a device, or of another thing,
                                            that does not exist */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
-    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set, or bytes that the library
-                                           does not know, as they are newer, are not zero */
+    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set, or bytes of newer members,
+                                           which the library does not know, are not zero */
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
     PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement does not support the problem;
-                                           or a lowering, a format or a runtime does not support
-                                           the schedule or the layout */
+                                           or a lowering, format or runtime does not support the
+                                           schedule or layout */
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* incomplete, duplicated, misplaced or not executable */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
     PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` is the size that is

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a strategy's schedule without the schedule: time and memory do not grow with the
- * number of microbatches where the order and its times repeat.
+/* Computes the figures of a strategy's schedule without making the whole schedule. If the order and
+ * its times repeat, the time and memory of the call do not grow with the number of microbatches.
  *
- * The order of a rule is a prefix, a block of ops that repeats, and a suffix. After some
- * microbatches, the transient, its times repeat too, with a period of one or more blocks. The call
- * times more and more microbatches op by op, until every op of some blocks in a row starts one
- * period after the same op of the period before. That proves the times of all blocks after them.
+ * The order of a rule has a prefix, a block of ops that repeats, and a suffix. After some
+ * microbatches, called the transient, its times repeat, too, with a period of one or more blocks.
+ * The call times more and more microbatches op by op. It stops when every op of some blocks in a
+ * row starts one period after the same op one period earlier. This proves the times of all blocks
+ * after them.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -38,57 +39,61 @@
 extern "C" {
 #endif
 
-/* The figures of a schedule. It never changes.
+/* The figures of a schedule. They never change.
  * Lifetime: the caller destroys it.
  * Thread-safety: any number of threads may read it. */
 typedef struct ppsched_steady ppsched_steady;
 
-/* Whether the figures are multiples of a period, or why all ops were timed. */
+/* Whether a period was found, or why all ops were timed one by one. */
 enum ppsched_steady_reason {
-    PPSCHED_STEADY_REASON_FOUND = 0,     /* they are */
-    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat: a search, gpipe,
+    PPSCHED_STEADY_REASON_FOUND = 0,     /* a period was found */
+    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat: searches, gpipe,
                                             looped_bfs, offload, forward only */
     PPSCHED_STEADY_REASON_COSTS = 2,     /* microbatches or slices differ; or there are several
-                                            iterations, and memory has more causes than
+                                            iterations, and memory has other causes in addition to
                                             activations */
     PPSCHED_STEADY_REASON_SHORT = 3,     /* too few microbatches */
-    PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the state does not come back in half of the
+    PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not repeat within half of the
                                             microbatches */
     PPSCHED_STEADY_REASON_ROUNDING = 5   /* the times are not multiples of one power of two, and
-                                            rounding them would change one by more than 2^-40 */
+                                            rounding them to such multiples would change a time by
+                                            more than a share of 2^-40 */
 };
 
 /* The period of a schedule. Sized. Times in the caller's unit. If `reason` is not FOUND, `blocks`
- * and what follows are 0, except `timed`. */
+ * and all members after it are 0, except `timed`. */
 typedef struct ppsched_steady_period {
     uint32_t size;
     int32_t reason;     /* enum ppsched_steady_reason */
-    uint32_t block;     /* microbatches of a block of the order; 0 if it is not known to repeat */
+    uint32_t block;     /* microbatches of a block of the order; 0 if the order is not known to
+                           repeat */
     uint32_t blocks;    /* blocks of a period */
-    uint32_t transient; /* microbatches before the first period, about: devices are at different
-                           ones at a time */
-    uint32_t timed;     /* microbatches of an iteration that were timed op by op; without flushes,
-                           of all iterations */
+    uint32_t transient; /* about how many microbatches come before the first period; at a time,
+                           devices are at different microbatches */
+    uint32_t timed;     /* number of microbatches of an iteration that were timed op by op; without
+                           flushes, of all iterations */
     double time;        /* length of a period */
     double cycle_time;  /* time per microbatch: `time` / (`block` * `blocks`) */
-    double rounding;    /* the largest change of a time by rounding, as a share of it; 0 if all sums
-                           are exact */
+    double rounding;    /* the largest change of a time by rounding, as a share of this time; 0 if
+                           all sums are exact */
 } ppsched_steady_period;
 
-/* Prices the schedule that ppsched_schedule_generate would make: the figures are those of
- * ppsched_schedule_evaluate.
- *   - Where all times are multiples of one power of two, bit for bit, as all sums are exact.
- *   - Otherwise times are rounded to such multiples, by at most 2^-40 of each. Figures then differ
- *     by as much from those of the exact times. Evaluation op by op rounds each sum, and differs
- *     from them too.
- * Levels of memory are those op by op up to the rounding of sums; bit for bit where memory is in
- * multiples of one power of two. Where the period is not found, all ops are timed.
- * Time and memory: linear in the devices' ops in the microbatches that are timed (`timed`).
+/* Computes the figures that ppsched_schedule_evaluate would have for the schedule that
+ * ppsched_schedule_generate would make.
+ *   - If all times are multiples of one power of two, the figures are equal to the last bit,
+ *     because all sums are exact.
+ *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures
+ *     then differ by at most this share from those of the exact times. Evaluation op by op differs
+ *     from them, too, because it rounds each sum.
+ * Levels of memory equal those of evaluation op by op, except for the rounding of sums. If memory
+ * is in multiples of one power of two, they are equal to the last bit. If no period is found, all
+ * ops are timed. Time and memory of the call are linear in the number of ops of the microbatches
+ * that are timed (`timed`).
  * Errors: those of ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
                                                  const char *strategy, ppsched_error *error);
 
-/* NULL does nothing. */
+/* Frees it. NULL is accepted. */
 PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
 
 /* Errors: ARGUMENT, STRUCT_SIZE. */
@@ -102,7 +107,7 @@ PPSCHED_API ppsched_status ppsched_steady_get_metrics(ppsched_metrics *out,
                                                       const ppsched_steady *steady,
                                                       ppsched_error *error);
 
-/* As ppsched_timeline_get_device_metrics; `peak_position` is that in the queue of the whole
+/* As ppsched_timeline_get_device_metrics. `peak_position` is a position in the queue of the whole
  * schedule.
  * Errors: ARGUMENT; RANGE where there is no such device; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_steady_get_device_metrics(ppsched_device_metrics *out,

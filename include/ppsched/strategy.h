@@ -17,33 +17,33 @@ extern "C" {
  * Thread-safety: constant data. */
 typedef struct ppsched_strategy_info {
     uint32_t size;
-    int32_t placement; /* enum ppsched_placement: the strategy's own; DEFAULT: the caller's
-                          choice */
+    int32_t placement; /* enum ppsched_placement: placement that the strategy needs; DEFAULT: the
+                          caller may choose */
 
     uint32_t option_count; /* see ppsched_strategy_get_option */
     uint32_t alias_count;
 
-    uint32_t chunks;          /* stages per device that it needs; 0 for any number */
+    uint32_t chunks;          /* stages per device that the strategy needs; 0 for any number */
     uint32_t weight_versions; /* versions of the weights that a device holds at once */
 
     uint32_t splits_backward;  /* 1 if it uses I and W, 0 if it uses B */
     uint32_t flushes;          /* 1 if each iteration starts only when the one before has ended */
-    uint32_t searches;         /* 1 if it searches for the best order with the costs and memory
-                                  limits, 0 if it has a fixed rule */
+    uint32_t searches;         /* 1 if it searches for the best order for the costs and memory
+                                  limits, 0 if it is a rule */
     uint32_t searches_long;    /* 1 if the search may take seconds. By default a plan tries it only
                                   with an `effort` */
     uint32_t takes_group_size; /* 1 if it has the option "group_size" */
-    uint32_t slices;           /* 0: it supports only whole microbatches; 1: slices, too; 2:
-                                  slices, too, and with whole microbatches it is identical to
-                                  another strategy. A plan tries those with 2 only if they are
-                                  named */
+    uint32_t slices;           /* 0: it supports only whole microbatches. 1: it also supports
+                                  slices. 2: it also supports slices, and equals another strategy if
+                                  microbatches are whole. A plan tries strategies with 2 only if
+                                  they are named */
     uint32_t offloads;         /* 1 if its schedules have OFFLOAD and RELOAD, which some calls and
-                                  formats do not support. A plan tries it only if it is named, auto
-                                  never does */
+                                  formats do not support. A plan tries the strategy only if it is
+                                  named, and auto never tries it */
     uint32_t reserved;         /* 0 */
 
-    uint64_t most_memory; /* the most bytes that a search holds at once, in addition to memory that
-                             is linear in the schedule's ops; 0 if it holds no more than that */
+    uint64_t most_memory; /* the most bytes that the search holds at once, in addition to memory
+                             that is linear in the number of ops; 0 if there are none */
 
     const char *name;
     const char *summary;        /* one line */
@@ -59,13 +59,13 @@ typedef struct ppsched_option_info {
     int64_t minimum;       /* least number */
     int64_t maximum;       /* largest number */
     const char *name;
-    const char *default_text;   /* the value if none is set, in words */
+    const char *default_text;   /* the default value, in words */
     const char *summary;        /* one line */
     const char *const *choices; /* `choice_count` names, one of which is the value */
 } ppsched_option_info;
 
-/* The number of strategies. They are numbered from 0, in the order in which lists show them. A
- * later release may number them differently, but keeps their names. */
+/* The number of strategies. They are numbered from 0, in the order of lists. A later release may
+ * change the numbers, but not the names. */
 PPSCHED_API uint32_t ppsched_strategy_count(void);
 
 /* Describes a strategy.

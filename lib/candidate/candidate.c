@@ -18,7 +18,7 @@
 
 /* Orders of fewer stage passes are timed op by op; longer ones too, where their times do not repeat within a share of their
  * microbatches. */
-enum { MANY_OPS = 1000000, MANY_PASSES = 1 << 16, STEADY_SHARE = 8 };
+enum { MANY_OPS = 1000000, MANY_PASSES = 1 << 13, STEADY_SHARE = 8 };
 
 /* --- the problem of a candidate --- */
 

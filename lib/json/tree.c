@@ -309,7 +309,13 @@ bool ppi_json_in_use(const struct ppi_json_value *value)
     }
 }
 
-/* Lists and objects by their first entry alone. */
+/* Whether it would be shown as an integer. */
+static bool is_whole(double number)
+{
+    return number > INT32_MIN && number < INT32_MAX && number == (double)(int32_t)number;
+}
+
+/* Of numbers that are no integers, also whole ones: 32.0. Lists and objects by their size alone. */
 const char *ppi_json_show(char *out, size_t size, const struct ppi_json_value *value)
 {
     if (value == NULL || value->type == PPI_JSON_NULL)
@@ -319,7 +325,7 @@ const char *ppi_json_show(char *out, size_t size, const struct ppi_json_value *v
     else if (value->type == PPI_JSON_NUMBER && value->is_integer)
         ppi_print(out, size, "%lld", (long long)value->integer);
     else if (value->type == PPI_JSON_NUMBER)
-        ppi_print(out, size, "%g", value->number);
+        ppi_print(out, size, is_whole(value->number) ? "%g.0" : "%g", value->number);
     else if (value->type == PPI_JSON_TEXT)
         ppi_print(out, size, "\"%q\"", value->text);
     else if (value->count == 0)

@@ -158,7 +158,7 @@ class HelpTest(AskingTest):
 class NotesTest(AskingTest):
     def test_transfers(self):
         for command in ("pick", "compare", "schedule"):
-            note = "transfers are free: --p2p-time or --p2p-bandwidth"
+            note = "transfers take no time; set --p2p-time or --p2p-bandwidth"
             self.succeed(command, *PROBLEM, speaks=True, notes=[note])
             self.succeed(command, *PROBLEM, "--quiet", speaks=True)
             self.succeed(command, *PROBLEM, "--p2p-time", 0, speaks=True)
@@ -168,7 +168,7 @@ class NotesTest(AskingTest):
 
     def test_stages(self):
         words = ("schedule", "--strategy", "interleaved_1f1b", "--devices", 4, "--microbatches", 8, "--p2p-time", 0.1)
-        note = "--stages {0} states {0} stages of cost 1: {1} the model of 4; --devices 4 --chunks {2} splits that"
+        note = "--stages {0} means {0} stages of cost 1: {1} the model of 4 stages; to split that model, give --devices 4 --chunks {2}"
         self.succeed(*words, "--stages", 8, speaks=True, notes=[note.format(8, "twice", 2)])
         self.succeed(*words, "--stages", 12, speaks=True, notes=[note.format(12, "3 times", 3)])
         self.succeed(*words, "--stages", 8, "-f", 1, speaks=True)

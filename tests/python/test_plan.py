@@ -141,6 +141,9 @@ class PlanTest(unittest.TestCase):
         stages = ppsched.Config(4, 8, forward_times=[4.5, 4, 4, 5], backward_times=[8] * 4, mem_forward=4)
         ends = {"embedding": {"forward_time": 0.5}, "head": {"forward_time": 1}}
         by_layer, by_stage = ppsched.plan(layers), ppsched.plan(stages, **ends)
+        self.assertIn("vocab_1f1b", {c.strategy for c in by_stage})  # as there is a head
+        by_stage = [c for c in by_stage if c.strategy not in ("vocab_1f1b", "interlaced")]
+        self.assertEqual(len(by_layer), len(by_stage))
         for a, b in zip([c for c in by_layer if c.chunks != 3], [c for c in by_stage if c.chunks != 3]):
             self.assertAlmostEqual(a.step_time, b.step_time)
         refused = [c for c in by_layer if c.chunks == 3]

@@ -130,9 +130,20 @@ static void test_shown(void **state)
     char text[32];
     const struct {
         const char *value, *shown;
-    } cases[] = {{"null", "null"}, {"true", "true"},         {"3", "3"},
-                 {"0.5", "0.5"},   {"\"ab\"", "\"ab\""},     {"[]", "[]"},
-                 {"{}", "{}"},     {"[1,2]", "a list of 2"}, {"{\"a\":1}", "an object of 1"}};
+    } cases[] = {{"null", "null"},
+                 {"true", "true"},
+                 {"3", "3"},
+                 {"0.5", "0.5"},
+                 {"32.0", "32.0"},
+                 {"3.2e1", "32.0"},
+                 {"-1.0", "-1.0"},
+                 {"262144.0", "262144.0"},
+                 {"1e9", "1000000000.0"},
+                 {"\"ab\"", "\"ab\""},
+                 {"[]", "[]"},
+                 {"{}", "{}"},
+                 {"[1,2]", "a list of 2"},
+                 {"{\"a\":1}", "an object of 1"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct ppi_json_value value = tree_of(cases[i].value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ChakraTraces, traces for network simulators, and schedules that are read from such traces. */
+/* ChakraTraces: writes traces for network simulators, and reads schedules from such traces. */
 #ifndef PPSCHED_CHAKRA_HPP
 #define PPSCHED_CHAKRA_HPP
 
@@ -68,7 +68,7 @@ private:
     std::unique_ptr<ppsched_chakra, Destroy> handle_;
 };
 
-/* Reads the traces of all ranks, in their order: the schedule, and a problem with the costs in the traces. */
+/* Reads the traces of all ranks, in order of rank. Returns the schedule, and a problem with the costs in the traces. */
 inline std::pair<Schedule, Config> read_chakra(const std::vector<std::string> &traces,
                                                const ppsched_environment *environment = nullptr)
 {

@@ -32,7 +32,7 @@ using Progress = std::function<bool(const ppsched_progress &progress)>;
 /* Sizes, placement, costs, and options of the strategy. A copy is independent, and has the same progress callback. */
 class Config {
 public:
-    /* The environment's functions must not throw, and must outlive everything that is made from the config. */
+    /* The environment's functions must not throw, and must stay valid until all objects made from the config are freed. */
     Config(int64_t devices, int64_t stages, int64_t microbatches, const ppsched_environment *environment = nullptr)
         : handle_(detail::make<ppsched_config>(ppsched_config_create, devices, stages, microbatches, environment))
     {
@@ -76,19 +76,19 @@ public:
     void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
     void set_slices(int64_t slices) { detail::call(ppsched_config_set_slices, get(), slices); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_config_set_weight_versions, get(), versions); }
-    /* Device order[p] becomes device p; see ppsched_config_order_devices. */
+    /* Renumbers the devices: device order[p] becomes device p. See ppsched_config_order_devices. */
     void order_devices(const std::vector<uint32_t> &order)
     {
         detail::call(ppsched_config_order_devices, get(), order.data(), order.size());
     }
-    /* What searches minimise if times vary; see ppsched_config_set_robust_objective. */
+    /* Sets what searches minimise if times vary; see ppsched_config_set_robust_objective. */
     void set_goal(ppsched_rank_by rank_by, int64_t scenarios, const ppsched_scenario_options &options, double quantile = 0.9)
     {
         detail::call(ppsched_config_set_robust_objective, get(), rank_by, quantile, scenarios, &options);
     }
     void set_forward_only(bool is_forward_only) { detail::call(ppsched_config_set_forward_only, get(), is_forward_only); }
     void set_split_backward(bool is_allowed) { detail::call(ppsched_config_set_split_backward, get(), is_allowed); }
-    /* Whether a device waits until what it sent has arrived. */
+    /* Sets whether a device waits until its output has arrived; see ppsched_config_set_sender_waits. */
     void set_sender_waits(ppsched_sender_waits waits) { detail::call(ppsched_config_set_sender_waits, get(), waits); }
     void set_placement(ppsched_placement placement) { place(placement, {}); }
 
@@ -103,7 +103,7 @@ public:
         detail::call(ppsched_config_set_stage_devices, get(), lists.counts.data(), lists.values.data(), devices.size());
     }
 
-    /* The stages that feed each stage; see ppsched_config_set_stage_inputs. */
+    /* The stages whose outputs each stage reads; see ppsched_config_set_stage_inputs. */
     void set_stage_inputs(const std::vector<std::vector<uint32_t>> &inputs)
     {
         const Lists lists(inputs);
@@ -117,7 +117,7 @@ public:
         detail::call(ppsched_config_set_stage_passes, get(), numbers.data(), numbers.size());
     }
 
-    /* The microbatches that a stage runs. An empty list: all. */
+    /* The microbatches that a stage runs. An empty list means all. */
     void set_stage_microbatches(uint32_t stage, const std::vector<uint32_t> &microbatches)
     {
         detail::call(ppsched_config_set_stage_microbatches, get(), stage, microbatches.data(), microbatches.size());
@@ -136,7 +136,7 @@ public:
 
     void set_values(ppsched_quantity quantity, double value) { set_values(quantity, View<double>(&value, 1)); }
 
-    /* The list as it was set, valid until it is set again. Empty if the default applies. */
+    /* A list that was set, valid until it is set again. Empty for a list that has its default. */
     View<double> values(ppsched_quantity quantity) const &
     {
         size_t count = 0;
@@ -164,7 +164,7 @@ public:
         return {detail::make<ppsched_config>(ppsched_config_with_stages, get(), stages, &embedding, &head), progress_};
     }
 
-    /* The same batch in another number of microbatches. See ppsched_config_with_microbatches. */
+    /* The same batch divided into another number of microbatches; see ppsched_config_with_microbatches. */
     [[nodiscard]] Config with_microbatches(int64_t microbatches) const
     {
         return {detail::make<ppsched_config>(ppsched_config_with_microbatches, get(), microbatches), progress_};
@@ -211,7 +211,7 @@ namespace detail {
 /* What the C API passes to a progress callback. Its address must not change while a call uses it. */
 struct Teller {
     Progress progress;
-    Raised *raised; /* of the current call; null: the callback is not called */
+    Raised *raised; /* exceptions of the current call; null: the callback is not called */
 
     static int32_t tell(void *user, const ppsched_progress *progress) noexcept
     {

@@ -39,7 +39,7 @@ public:
         return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
     }
 
-    /* What the structs point to is read only during the call. */
+    /* Pointers in the structs are read only during the call. */
     explicit Description(const DescriptionInfo &info, const ppsched_environment *environment = nullptr)
         : Description(made<ppsched_description_create>(static_cast<const ppsched_description_info *>(&info), environment))
     {
@@ -66,11 +66,11 @@ public:
 
     const ppsched_description *get() const noexcept { return handle_; }
 
-    /* The content of the description. What it points to is borrowed from the description. */
+    /* The content of the description. Its pointers are borrowed from the description. */
     DescriptionInfo info() const & { return detail::record_of<DescriptionInfo>(ppsched_description_get_info, get()); }
     DescriptionInfo info() const && = delete;
 
-    /* Fields of the text that are unknown, and so not counted, one line each. */
+    /* Fields of the text that are unknown, and so are ignored, one line each. */
     std::vector<std::string> warnings() const
     {
         std::vector<std::string> lines;

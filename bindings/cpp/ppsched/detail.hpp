@@ -73,7 +73,7 @@ Items items_of(Function function, Arguments... arguments)
     return items;
 }
 
-/* The same for a text, without its NUL. */
+/* As above for a text, without its NUL. */
 template <typename Function, typename... Arguments>
 std::string text_of(Function function, Arguments... arguments)
 {
@@ -82,7 +82,7 @@ std::string text_of(Function function, Arguments... arguments)
     return text;
 }
 
-/* The same for a report, which may come with INVALID_SCHEDULE and its error. Returns the status. */
+/* As above for a report, which may return INVALID_SCHEDULE and an error. Returns the status. */
 template <typename Record, typename Function, typename... Arguments>
 ppsched_status report(std::vector<Record> &found, ppsched_error &error, Function function, Arguments... arguments)
 {
@@ -105,7 +105,7 @@ struct Destroy {
     }
 };
 
-/* What a callback threw. It is kept until the library call that ran the callback has returned. */
+/* An exception that a callback threw. It is kept until the library call that ran the callback has returned. */
 class Raised {
 public:
     /* Runs a callback and returns its result. Returns false if it throws, or has thrown before in the same call. */

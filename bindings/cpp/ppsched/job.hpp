@@ -29,22 +29,22 @@ using JobFound = Sized<ppsched_job_found>;
 /* The options of a job; see ppsched_job_options. Empty lists, and members that are not changed, mean the defaults. */
 struct JobOptions {
     uint32_t gpus = 1;
-    std::map<ppsched_job_dimension, std::vector<uint32_t>> values; /* of the dimensions that are given */
+    std::map<ppsched_job_dimension, std::vector<uint32_t>> values; /* lists of values of dimensions */
     ppsched_job_goal goal = PPSCHED_JOB_GOAL_STEP;
     std::optional<ppsched_runtime> runtime;
     uint32_t top = 0;
     std::vector<std::string> strategies;
-    double memory_limit = 0;         /* 0: that of the device */
+    double memory_limit = 0;         /* 0: memory of the device */
     std::optional<LayerTable> table; /* measured costs; read while the job is made */
 };
 
-/* A layout with its price: none if the state is neither PRICED nor DOES_NOT_FIT. */
+/* What was found for a layout, with its price. There is a price only if the state is PRICED or DOES_NOT_FIT. */
 struct PricedLayout {
     JobFound found;
     std::optional<Price> price;
 };
 
-/* The layouts of a training, by number in the order of their bounds. Moved, not copied. */
+/* The layouts of a training, numbered in the order of their bounds. Can be moved, not copied. */
 class Job {
 public:
     Job(const Description &description, const Training &training, const ppsched_accelerator &accelerator,
@@ -68,7 +68,8 @@ public:
         return priced;
     }
 
-    /* Prices what the wanted ranks need. `progress`, if set, stops it by returning false; what it throws is thrown. */
+    /* Prices as many layouts as the wanted ranks need. If `progress` is set and returns false, the call stops. Exceptions of
+     * `progress` are thrown. */
     void run(const Progress &progress = nullptr)
     {
         detail::Raised raised;
@@ -82,7 +83,7 @@ public:
         detail::check(status, record);
     }
 
-    /* How many layouts have a rank, and the layout of one; empty past the last. */
+    /* How many layouts have a rank, and the layout with a rank; empty past the last. */
     uint32_t best_count() const noexcept { return ppsched_job_best_count(get()); }
 
     std::optional<uint32_t> layout_at_rank(uint32_t rank) const noexcept

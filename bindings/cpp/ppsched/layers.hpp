@@ -22,7 +22,8 @@ using Recompute = ppsched_recompute;
 /* A model's layers in order. Immutable. Copies share them. */
 class Layers {
 public:
-    /* What entries point to is read only during the call. The environment must outlive the layers and all made from them. */
+    /* Pointers in entries are read only during the call. The environment must outlive the layers and all objects made from
+     * them. */
     explicit Layers(const std::vector<Layer> &entries, const ppsched_environment *environment = nullptr)
         : handle_(list(entries, environment))
     {
@@ -43,11 +44,11 @@ public:
 
     const ppsched_layers *get() const noexcept { return handle_; }
 
-    /* The number of layers, and of entries. An entry of several equal layers counts as that many layers. */
+    /* The number of layers, and of entries. An entry of several equal layers counts as several layers. */
     uint32_t size() const noexcept { return ppsched_layers_count(handle_); }
     uint32_t entries() const noexcept { return ppsched_layers_entries(handle_); }
 
-    /* An entry as it was given, with all times filled in. What it points to is borrowed from the layers. */
+    /* An entry that was given, with all its times filled in. Its pointers are borrowed from the layers. */
     Layer entry(uint32_t entry) const & { return detail::record_of<Layer>(ppsched_layers_get_entry, get(), entry); }
     Layer entry(uint32_t entry) const && = delete;
 

@@ -21,7 +21,7 @@ namespace ppsched {
 using LayoutRules = Sized<ppsched_layout_rules>;
 using MegatronSplit = Sized<ppsched_megatron_split>;
 
-/* A model for torchtitan: decoders, devices, and as how many decoders the ends count. */
+/* A model for torchtitan: decoders, devices, and the numbers of decoders that embedding and head count as. */
 struct TorchtitanModel {
     int64_t decoders, devices, first_less = 1, last_less = 1;
 };
@@ -42,7 +42,7 @@ public:
     {
     }
 
-    /* The split that Megatron-LM makes without a string. */
+    /* The split that Megatron-LM makes if no layout string is given. */
     static Layout megatron(int64_t decoders, int64_t devices, MegatronSplit split = {})
     {
         return Layout(
@@ -56,7 +56,7 @@ public:
                                                    model.first_less, model.last_less, no_environment()));
     }
 
-    /* The number of stages that torchtitan makes. `layers_per_stage` 0 means not given. */
+    /* The number of stages that torchtitan makes. A `layers_per_stage` of 0 means that it is not given. */
     static uint32_t torchtitan_stages(const TorchtitanModel &model, bool several, int64_t layers_per_stage = 0)
     {
         return detail::record_of<uint32_t>(ppsched_layout_find_torchtitan_stages, model.decoders, model.devices,

@@ -30,8 +30,8 @@ using Connection = ppsched_connection;
 /* The result of Schedule::prove. */
 struct Proof {
     bool safe;
-    std::vector<Wait> circle; /* the wait cycle; empty if it is safe, or if a send or receive lacks its other end */
-    std::string text;         /* why it is not safe, in words */
+    std::vector<Wait> circle; /* the wait cycle; empty if there is no deadlock, or if a send or receive has no other end */
+    std::string text;         /* why it is not proved, in words */
 
     explicit operator bool() const noexcept { return safe; }
 };

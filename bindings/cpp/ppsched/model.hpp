@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model, a description with its training and its device, and the data sheets of known devices. */
+/* Model: a description with its training and device; and the data sheets that the library has. */
 #ifndef PPSCHED_MODEL_HPP
 #define PPSCHED_MODEL_HPP
 
@@ -30,7 +30,7 @@ using MegatronPipeline = Sized<ppsched_megatron_pipeline>;
 using LayerTable = Sized<ppsched_layer_table>;
 using RowMeasure = Sized<ppsched_row_measure>;
 
-/* The devices that the library knows. What they point to is valid as long as the library. */
+/* The devices whose data sheets the library has. Their pointers are valid as long as the library is loaded. */
 inline uint32_t accelerator_count() noexcept
 {
     return ppsched_accelerator_count();
@@ -45,7 +45,7 @@ inline const ppsched_accelerator *accelerator_at(uint32_t index) noexcept
 /* The costs of a model's layers. Can be moved, not copied. */
 class Model {
 public:
-    /* Without an accelerator there are no times. What it points to is read only during the call. */
+    /* Without an accelerator there are no times. Pointers in the arguments are read only during the call. */
     explicit Model(const Description &description, const Training &training = {},
                    const ppsched_accelerator *accelerator = nullptr, const ppsched_environment *environment = nullptr)
         : Model(detail::make<ppsched_model>(ppsched_model_create, description.get(), &training, accelerator, environment))
@@ -70,7 +70,7 @@ public:
     /* Where the figures of a row come from. */
     RowMeasure measure(uint32_t row) const { return detail::record_of<RowMeasure>(ppsched_model_get_row_measure, get(), row); }
 
-    /* Latency and bandwidth between neighbours of a pipeline in a job of so many devices. */
+    /* Latency and bandwidth between neighbours of a pipeline, in a job of `devices` devices. */
     std::pair<double, double> link(int64_t devices) const
     {
         std::pair<double, double> out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an overlapped forward and backward take. */
+/* How long an overlapped forward and backward take. */
 #ifndef PPSCHED_PAIR_HPP
 #define PPSCHED_PAIR_HPP
 
@@ -40,7 +40,7 @@ inline PairOrder find_pair_order(const PairWindows &pair)
     return found;
 }
 
-/* An order that is given; see ppsched_pair_run_order. */
+/* The times of a given order; see ppsched_pair_run_order. */
 inline PairOrder run_pair_order(const PairWindows &pair, View<int32_t> kinds)
 {
     PairOrder found = detail::room_for(pair);
@@ -49,7 +49,7 @@ inline PairOrder run_pair_order(const PairWindows &pair, View<int32_t> kinds)
     return found;
 }
 
-/* Gives a config the windows of its stages' ops: one for all, or one for each; see ppsched_config_set_windows. */
+/* Sets the windows of a config's ops: one entry for all stages, or one per stage. See ppsched_config_set_windows. */
 inline void set_windows(Config &config, View<PairWindows> stages)
 {
     std::vector<const ppsched_pair_windows *> pointers;

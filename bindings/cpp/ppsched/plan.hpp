@@ -32,9 +32,10 @@ struct PlanOptions {
     ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
     std::optional<ChannelModel> channel; /* without it, transfers wait only for their links */
     ModelEnd embedding{}, head{};
-    std::optional<Layers> layers; /* each candidate gets the split that suits it; without layers, the config's stages */
-    uint32_t runtimes = 0;        /* that are asked, bits 1 << enum ppsched_runtime */
-    std::optional<ppsched_runtime> runtime; /* that must run each candidate */
+    std::optional<Layers> layers; /* each candidate gets a split of its own; without layers, candidates have the config's
+                                     stages */
+    uint32_t runtimes = 0;        /* runtimes for which runs_on is computed, bits 1 << enum ppsched_runtime */
+    std::optional<ppsched_runtime> runtime; /* candidates that this runtime cannot run are refused */
     bool empty_stages = false;
     uint32_t split_effort = 0; /* with layers; 0: the default */
     uint32_t unshard = 0;      /* with a lowering, like the next two: see ppsched_lower_options */
@@ -44,7 +45,7 @@ struct PlanOptions {
     std::vector<uint32_t> slices;  /* numbers of slices per microbatch to try */
     uint32_t order_effort = 0;     /* 0: microbatches keep their order */
     double slice_time = 0, attention_share = 0;
-    uint32_t scenario_count = 0; /* in which times vary as the next members say */
+    uint32_t scenario_count = 0; /* number of scenarios, in which times vary as the next members say */
     ScenarioOptions scenarios;
     ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
     double quantile = 0;            /* 0: the default */
@@ -71,7 +72,8 @@ public:
     const ppsched_plan *get() const noexcept { return handle_.get(); }
     uint32_t size() const noexcept { return ppsched_plan_count(get()); }
 
-    /* Evaluates one candidate, without progress. Several threads may do so, for different candidates. It keeps a refusal. */
+    /* Evaluates one candidate, without progress. Several threads may do so, for different candidates. If it is refused, it
+     * keeps the reason. */
     void evaluate(uint32_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
 
     /* Evaluates all candidates that are not evaluated yet, and ranks them. If it throws, it may be called again. */
@@ -84,7 +86,7 @@ public:
         return candidate == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(candidate);
     }
 
-    /* Describes a candidate; once it is evaluated, with its figures. Texts are borrowed from the plan. */
+    /* Describes a candidate. Its figures are filled in if it is evaluated. Texts are borrowed from the plan. */
     Candidate candidate(uint32_t candidate) const &
     {
         return detail::record_of<Candidate>(ppsched_plan_get_candidate, get(), candidate);
@@ -105,7 +107,7 @@ public:
         return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_microbatch_order, get(), candidate);
     }
 
-    /* The device in each place of a candidate, of a plan with free_device_order. */
+    /* The device in each place of a candidate. Only for a plan with free_device_order. */
     std::vector<uint32_t> device_order(uint32_t candidate) const
     {
         return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_device_order, get(), candidate);
@@ -120,13 +122,13 @@ public:
         return config;
     }
 
-    /* Makes a candidate's schedule again, and times it as the plan did, without progress. See Timeline::schedule. */
+    /* Makes a candidate's schedule again without progress, and times it as the plan did. See Timeline::schedule. */
     Timeline timeline(uint32_t candidate) const
     {
         return Timeline(detail::make<ppsched_timeline>(ppsched_plan_create_timeline, get(), candidate));
     }
 
-    /* The least memory limit under which a candidate fits, for a plan in which none fits. */
+    /* The least memory limit under which some candidate fits, for a plan in which none fits. */
     LeastLimit least_limit() const
     {
         LeastLimit least{};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppsched for C++17: the objects of the C API as classes that release their memory, and its statuses as exceptions. There are
- * only headers, on top of <ppsched/ppsched.h>. The comments there are the reference, and its constants and records are used
- * unchanged. This header includes all others, one per topic.
+/* ppsched for C++17: the objects of the C API as classes that release their memory, and its statuses as exceptions. It has only
+ * headers, which include <ppsched/ppsched.h>. The comments of the C headers are the reference. Their constants and records are
+ * used unchanged. This header includes all others, one per topic.
  *
- * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers, Layout, Description and Model own what they hold. They may
- *   outlive what they were made from. A View is borrowed, and valid as long as the object that returned it. An object that was
- *   moved from is empty: its sizes are 0, and calls that can fail throw. It may be assigned to.
- * Errors: Error, or std::bad_alloc if memory is short. A call that throws does not change its objects.
- * Callbacks: the call that ran a callback throws the callback's exception unchanged. The exception never passes through the
+ * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers, Layout, Description and Model own their C objects. They stay
+ *   valid when the objects from which they were made are destroyed. A View is borrowed, and valid as long as the object that
+ *   returned it. A moved-from object is empty: its sizes are 0, and calls that can fail throw. It may be assigned to.
+ * Errors: Error, or std::bad_alloc if there is not enough memory. A call that throws does not change its objects. Callbacks:
+ * the call that ran a callback throws the callback's exception unchanged. The exception never passes through the
  *   library.
  * Thread-safety: as for the C API. Any number of threads may read a Schedule, Timeline, Layout, Layers, Description or Model,
  *   and a Config or Plan while no thread changes it. Only one thread at a time may use a Builder. */

@@ -22,10 +22,10 @@ using Prefill = Sized<ppsched_prefill>;
 
 /* The chunks of a prompt; see ppsched_prefill_find_chunks. */
 struct Chunks {
-    std::vector<uint64_t> tokens; /* of each chunk */
+    std::vector<uint64_t> tokens; /* tokens of each chunk */
     double makespan, equal_makespan;
     bool is_best;
-    Config config; /* with a microbatch for each chunk */
+    Config config; /* a config with one microbatch per chunk */
 };
 
 /* A config with a microbatch for each chunk; see ppsched_prefill_create_config. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Price, the step of a told layout: its time with its parts, and the memory of each device. */
+/* Price: the step time of a layout with its parts, and the memory of each device. */
 #ifndef PPSCHED_PRICE_HPP
 #define PPSCHED_PRICE_HPP
 
@@ -18,29 +18,29 @@ using Pipeline = Sized<ppsched_pipeline>;
 using StepPrice = Sized<ppsched_step_price>;
 using DevicePrice = Sized<ppsched_device_price>;
 
-/* A priced layout. Moved, not copied. */
+/* The price of a layout. Can be moved, not copied. */
 class Price {
 public:
-    /* What the pipeline points to is read during the call only. */
+    /* Pointers in the pipeline are read only during the call. */
     explicit Price(const Model &model, const Pipeline &pipeline = {}, const ppsched_environment *environment = nullptr)
         : Price(detail::make<ppsched_price>(ppsched_price_create, model.get(), &pipeline, environment))
     {
     }
 
-    /* Takes the C object over. */
+    /* Takes ownership of a price of the C API. */
     explicit Price(ppsched_price *handle) noexcept : handle_(handle) {}
 
     const ppsched_price *get() const noexcept { return handle_.get(); }
 
     StepPrice step() const { return detail::record_of<StepPrice>(ppsched_price_get_step, get()); }
 
-    /* Of one replica. */
+    /* The memory of a device of one replica. */
     DevicePrice device(uint32_t device) const
     {
         return detail::record_of<DevicePrice>(ppsched_price_get_device, get(), device);
     }
 
-    /* What was priced, with defaults filled in. What it points to is borrowed from the price. */
+    /* The pipeline that was priced, with defaults filled in. Its pointers are borrowed from the price. */
     Pipeline pipeline() const & { return detail::record_of<Pipeline>(ppsched_price_get_pipeline, get()); }
     Pipeline pipeline() const && = delete;
 

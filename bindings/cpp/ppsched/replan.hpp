@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With what a running job goes on when its devices change. */
+/* Replan: how a running job continues when its devices change. */
 #ifndef PPSCHED_REPLAN_HPP
 #define PPSCHED_REPLAN_HPP
 

@@ -89,7 +89,7 @@ public:
         return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
     }
 
-    /* Whether the stages are not a chain with one device and all passes each. */
+    /* False if the stages are a chain in which each stage has one device and all passes. */
     bool has_graph() const noexcept { return ppsched_schedule_has_graph(handle_) != 0; }
 
     /* The i-th input, and the i-th device, of a stage; empty past the last. */
@@ -126,7 +126,7 @@ public:
 
     View<Op> queue(uint32_t device) const && = delete;
 
-    /* Makes a lowered schedule. This one does not change. Only PPSCHED_LOWERING_BY_TIME needs the config. */
+    /* Makes a lowered schedule. This schedule does not change. Only PPSCHED_LOWERING_BY_TIME needs the config. */
     [[nodiscard]] Schedule lower(const LowerOptions &options) const { return lower_with(options, nullptr); }
     [[nodiscard]] Schedule lower(const LowerOptions &options, const Config &config) const
     {
@@ -153,10 +153,10 @@ public:
     /* The findings of the checker. Empty if the schedule is complete and can run. */
     [[nodiscard]] std::vector<Finding> check() const { return detail::findings(get()); }
 
-    /* Proves whether this lowered schedule always ends in the channel model. */
+    /* Proves that this lowered schedule always runs to its end in the channel model, or finds a deadlock. */
     [[nodiscard]] Proof prove(const ChannelModel &model) const { return detail::prove(get(), model); }
 
-    /* What the runtime of this lowered schedule must provide. */
+    /* Resources that the runtime of this lowered schedule must provide. */
     [[nodiscard]] std::vector<Link> links() const { return detail::links(get()); }
     [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
@@ -174,10 +174,10 @@ public:
         return detail::connections(get(), what);
     }
 
-    /* Times the schedule. `flags`: enum ppsched_evaluate_flag. */
+    /* Computes the times of the schedule. `flags`: enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 
-    /* Times this lowered schedule with its transfers. Without a model they wait only for their links. */
+    /* Computes the times of this lowered schedule, transfers included. Without a model, transfers wait only for their links. */
     [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
     [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
 

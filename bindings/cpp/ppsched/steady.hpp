@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a strategy's schedule without the schedule. */
+/* Steady: the figures of a strategy's schedule, computed without making the schedule. */
 #ifndef PPSCHED_STEADY_HPP
 #define PPSCHED_STEADY_HPP
 
@@ -41,7 +41,7 @@ public:
     /* The idle time of a device by cause. */
     Idle idle(uint32_t device) const { return detail::record_of<Idle>(ppsched_steady_get_idle, get(), device); }
 
-    /* A device's peak by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
+    /* A device's peak memory by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
     std::vector<double> peak_causes(uint32_t device) const
     {
         return detail::items_of<std::vector<double>>(ppsched_steady_get_peak_causes, get(), device);

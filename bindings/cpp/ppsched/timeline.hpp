@@ -49,7 +49,7 @@ public:
         return {spans, count};
     }
 
-    /* The latest start of each op that does not change the makespan. Empty with EARLIEST_ONLY, and with transfers. */
+    /* The latest start of each op that does not make the makespan longer. Empty with EARLIEST_ONLY, and with transfers. */
     View<double> latest_starts(uint32_t device) const &
     {
         size_t count = 0;
@@ -83,32 +83,32 @@ public:
         return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory, get(), schedule_.known(device));
     }
 
-    /* The part of this memory that has one cause. */
+    /* The memory of a device for one cause. */
     std::vector<MemoryPoint> memory(uint32_t device, ppsched_memory_cause cause) const
     {
         return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory_of_cause, get(), schedule_.known(device),
                                                           static_cast<int32_t>(cause));
     }
 
-    /* A device's peak by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
+    /* A device's peak memory by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
     std::vector<double> peak_causes(uint32_t device) const
     {
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_peak_causes, get(), schedule_.known(device));
     }
 
-    /* Everything in a device's memory at its peak. */
+    /* All items that a device holds in memory at its peak. */
     std::vector<MemoryItem> peak_items(uint32_t device) const
     {
         return detail::items_of<std::vector<MemoryItem>>(ppsched_timeline_get_peak_items, get(), schedule_.known(device));
     }
 
-    /* The times at which a device computes nothing, and the memory that is free then. */
+    /* The spans of time in which a device computes nothing, and the free memory in each. */
     std::vector<IdleWindow> idle_windows(uint32_t device) const
     {
         return detail::items_of<std::vector<IdleWindow>>(ppsched_timeline_get_idle_windows, get(), schedule_.known(device));
     }
 
-    /* The critical path: the chain of ops that determines the makespan. Not with transfers. */
+    /* The critical path: a chain of ops that determines the makespan. Not with transfers. */
     std::vector<CriticalOp> critical_path() const
     {
         return detail::items_of<std::vector<CriticalOp>>(ppsched_timeline_get_critical_path, get());

@@ -28,7 +28,7 @@ class Error(Exception):
 
 
 class Refused(Error):
-    """A strategy does not support the problem, or a runtime the schedule. The message says why, and what would work."""
+    """A strategy does not support the problem, or a runtime does not support the schedule. The message says why, and what would work."""
 
 
 class InvalidSchedule(Error):

@@ -15,8 +15,8 @@ Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 
 
 class LinkRate(NamedTuple):
-    """A link between two devices, for one device and one direction: bytes per second, the share that large messages reach, and latency in
-    seconds.
+    """A link between two devices, for one device and one direction: bytes per second, the share of it that large messages reach, and the
+    latency in seconds.
 
     all_reduce, all_gather: factors on the time of a collective; 1 is that of a ring.
     """
@@ -34,7 +34,8 @@ class LinkRate(NamedTuple):
 
 
 class Accelerator(NamedTuple):
-    """A device and its links: operations and bytes per second, and bytes of memory. `inside` links the node_devices of a node."""
+    """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
+    of a node."""
 
     name: str
     matrix_rate: float
@@ -109,7 +110,7 @@ def _known(record: Any) -> Accelerator:
 
 
 def accelerators() -> List[Accelerator]:
-    """The devices that the library knows from their data sheets."""
+    """The devices whose data sheets the library has."""
     return [_known(lib.ppsched_accelerator_at(index)[0]) for index in range(lib.ppsched_accelerator_count())]
 
 

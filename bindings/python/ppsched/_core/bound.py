@@ -14,10 +14,10 @@ from .views import sized
 class Bound(NamedTuple):
     """Lower bounds on the time of an iteration.
 
-    value: the largest of the others, from `device`: work (a device runs all its ops), fill_drain (with what must come before
-    and after), memory (activations share the memory limit; 0 where there is none), one_machine (ops of a device one after another,
-    with what comes before and after each; 0 where it is not computed). least_limit: the least memory limit, one for all devices,
-    under which there is a schedule at all.
+    value: the largest of work, fill_drain, memory and one_machine; device: the device with this bound. work: a device runs all its ops.
+    fill_drain: also counts the ops that must come before and after them. memory: activations must share the memory limit; 0 without a
+    limit. one_machine: the ops of a device run one after another, with the ops that come before and after each; 0 where it is not computed.
+    least_limit: the least memory limit, the same for all devices, under which a schedule exists.
     """
 
     value: float
@@ -30,7 +30,7 @@ class Bound(NamedTuple):
 
 
 def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
-    """The bounds for the config's placement (default: loop), on the longest device span or the makespan."""
+    """Lower bounds on the longest device span or on the makespan, for the config's placement (default: loop)."""
     record = sized(_abi.Bound)
     call(lib.ppsched_config_find_bound, ctypes.byref(record), config_of(config)._handle, member(Objective, "objective", objective))
     return Bound(*(getattr(record, field) for field in Bound._fields))

@@ -11,22 +11,22 @@ class Candidate(NamedTuple):
     """A strategy with its options and figures.
 
     number: its number in the list of candidates; rank: its rank in the plan, 0 for the best.
-    options: those of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
+    options: options of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
     memory_limit: the limit of all devices; None if there is none, NaN if they differ.
-    status: "fits", "over limit", "refused", or "left out" if the plan wants only the best; reason: why, in words.
-    Figures are None if it is refused or left out, but a candidate that is left out has a bound:
-      step_time, makespan, span, bubble; peak_memory, on peak_device; bytes, transfers: between devices in an iteration.
+    status: "fits", "over limit", "refused", or "left out" (by `top` of the plan); reason: why, in words.
+    Figures, which are None if the candidate is refused or left out (but a candidate that is left out has a bound):
+      step_time, makespan, span, bubble; peak_memory: on peak_device; bytes, transfers: between devices in an iteration.
       limit_device: the first device over its limit; overshoot: the largest overshoot of a device over its limit.
       bound: lower bound for this placement, None with scenarios; least_bound: the least bound of all candidates under this memory limit,
         for any placement.
-      proved: it fits and reaches its bound; or, with layers, no other split is shorter with this strategy and these options. False with
-        scenarios.
-      runs_on: runtimes that run it, of those that the plan checked.
+      proved: the candidate fits and reaches its bound; or, with layers, no other split is shorter with this strategy and these options.
+        False with scenarios.
+      runs_on: those of the plan's runtimes that run the candidate.
       ordered: its microbatches have another order than in the config; microbatch_order: that order, or None (Plan.microbatch_order).
       scenario_time: time of a step over the scenarios.
-      offloaded: it has offload; offloads: number of offloaded activations in an iteration.
-      device_order: the device in each place, as the config numbers devices; None if no order was asked for.
-      imbalance: the part of bubble.of_total that exists because devices have less work than the busiest one.
+      offloaded: True if it has offload; offloads: number of offloaded activations in an iteration.
+      device_order: the device in each place, by its number in the config; None if the plan searched for no order.
+      imbalance: the part of bubble.of_total that is due to devices that have less work than the busiest device.
     """
 
     number: int
@@ -86,7 +86,7 @@ def with_least_bounds(candidates: List[Candidate]) -> List[Candidate]:
 
 
 class LeastLimit(NamedTuple):
-    """The least memory limit, one for all devices, under which a candidate fits, and that candidate."""
+    """The least memory limit, the same for all devices, under which some candidate fits, and this candidate."""
 
     limit: float
     candidate: Candidate

@@ -70,10 +70,10 @@ def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes:
                   memory_scale: float = 0.0, most_loss: float = 0.0) -> List[bytes]:
     """The traces of a lowered schedule, one per rank, with the costs of a config (default: its own).
 
-    sizes: of messages, "bytes" of the config, or its "times", as 2 bytes per nanosecond; links: "senders", a device sends one message at a
-    time, or "ranks", each directed link is a separate rank; time_scale: microseconds per unit of time (0: by the config's units, else 1);
-    bytes_scale, memory_scale: bytes per unit of bytes (0: 1), and per unit of memory (0: no tensors); most_loss: by what share rounding to
-    whole microseconds, nanoseconds or bytes may change a number.
+    sizes: sizes of messages: "bytes" of the config, or its "times" as 2 bytes per nanosecond; links: "senders" if a device sends one
+    message at a time, "ranks" if each directed link is a separate rank; time_scale: microseconds per unit of time (0: by the config's
+    units, else 1); bytes_scale, memory_scale: bytes per unit of bytes (0: 1), and per unit of memory (0: no tensors); most_loss: largest
+    share by which rounding to whole microseconds, nanoseconds or bytes may change a number.
     """
     pieces: List[List[bytes]] = []
     with _traces(schedule, config, locals()) as handle:
@@ -117,7 +117,7 @@ def memory_scale_of(config: Config) -> float:
 
 
 def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
-    """Reads a schedule from the traces of chakra_traces, all ranks in order. Its config has the costs in the traces."""
+    """Reads a schedule from the traces of chakra_traces: those of all ranks, in order. Its config has the costs in the traces."""
     if isinstance(traces, (bytes, str)) or not all(isinstance(trace, bytes) for trace in traces):
         raise Error("traces must be a list of bytes, one per rank")
     array = (_abi.ChakraTrace * max(len(traces), 1))(*[_abi.ChakraTrace(trace, len(trace)) for trace in traces])

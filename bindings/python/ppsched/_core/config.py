@@ -163,20 +163,20 @@ class Config:
       devices, microbatches: D and M.
       stages: S, virtual stages of the whole model (default: as many as devices).
       iterations: training iterations in one schedule.
-      slices: slices of each microbatch along its sequence; 1: whole microbatches.
-      placement: a ppsched.Placement, its name, or a list with the device of each stage (default: that of the strategy). An entry may be a
-        list of devices: an op of that stage runs on all of them at the same time.
-      stage_inputs: for each stage the stages that feed it, which have smaller numbers (default: a chain).
-      stage_passes: for each stage "FB", "FI" (frozen weights: input gradient alone) or "F" (forwards alone; default: FB).
+      slices: number of slices of each microbatch along its sequence; 1: whole microbatches.
+      placement: a ppsched.Placement, its name, or a list with the device of each stage (default: the strategy's own). An entry may be a
+        list of devices: then an op of this stage runs on all of them at the same time.
+      stage_inputs: for each stage the stages whose outputs it reads; they have smaller numbers (default: a chain).
+      stage_passes: for each stage "FB" (the default), "FI" (frozen weights: only the input gradient) or "F" (only forwards).
       stage_microbatches: for each stage the microbatches that it runs, or None for all (default: all).
-      weight_versions: versions of the weights that a device holds at once (default: what the strategy needs).
-      split_backward: False if a backward is always one op, as in Megatron-LM.
-      forward_only: True if there are no backwards, as in inference.
-      sender_waits: a ppsched.SenderWaits or its name. With like_kind, a device waits until what it sent has arrived, before it runs
-        another op of the same kind and stage.
+      weight_versions: versions of the weights that a device holds at once (default: the number that the strategy needs).
+      split_backward: False if each backward is one op, as in Megatron-LM.
+      forward_only: True if there are only forwards, as in inference.
+      sender_waits: a ppsched.SenderWaits or its name. With like_kind, a device waits until its output has arrived before it runs another op
+        of the same kind and stage.
       options: options of the strategy.
 
-    The others are lists of numbers; a single number applies to all.
+    The other arguments are lists of numbers; a single number applies to all.
       Per stage, times and memory: forward_times, backward_times (full backward), backward_input_times, backward_weight_times,
         mem_forward, mem_backward_input, mem_backward_weight, mem_static, mem_weights, activation_bytes, gradient_bytes.
       Per stage, other memory: mem_optimizer, mem_gradients, mem_gathered, mem_output, mem_send_forward, mem_send_backward,
@@ -189,18 +189,18 @@ class Config:
         send_overhead (time of the call of each send or receive, in evaluations with transfers).
       Per pair of devices: p2p_time, p2p_bandwidth.
       Per forward stage, or pair of stages: overlapped_times.
-      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone;
-        for forwards alone microbatch_request, the number of the request whose chunk it is.
+      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, a factor only on
+        memory and bytes; for schedules of forwards microbatch_request, the number of the request to which the microbatch belongs.
       Per slice: slice_scale, a factor on times.
-      Per device for F, then B, I and W: device_scale, a factor on times. The same per stage, for each kind: stage_scale.
-      Per device, with layers: layer_types, the number of the type whose times layers have as "device_scale".
+      Per device for F, then for B, I and W: device_scale, a factor on times. The same per stage, for each kind of op: stage_scale.
+      Per device, with layers: layer_types, the number of its device type; "device_scale" of the layers has factors on times by type.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
-    All of them are also attributes: lists as they were given, or empty for the default.
+    All arguments are also attributes. Lists are as they were given, or empty for the default.
 
-    windows: instead of times of ops, what is in them, as ppsched.pair_time takes it: one for all stages, or a list of one per stage.
-    An overlapped pair of stages i and j then takes what pair_time finds for the forward of i with the backward of j, unless
-    overlapped_times are given.
+    windows: the windows of ops, in place of their times, in the form of ppsched.pair_time: one mapping for all stages, or a list with one
+    per stage. An overlapped pair of stages i and j then takes the time that pair_time finds for the forward of i with the backward of j,
+    unless overlapped_times are given.
     """
 
     units: Units
@@ -341,8 +341,8 @@ class Config:
                 "placement": list(self._map) or (None if placement == Placement.DEFAULT else placement)}
 
     def replace(self, **changes: Any) -> "Config":
-        """The same problem but for what is given, by the names of ppsched.Config's arguments and with its checks. Stages that were as
-        many as devices stay so; a list of numbers that is given as () has its default again.
+        """A copy of the problem with other values for the given arguments, which have the names and checks of ppsched.Config's arguments.
+        If there were as many stages as devices, this stays so. A list of numbers that is given as () gets its default.
 
             config.replace(microbatches=16, mem_limit=80)
         """
@@ -359,8 +359,8 @@ class Config:
 
     @classmethod
     def from_file(cls, path: Union[str, "PathLike[str]"]) -> "Config":
-        """The problem that a config file of the ppsched command states, as JSON or YAML: its sizes, times and memory. What it says for
-        the command alone, such as output, is not read.
+        """Reads the problem from a config file of the ppsched command, JSON or YAML: its sizes, times and memory. Keys that are only for
+        the command, such as output, are ignored.
 
             config = ppsched.Config.from_file("problem.yaml")
         """
@@ -455,8 +455,8 @@ class Config:
 
     forward_times = Values("Time of a forward, per stage (default: 1).")
     backward_times = Values("Time of a full backward, per stage (default: 2).")
-    backward_input_times = Values("Time of a backward for the input gradient alone, per stage.")
-    backward_weight_times = Values("Time of a backward for the weight gradient alone, per stage.")
+    backward_input_times = Values("Time of a backward for only the input gradient, per stage.")
+    backward_weight_times = Values("Time of a backward for only the weight gradient, per stage.")
     backward_input_share = Values("Share of a full backward that is for the input gradient: one number.")
     overlapped_times = Values("Time of an overlapped forward and backward, per forward stage or per pair of stages.")
     p2p_time = Values("Latency of a transfer, per pair of devices.")
@@ -464,15 +464,16 @@ class Config:
     activation_bytes = Values("Bytes of the output of a forward, per stage.")
     gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: those of the activation).")
     mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
-    mem_backward_input = Values("Change of memory by an I, per stage: negative is released at its end, positive is taken at its start.")
+    mem_backward_input = Values("Change of memory by an I, per stage; a negative change is released at its end, a positive change is taken at its "
+                                "start.")
     mem_backward_weight = Values("Change of memory (negative) when the weight gradient is done, per stage.")
     mem_static = Values("Memory that a stage always takes, per stage.")
     mem_weights = Values("Memory of one version of the weights, per stage.")
     mem_limit = Values("Memory limit, per device.")
     mem_optimizer = Values("Memory of optimizer states, per stage.")
     mem_other = Values("Memory that a device holds in addition to its stages, per device.")
-    mem_gradients = Values("Memory of gradients, from the first weight gradient until they are reduced, per stage.")
-    mem_gathered = Values("Memory of gathered weights, while they are held, per stage.")
+    mem_gradients = Values("Memory of gradients, held from the first weight gradient until they are reduced, per stage.")
+    mem_gathered = Values("Memory of gathered weights while the device holds them, per stage.")
     mem_output = Values("Memory of the output that a stage pass holds from its forward to its backward, per stage.")
     mem_send_forward = Values("Memory of the output of a forward until it is sent, per stage.")
     mem_send_backward = Values("Memory of the gradient of a backward until it is sent, per stage.")
@@ -480,8 +481,8 @@ class Config:
     mem_receive_backward = Values("Memory of the received gradient of a backward until the backward ends, per stage.")
     mem_work_forward = Values("Work space of a forward while it runs, per stage.")
     mem_work_backward = Values("Work space of a full backward while it runs, per stage.")
-    mem_work_backward_input = Values("Work space of a backward for the input gradient alone, per stage (default: that of a full one).")
-    mem_work_backward_weight = Values("Work space of a backward for the weight gradient alone, per stage (default: that of a full one).")
+    mem_work_backward_input = Values("Work space of a backward for only the input gradient, per stage (default: that of a full backward).")
+    mem_work_backward_weight = Values("Work space of a backward for only the weight gradient, per stage (default: that of a full backward).")
     unshard_times = Values("Time to gather the weights, per stage.")
     reduce_grad_times = Values("Time to reduce the gradients, per stage.")
     unshard_bytes = Values("Bytes that are gathered, per stage.")
@@ -494,21 +495,22 @@ class Config:
     reload_times = Values("Time of the copy back, per stage (default: that of the copy to the host).")
     offload_bytes = Values("Bytes that are copied for a stage pass, per stage.")
     host_bandwidth = Values("Bytes per unit of time of the host link in each direction, per device.")
-    host_latency = Values("Time of each copy in addition to that of its bytes, per device.")
+    host_latency = Values("Time of each copy in addition to the time of its bytes, per device.")
     mem_offload = Values("Memory that the copy of a stage pass frees, per stage (default: all of mem_forward).")
     host_link = Values("Number of the host link, per device; devices with the same number share a link.")
     microbatch_scale = Values("Factor on times, memory and bytes, per microbatch.")
-    microbatch_memory_scale = Values("Factor on memory and bytes alone, per microbatch (default: microbatch_scale).")
-    microbatch_request = Values("number of the request whose chunk a microbatch is, for forwards alone; neighbours with the same number are one request")
+    microbatch_memory_scale = Values("Factor only on memory and bytes, per microbatch (default: microbatch_scale).")
+    microbatch_request = Values("For schedules of forwards: number of the request to which a microbatch belongs; microbatches in a row with the "
+                                "same number are chunks of one request")
     slice_scale = Values("Factor on times in addition to that of the microbatch, per slice.")
-    op_overhead = Values("Time of the runtime per op, in addition to the op's own time: one number, or four, for F, B, I and W.")
+    op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or four, for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
-    mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and which is held until W ends, per stage.")
+    mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and that is held until W ends, per stage.")
     device_scale = Values("Factor on the times of F on each device, then of B, I and W (default: 1).")
-    layer_types = Values("Number of the type of each device, with layers whose times differ by type (default: 0).")
+    layer_types = Values("Number of the device type of each device, for layers whose times differ by type (default: 0).")
     stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
-    device_speeds = Values("Speed: the times of ops are divided by it, per device (default: 1; 0.5: half as fast).")
+    device_speeds = Values("Speed, by which the times of ops are divided, per device (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: that of an I).")
 
     def validate(self) -> None:
@@ -523,11 +525,13 @@ class Config:
                                      ctypes.byref(ends[1])))
 
     def with_microbatches(self, microbatches: int) -> "Config":
-        """The same batch in another number of microbatches. Times, bytes and activation memory change by the ratio."""
+        """The same batch divided into another number of microbatches. Times, bytes and activation memory are multiplied by old number / new
+        number."""
         return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
 
     def with_device_order(self, order: Sequence[int]) -> "Config":
-        """The same devices in other places: device order[p] becomes device p. Numbers in `order` are those that lists of devices and links have now."""
+        """The same devices in other places: device order[p] becomes device p. `order` uses the numbers that lists of devices and links use
+        before the call."""
         devices = device_numbers(order)
         config = self.__copy__()
         call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))

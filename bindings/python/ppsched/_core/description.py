@@ -87,14 +87,14 @@ def _transformer_record(transformer: Transformer) -> Any:
 class Description(Shared):
     """The layers of a model: the blocks of each kind of layer, and the kind of each layer.
 
-    Description(values): values is a mapping or its JSON text. It has the library's own form (docs/model.md), such as
+    Description(values): values is a mapping or its JSON text. It may have the library's own form (docs/model.md), such as
 
         Description({"hidden_size": 4096, "vocabulary_size": 131072,
                      "kinds": {"full": [{"kind": "attention", "heads": 32, "key_value_heads": 8},
                                         {"kind": "mlp", "width": 14336, "gated": True}]},
                      "layers": "32xfull"})
 
-    or it is Hugging Face's config.json of a known family (ppsched.model_families). It may also be a Transformer."""
+    or that of Hugging Face's config.json of a known family (ppsched.model_families). values may also be a Transformer."""
 
     def __init__(self, values: Union[str, Mapping[str, Any], Transformer]) -> None:
         if isinstance(values, Transformer):
@@ -107,8 +107,9 @@ class Description(Shared):
 
     @classmethod
     def guess(cls, values: Union[str, Mapping[str, Any]]) -> "Description":
-        """The start of a description, from a config.json of any family. For an unknown family it has the fields with usual names. warnings
-        has the names of fields that are not understood, and of missing sizes, which are then 1. Without warnings it is complete."""
+        """A first draft of a description, from a config.json of any family. For an unknown family it uses the fields with usual names.
+        warnings has the names of fields that are not understood, and of missing sizes, which are then 1. Without warnings the description
+        is complete."""
         made, text = cls.__new__(cls), _text_of(values).encode()
         made._handle = new_handle(lib.ppsched_description_guess, text, len(text), None)
         made._finish()
@@ -140,7 +141,7 @@ class Description(Shared):
 
     @property
     def positions(self) -> int:
-        """Rows of the table of learned positions, or 0."""
+        """Number of learned positions, or 0."""
         return int(self._info.positions)
 
     @property
@@ -149,7 +150,7 @@ class Description(Shared):
 
     @property
     def sequence_length(self) -> int:
-        """The longest sequence that the model was made for, or 0 if unknown."""
+        """The longest sequence for which the model was made, or 0 if unknown."""
         return int(self._info.sequence_length)
 
     @property
@@ -163,7 +164,7 @@ class Description(Shared):
 
     @property
     def warnings(self) -> List[str]:
-        """Fields of the text that are unknown, and so not counted."""
+        """Fields of the text that are unknown, and so are ignored."""
         count = lib.ppsched_description_warning_count(self._handle)
         return [decoded(lib.ppsched_description_warning_at(self._handle, number)) for number in range(count)]
 

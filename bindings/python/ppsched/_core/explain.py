@@ -18,10 +18,10 @@ _KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
 
 
 class CriticalOp(NamedTuple):
-    """An op of the critical path; an overlapped pair is one, with its first op.
+    """An op of the critical path. An overlapped pair is one entry, with its first op.
 
-    position: in the device's queue; reason: why it starts at that time. BEGIN: it is the first op of its device, and starts at 0; DEVICE:
-    the op before it on its device ends; INPUT: an input from another device arrives; FLUSH: the iteration before ends on another device;
+    position: its position in the device's queue; reason: why it starts at this time. BEGIN: it is the first op of its device, and starts
+    at 0; DEVICE: the op before it on its device ends; INPUT: an input from another device arrives; FLUSH: the iteration before ends on another device;
     COPY: a copy of OFFLOAD or RELOAD ends.
     """
 
@@ -34,15 +34,15 @@ class CriticalOp(NamedTuple):
 
 
 class Sensitivity(NamedTuple):
-    """How much an objective grows per unit of time by which a stage's ops take longer, and how much it falls per unit by which they take
-    less."""
+    """more: how much an objective grows per unit of time that a stage's ops take longer. less: how much it falls per unit of time that they
+    take less."""
 
     more: float
     less: float
 
 
 class Relief(NamedTuple):
-    """The stage to speed up first, and how the objective changes with it; see Sensitivity."""
+    """The stage to speed up first, and how the objective changes if its times change; see Sensitivity."""
 
     stage: int
     more: float

@@ -19,8 +19,9 @@ FIGURES = ("forward_time", "backward_input_time", "backward_weight_time", "mem_f
 
 
 class MeasuredLayer(NamedTuple):
-    """One layer on one device for one microbatch, in seconds and bytes. kind: a row of the model; recompute: "none", "selective", "full" or
-    "modules". A size of 0 stands for any size; None: not measured. mem_static: weights, gradients and optimizer states where nothing is sharded."""
+    """Measured costs of one layer on one device for one microbatch, in seconds and bytes. kind: a row of the model; recompute: "none",
+    "selective", "full" or "modules". A size of 0 means any size. A figure of None was not measured. mem_static: weights, gradients and
+    optimizer states without sharding."""
 
     kind: str
     recompute: str = "none"
@@ -38,8 +39,9 @@ class MeasuredLayer(NamedTuple):
 
 
 class MeasuredCollective(NamedTuple):
-    """One collective of `group` devices that are spread over `span` (0: as many), in seconds. name: "all_reduce", "all_gather",
-    "reduce_scatter", "all_to_all" or "send"; bytes: of the whole value, for the last two what a device sends."""
+    """The measured time, in seconds, of one collective of `group` devices that are spread over `span` devices (0: over `group`). name:
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all" or "send"; bytes: bytes of the whole value; for the last two, bytes that a
+    device sends."""
 
     name: str
     bytes: float
@@ -49,8 +51,8 @@ class MeasuredCollective(NamedTuple):
 
 
 class LayerTable(NamedTuple):
-    """A table for ppsched.Model. names: how errors call the rows of layers and of collectives, such as line 3; without them by their
-    numbers."""
+    """A layer table for ppsched.Model. names: names of the rows of layers and of collectives for errors, such as "line 3"; without them
+    errors use numbers."""
 
     layers: Sequence[MeasuredLayer] = ()
     collectives: Sequence[MeasuredCollective] = ()
@@ -58,14 +60,15 @@ class LayerTable(NamedTuple):
 
 
 class FigureMeasure(NamedTuple):
-    """source: "formula", "table", "nearest", "same" or "others", as enum ppsched_measure; factor: of what the cost model says."""
+    """Where a figure comes from. source: "formula", "table", "nearest", "same" or "others", as in enum ppsched_measure; factor: the figure
+    / the cost model's figure."""
 
     source: str
     factor: float
 
 
 class RowMeasure(NamedTuple):
-    """Where the figures of a model's row come from; the last three are times of what is computed again."""
+    """Where the figures of a model's row come from. The last three are times of recomputation."""
 
     forward: FigureMeasure
     input: FigureMeasure

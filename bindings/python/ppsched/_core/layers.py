@@ -28,13 +28,13 @@ class Recompute(TypedDict, total=False):
 class Layer(TypedDict, total=False):
     """A layer, or `count` equal layers in a row, as in config files.
 
-    place: "first" (embedding) or "last" (head) if it must be in that stage; with_next: it is in the same stage as the layer after it;
-    tied: the last stage holds its weights, too; copies_embedding: each stage with it, except the first, also holds the weights of the
-    layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as
-    the forward.
+    place: "first" (embedding) or "last" (head) if the layer must be in that stage; with_next: it is in the same stage as the layer after it;
+    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
+    layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
+    forward.
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
-    windows: what is in its F, I and W, as in ppsched.pair_time; each list takes as long as the layer's own time.
-    device_scale: for devices of types 1, 2 and so on (layer_types of a config) the times of F, B, I and W as a multiple of those here.
+    windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
+    device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
     """
 
     name: str
@@ -69,7 +69,7 @@ class StageLayers(TypedDict):
 
 
 class Split(NamedTuple):
-    """The number of layers of each stage; and for each layer 0, or the number of its kind of recomputation, from 1."""
+    """The number of layers of each stage; and for each layer 0 (no recomputation), or the number from 1 of its kind of recomputation."""
 
     layers: List[int]
     recomputes: List[int]
@@ -241,7 +241,7 @@ class Layers(Shared):
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
 
     def largest(self) -> Tuple[str, float]:
-        """The layer that takes most memory alone, with one microbatch and the kind of recomputation that holds least."""
+        """The layer that needs the most memory by itself, with one microbatch and the kind of recomputation that holds least."""
         def alone(row: Layer) -> float:
             kept = [kind.get("mem_forward", 0.0) for kind in row.get("recompute", ())]
             return row.get("mem_static", 0.0) + row.get("mem_weights", 0.0) + min([row.get("mem_forward", 0.0), *kept])
@@ -277,8 +277,8 @@ class Layers(Shared):
         return f"<ppsched.Layers: {words}>"
 
     def layout(self, split: Split, devices: int) -> Optional[Layout]:
-        """The layout of a split. Layers for the first stage are the embedding, those for the last stage the head, "mtp" MTP layers, and all
-        others decoders. None if no such layout is valid."""
+        """The layout of a split. Layers with place "first" count as the embedding, and those with place "last" as the head. Layers named
+        "mtp" are MTP layers. All others are decoders. None if this layout is not valid."""
         kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
                  else 1 for entry in self._entries() for _ in range(entry.count)]
         stages, end = [], 0
@@ -292,7 +292,7 @@ class Layers(Shared):
             return None
 
     def rows(self, split: Split) -> List[StageLayers]:
-        """A split as in JSON: for each stage its layers by name, and the recomputed ones by name and kind."""
+        """A split as in JSON: for each stage its layers by name, and the recomputed layers by name and kind."""
         names, kinds, end = self.names, self.kinds, 0
         recomputes = split.recomputes or [0] * len(names)
         rows: List[StageLayers] = []
@@ -334,6 +334,6 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 
 
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
-    """A config like another, but with the stages of a split of the layers. Costs of stages in the other config are not read."""
+    """A copy of a config with the stages of a split of the layers. Costs of stages in the given config are ignored."""
     record = split_record(layers, split)
     return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))._with_layer_windows(layers._channels)

@@ -19,7 +19,8 @@ TITAN_SCHEDULES = {"1F1B": False, "GPipe": False, "Interleaved1F1B": True, "Loop
 
 
 class LayoutStage(NamedTuple):
-    """The number of layers of each kind in a stage; they run in this order. str() is one word, such as Et4, t13mL, or - for none."""
+    """The number of layers of each kind in a stage. The kinds run in this order. str() is one word, such as Et4 or t13mL; - means no
+    layers."""
 
     embeddings: int = 0
     decoders: int = 0
@@ -33,9 +34,9 @@ class LayoutStage(NamedTuple):
 class Layout(Shared):
     """Which layers each stage has, by Megatron-LM's rules.
 
-    Layout(text, devices) reads a string for --pipeline-model-parallel-layout, such as "Et*3|(tt|)*29,m|L"; of_stages, megatron
-    and torchtitan make others. chunks: stages per device; stages: a LayoutStage for each; offsets: for each stage the number of decoders
-    before it; text: the shortest string that is read as the same stages. Stage s is chunk s // devices of device s % devices.
+    Layout(text, devices) reads a string for --pipeline-model-parallel-layout, such as "Et*3|(tt|)*29,m|L". of_stages, megatron and
+    torchtitan make layouts in other ways. chunks: stages per device; stages: a LayoutStage for each stage; offsets: for each stage the
+    number of decoders before it; text: the shortest string for the same stages. Stage s is chunk s // devices of device s % devices.
     """
 
     devices: int
@@ -73,11 +74,12 @@ class Layout(Shared):
     def megatron(cls, decoders: int, devices: int, *, layers_per_chunk: Optional[int] = None, chunks: Optional[int] = None,
                  first_decoders: Optional[int] = None, last_decoders: Optional[int] = None, account_for_embedding: bool = False,
                  account_for_loss: bool = False, overlap: bool = True, mtps: int = 0) -> "Layout":
-        """The layout by which Megatron-LM splits decoders without a string.
+        """The layout that Megatron-LM has for `decoders` decoders if no layout string is given.
 
         layers_per_chunk, chunks: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank.
         first_decoders, last_decoders: --decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers.
-        account_for_embedding, account_for_loss: that end counts as a decoder. overlap=False: --no-overlap-p2p-communication.
+        account_for_embedding, account_for_loss: the embedding or the head counts as a decoder. overlap=False:
+        --no-overlap-p2p-communication.
         mtps: --mtp-num-layers, in the last stage.
         """
         split = sized(_abi.MegatronSplit)
@@ -94,10 +96,11 @@ class Layout(Shared):
     def torchtitan(cls, decoders: int, devices: Optional[int] = None, *, stages: Optional[int] = None,
                    layers_per_stage: Optional[int] = None, schedule: str = "1F1B", first_less: int = 1,
                    last_less: int = 1) -> "Layout":
-        """The layout by which torchtitan splits decoders into stages; `modules` are its names for them.
+        """The layout that torchtitan has for `decoders` decoders; `modules` has torchtitan's names of a stage.
 
-        stages: number of stages; if given alone, also of devices. Without it, schedule (1F1B, Interleaved1F1B, ...) and layers_per_stage
-        decide. first_less, last_less: as how many decoders the embedding, and norm and head, count.
+        stages: number of stages; without devices also the number of devices. Without stages, schedule (1F1B, Interleaved1F1B, ...) and
+        layers_per_stage decide. first_less, last_less: number of decoders that the embedding counts as, and that norm and head together
+        count as.
         """
         if devices is None and stages is None:
             raise Error("give stages, or devices with the schedule, or both")
@@ -142,12 +145,13 @@ class Layout(Shared):
 
     @property
     def ranks(self) -> List[List[Tuple[int, int]]]:
-        """For each device and each of its chunks: the number of its first decoder, and how many decoders it has."""
+        """For each device and each of its chunks: the number of the chunk's first decoder, and how many decoders the chunk has."""
         pairs = [(offset, stage.decoders) for offset, stage in zip(self.offsets, self.stages)]
         return [pairs[device::self.devices] for device in range(self.devices)]
 
     def modules(self, stage: int, rotary: bool = False) -> List[str]:
-        """torchtitan's names of the modules of a stage. rotary: add rotary_emb to each stage, as its backend for transformers needs it."""
+        """torchtitan's names of the modules of a stage. rotary: add rotary_emb to each stage, which torchtitan's backend for transformers
+        needs."""
         if not 0 <= integer("stage", stage) < len(self.stages):
             raise Error(f"there is no stage {stage} of {len(self.stages)}", Status.ERROR_RANGE)
         return text_of(lib.ppsched_layout_write_modules, self._handle, stage, bool(rotary)).split()

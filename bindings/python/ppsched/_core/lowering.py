@@ -25,7 +25,7 @@ class Wait(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The result of Schedule.prove. circle: the wait cycle, empty if it is safe; text: the wait cycle in words."""
+    """The result of Schedule.prove. circle: the wait cycle, empty if there is no deadlock; text: the wait cycle in words."""
 
     safe: bool
     circle: List[Wait]
@@ -36,7 +36,7 @@ class Proof(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A directed pair of devices. most_in_flight: the most receives that are posted and not yet used at a time."""
+    """A directed pair of devices. most_in_flight: the most receives of the link that are posted and not yet used at one time."""
 
     sender: int
     receiver: int
@@ -45,8 +45,8 @@ class Link(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The buffer of a send or receive. slot: the buffer of a receive on its device; until: the position of the op after which the buffer is
-    free; None for a send if that is unknown before the end of the queue. Both are None for other ops."""
+    """The buffer of a send or receive. slot: number of the buffer of a receive on its device. until: position of the op after which the
+    buffer is free; None for a send if there is no such op before the end of the queue. Both are None for other ops."""
 
     slot: Optional[int]
     until: Optional[int]

@@ -34,7 +34,8 @@ class MemoryItem(NamedTuple):
 
 
 class IdleWindow(NamedTuple):
-    """A time in which a device computes nothing, with the most memory that it holds in it, and what is free below its limit."""
+    """A span of time in which a device computes nothing. memory: the most that the device holds in it; free: the memory that is free below
+    the limit."""
 
     start: float
     end: float

@@ -70,8 +70,9 @@ class Balance(NamedTuple):
 
 
 def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: bool = False) -> Balance:
-    """Distributes microbatches with these costs, such as sequence lengths or times, over replicas, so that the most loaded replica has the
-    least load that is found. even_counts: all replicas get equally many, or some one more if they do not divide evenly."""
+    """Distributes microbatches over replicas so that the load of the most loaded replica is as small as the search finds. costs: the cost
+    of each microbatch, such as its sequence length or time. even_counts: all replicas get the same number of microbatches; some get one
+    more if the number is not a multiple."""
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
     call(lib.ppsched_microbatches_balance, replica, len(flat), None, ctypes.byref(record), (ctypes.c_double * len(flat))(*flat), len(flat),

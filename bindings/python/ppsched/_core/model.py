@@ -22,9 +22,9 @@ Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Training(NamedTuple):
-    """How it is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO.
-    windows_experts, windows_tensor, windows_context: layers have windows, where exchanges of experts and collectives of tensor and context
-    parallelism are on channels of their own: ep, tp and cp."""
+    """How a model is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO.
+    windows_experts, windows_tensor, windows_context: layers have windows, in which exchanges of experts and collectives of tensor and
+    context parallelism have channels of their own: ep, tp and cp."""
 
     sequence_length: int = 1
     micro_batch_size: int = 1
@@ -67,7 +67,7 @@ CHANNELS = ("compute", "ep", "tp", "cp")
 
 
 class Parameters(NamedTuple):
-    """Numbers of parameters. total and active do not include towers and MTP layers; mtp is that of one MTP layer."""
+    """Numbers of parameters. total and active do not include towers and MTP layers. mtp is the number of one MTP layer."""
 
     total: int
     active: int
@@ -81,8 +81,8 @@ class Parameters(NamedTuple):
 
 
 class ModelRow(NamedTuple):
-    """Layers of a model that cost the same. role: "embedding", "tower", "decoder", "mtp" or "head"; layers: how many there are; the
-    numbers of parameters are of one of them."""
+    """Layers of a model that cost the same. role: "embedding", "tower", "decoder", "mtp" or "head"; layers: number of layers. The numbers
+    of parameters are those of one layer."""
 
     name: str
     role: str
@@ -96,7 +96,8 @@ class ModelRow(NamedTuple):
 
 
 class PassCost(NamedTuple):
-    """The cost of a layer in a pass, for one microbatch on one device; time is the sum of the four parts and launch_time."""
+    """The cost of a layer in a pass, for one microbatch on one device. time is matrix_time + vector_time + memory_time + communication_time
+    + launch_time."""
 
     time: float
     matrix_time: float
@@ -132,7 +133,8 @@ class LayerMemory(NamedTuple):
 
 
 class UpdateCost(NamedTuple):
-    """The cost once per step: seconds of the optimizer, and of summing gradients and gathering weights, without overlap."""
+    """The cost of the update at the end of a step, in seconds: optimizer, sums of gradients, and gathers of weights. They do not overlap
+    with compute."""
 
     optimizer_time: float
     reduce_time: float
@@ -172,11 +174,11 @@ FORMER_ROWS = {"dense": "decoder", "expert": "moe_decoder"}  # their names befor
 
 
 class Model(Shared):
-    """A described model, its training and its device, with the costs of its layers in seconds, bytes and single operations.
+    """A model with its description, training and device. It has the costs of its layers in seconds, bytes and single operations.
 
-    Layers that cost the same are one row. Its name is "embedding", "head" or "mtp", or that of a kind or tower of the description. Passes
-    are "forward", "input", "weight", "selective" and "full". Without an accelerator there are no times. For an accelerator that the
-    library knows, give its name. table: measured costs, which stand in the place of the formulas; Error for a decoder without a row.
+    Layers that cost the same are one row. The name of a row is "embedding", "head", "mtp", or that of a kind or tower of the description.
+    Passes are "forward", "input", "weight", "selective" and "full". accelerator: a name that the library knows, or a ppsched.Accelerator;
+    without it there are no times. table: measured costs, which replace the formulas; a decoder without a row in it is an Error.
     """
 
     def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
@@ -227,7 +229,7 @@ class Model(Shared):
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters of the whole model, without division by the training."""
+        """The parameters of the whole model, not divided by the training."""
         return self._ask(Parameters, _abi.Parameters, lib.ppsched_model_get_parameters)
 
     def pass_cost(self, layer: str, kind: Union[str, int]) -> PassCost:
@@ -239,13 +241,13 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """The cost of an optimizer step on a device with so many parameters, those of experts included. With frozen weights they are frozen;
-        `learning` has the cost of adapters."""
+        """The cost of an optimizer step on a device with `parameters` parameters, those of experts included. With frozen weights all of
+        them count as frozen; `learning` has the cost of adapters."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 
     @property
     def learning(self) -> "Model":
-        """The same model with weights that learn and without adapters."""
+        """The same model with trained weights and without adapters."""
         training = self.training._replace(frozen_weights=False, adapter_rank=0, adapter_expert_rank=0, adapter_targets=0)
         return self if training == self.training else Model(self.description, training, self.accelerator, self.table)
 
@@ -256,14 +258,14 @@ class Model(Shared):
         return row_measure(record)
 
     def table_notes(self) -> List[str]:
-        """What the table has of each row, and how its gaps are filled, a line each; empty without a table."""
+        """One line per row of the model: which costs the table has for it, and how gaps are filled. Empty without a table."""
         if self.table is None:
             return []
         kinds = dict(zip(self.layers().names, self.layers().kinds))
         return table_notes(self.table, {row.name: self.measure(row.name) for row in self.rows}, kinds)
 
     def link(self, devices: int) -> Tuple[float, float]:
-        """Latency and bandwidth between neighbours of a pipeline in a job of so many devices: seconds, and bytes a second."""
+        """Latency in seconds and bandwidth in bytes per second between neighbours of a pipeline, in a job of `devices` devices."""
         latency, bandwidth = ctypes.c_double(), ctypes.c_double()
         call(lib.ppsched_model_get_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, c_count("devices", devices))
         return latency.value, bandwidth.value
@@ -290,8 +292,9 @@ class Model(Shared):
             lib.ppsched_layers_release(handle)
 
     def attention_share(self, layers: Optional[Layers] = None) -> float:
-        """The share of causal attention in the times of all layers, for ppsched.plan; it grows with each slice. It is an estimate: the part
-        of the times that grows with the square of the sequence length. layers: the layers with measured times."""
+        """The share of causal attention in the times of all layers, for ppsched.plan. The time of causal attention grows with each slice.
+        It is an estimate: the part of the times that grows with the square of the sequence length. layers: the layers with measured
+        times."""
         if not self.description.causal:
             return 0.0
         double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)

@@ -12,7 +12,7 @@ from .views import sized
 
 
 class ModelEnd(TypedDict, total=False):
-    """The costs of the first stage (embedding) or the last one (head) that are not divided when the stage is."""
+    """The costs of the embedding in the first stage, or of the head in the last stage. They are not divided when the stage is divided."""
 
     forward_time: float
     backward_time: float

@@ -20,7 +20,7 @@ NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token
 class Op(NamedTuple):
     """An operation. str(op) is its PyTorch token, such as "3F0", or "3F0.2" for a slice; Op.from_token reads one.
 
-    overlapped: runs as one unit with the next op of its queue; slice: number of the slice; None if the microbatch is whole.
+    overlapped: the op runs as one unit with the next op of its queue; slice: number of the slice, or None if the microbatch is whole.
     """
 
     stage: int

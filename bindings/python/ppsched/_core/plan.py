@@ -90,9 +90,9 @@ class _Passes(NamedTuple):
 
 
 class Plan(Shared, Sequence[Candidate]):
-    """Ranked candidates: first those that fit, by step time and then peak memory, then those over their limit, then the refused ones.
+    """Ranked candidates: first those that fit, by step time and then peak memory; then those over their limit; then refused candidates.
 
-    Made by ppsched.plan. A sequence of Candidate by rank, the best first; `listed` has them by number.
+    ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number.
     """
 
     config: Config
@@ -164,7 +164,7 @@ class Plan(Shared, Sequence[Candidate]):
 
     @property
     def listed(self) -> List[Candidate]:
-        """The candidates by number, in the order in which the library lists them."""
+        """The candidates by number, in the order of the library."""
         return sorted(self, key=lambda candidate: candidate.number)
 
     @property
@@ -194,13 +194,13 @@ class Plan(Shared, Sequence[Candidate]):
         return config
 
     def microbatch_order(self, candidate: Candidate) -> List[int]:
-        """For each microbatch of the candidate's schedule the number of the config's microbatch that runs in its place."""
+        """For each microbatch of the candidate's schedule, the number of the config's microbatch that runs in this place."""
         self._number(candidate)  # raises for candidates of other plans
         order = candidate.microbatch_order
         return list(range(candidate.microbatches)) if order is None else list(order)
 
     def device_order(self, candidate: Candidate) -> List[int]:
-        """For each place of the pipeline the number of its device: in the order that the plan found, or in that of the config."""
+        """For each place of the pipeline the number of its device. The order is the one that the plan found, else that of the config."""
         order = candidate.device_order
         if not self._frees_device_order or order is None:
             return list(range(self.config.devices))
@@ -263,8 +263,8 @@ class Plan(Shared, Sequence[Candidate]):
         return None if own is None else own.schedule
 
     def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
-        """One iteration of a candidate's schedule, which runtimes repeat. All iterations if they do not flush, or if the search planned for
-        their number."""
+        """One iteration of a candidate's schedule, for runtimes that repeat it. If iterations do not flush, or if the search planned for
+        their number, all iterations."""
         config, made = self.config_of(candidate), self._made(candidate)
         if made is not None:
             return made
@@ -274,7 +274,7 @@ class Plan(Shared, Sequence[Candidate]):
         return self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
 
     def timeline(self, candidate: Candidate, progress: Optional[Progress] = None) -> Timeline:
-        """The timeline of a candidate, lowered and timed as in the plan, with all figures.
+        """The timeline of a candidate with all figures. The candidate is lowered and timed as in the plan.
 
         progress: see ppsched.generate. Searches run again.
         """
@@ -289,9 +289,9 @@ class Plan(Shared, Sequence[Candidate]):
                                                                 batched=channel.batched, blocking=channel.blocking)
 
     def command(self, candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
-        """The words of the `ppsched schedule` command that builds the candidate's schedule again; shlex.join makes a line of them.
+        """The words of the `ppsched schedule` command that builds the candidate's schedule again; shlex.join turns them into a line.
 
-        costs: words for times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
+        costs: words for times and memory, such as ["-c", "problem.yaml"] (default: the numbers of the plan's config).
         """
         if self._number(candidate) in self._own:
             raise Error(f"{candidate.strategy} is your own function, which the command does not know; write its schedule with Plan.write")
@@ -326,7 +326,7 @@ class Plan(Shared, Sequence[Candidate]):
         return candidates_csv(self, self.config.units, self.models(self))
 
     def least_limit(self) -> LeastLimit:
-        """If no candidate fits: the least memory limit under which one does."""
+        """If no candidate fits: the least memory limit under which some candidate fits."""
         if not self._has_listed:
             raise Error("the least limit is searched only for strategies of the library, and this plan has none")
         limit, number = ctypes.c_double(), ctypes.c_uint32()
@@ -354,8 +354,8 @@ class Plan(Shared, Sequence[Candidate]):
         return pandas.DataFrame(self.rows())
 
     def row(self, candidate: Candidate, csv: Optional[str] = None, *, micro_batch: int = 0, data_parallel: int = 1) -> Dict[str, object]:
-        """All that `pick --json` prints for a candidate: its figures, devices and split, the launch arguments of each runtime ("launch"),
-        and the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
+        """The row of a candidate that `pick --json` prints: its figures, devices and split, the launch arguments of each runtime
+        ("launch"), and the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
         return Chosen(self, [candidate], None, (micro_batch, data_parallel)).row(candidate, csv)
 
     def _repr_html_(self) -> str:
@@ -463,35 +463,35 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
 
-    The config has the costs of its stages: one per device, one per layer, or any number that is a multiple or a divisor of the candidates'
-    stages. embedding, head: costs of the first and the last stage that are not divided, such as {"forward_time": 0.2}.
-    objective: the time of a step, "makespan" or "span".
+    The config has the costs of its stages. There may be one per device, one per layer, or any number that is a multiple or a divisor of
+    the candidates' stages. embedding, head: costs of the first and the last stage that are not divided, such as {"forward_time": 0.2}.
+    objective: which time is the step time, "makespan" or "span".
 
     Candidates differ in:
-      strategies: default: all whose iterations flush; v_search and auto, which search long, only with an effort (1 to 12). Your own
-        functions, as for ppsched.generate, are called once with the config.
-      chunks: stages per device (default: 1 to 4). group_sizes (default: those that can be run; if they are many, some of them).
-      microbatches: numbers for the same batch. memory_limits: each for all devices. placements.
+      strategies: names, or your own functions as for ppsched.generate, which are called once with the config (default: all strategies
+        that flush between iterations; v_search and auto, which search long, only with an effort, 1 to 12).
+      chunks: stages per device (default: 1 to 4). group_sizes (default: all that are possible; if there are many, some of them).
+      microbatches: numbers of microbatches for the same batch. memory_limits: each is a limit of all devices. placements.
       slices: numbers of slices per microbatch, such as [1, 2, 4, 8], for a config with whole microbatches. An op of slice k of K takes
         (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time.
-      offload: candidates with fixed rules are also listed with offload (Candidate.offloaded): only as many activations as needed to fit the
-        memory limit, without a limit all. The config must have host_bandwidth or offload_times.
+      offload: candidates of rules are also listed with offload (Candidate.offloaded). They offload only as many activations as needed to
+        fit the memory limit; without a limit all. The config must have host_bandwidth or offload_times.
 
-    layers: the model by its layers, or the rows of ppsched.Layers. Each candidate gets the split that suits it best, with whole layers and,
-      if it needs them to fit, recomputed layers (Plan.split). By default chunks are then all numbers for which there are enough layers.
-      Costs of stages in the config are not read. empty_stages: stages in the middle may have no layers. split_effort: work of the split
-      search, 1 to 4; each value takes up to eight times as long as the one before (default: 3).
+    layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are recomputed if the
+      candidate does not fit without (Plan.split). By default chunks are then all numbers for which there are enough layers. Costs of stages
+      in the config are ignored. empty_stages: stages in the middle may have no layers. split_effort: work of the split search, 1 to 4;
+      each value takes up to 8 times as long as the one before (default: 3).
     free_device_order: with layers, the order of devices is searched, too (Candidate.device_order). Lists of devices and links, and
       device_factors and link_factors, number devices as the config does.
-    top: how many of the best are wanted, 0 for all. Candidates that bounds rule out of these ranks are left out, and rank last.
-    runtimes: runtimes for which Candidate.runs_on is computed. runtime: refuses candidates that this runtime cannot run, and makes splits by
-      its rules.
-    lowering: candidates are timed with their transfers in the channel model (see Schedule.prove), and with the gathering and reducing of
-      sharded parameters: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_prefetch (see Schedule.lower).
-    order_effort: 1 to 10: orders microbatches that differ, for each candidate (Plan.microbatch_order).
+    top: how many of the best are wanted, 0 for all. Candidates that cannot be among them, by their bounds, are left out, and rank last.
+    runtimes: runtimes for which Candidate.runs_on is computed. runtime: candidates that this runtime cannot run are refused, and splits
+      follow its rules.
+    lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard, unshard_lookahead
+      ("full", "auto" or "needed"), reduce_grad and receive_prefetch are as in Schedule.lower.
+    order_effort: 1 to 10: for each candidate, search for the best order of microbatches that differ (Plan.microbatch_order).
     scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
       "worst" (Candidate.scenario_time).
-    progress: called with the share of the work that is done and the best step time so far. If it returns False, the plan raises
+    progress: a function that is called with the done share of the work and the best step time so far. If it returns False, the plan raises
       ppsched.Cancelled.
     """
     config_of(config)

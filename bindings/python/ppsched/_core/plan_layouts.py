@@ -20,8 +20,8 @@ OVERLAPS: Dict[str, Any] = {"overlaps_gradients": True, "overlaps_parameters": T
 
 
 class LayoutRows(List[Dict[str, Any]]):
-    """Rows of layouts, the best first. counts: of all layouts how many were priced, and how many each bound ruled out; nearest: rows of
-    those that lack least memory, if none fits; search: what the rows were made of."""
+    """Rows of layouts, the best first. counts: how many of all layouts were priced, and how many each bound ruled out; nearest: if no
+    layout fits, rows of the layouts that exceed the memory limit least; search: the search that made the rows."""
 
     counts: Dict[str, int]
     nearest: List[Dict[str, object]]
@@ -136,18 +136,20 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
                  fixed: Optional[Mapping[str, Union[int, Sequence[int]]]] = None, top: int = 10, executor: Any = None,
                  progress: Optional[Progress] = None, goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (),
                  memory_limit: float = 0.0) -> LayoutRows:
-    """The best layouts of a training on `gpus` devices, as rows of dicts: those of ppsched pick --gpus --json (docs/layout_search.md).
+    """Finds the best layouts of a training on `gpus` devices. The rows are those of ppsched pick --gpus --json (docs/layout_search.md).
 
-    model: a ModelFile (ppsched.read_model), Description or Transformer; sums of gradients, gathers of weights and context parallelism
-    are then overlapped. Of a Model the training is taken as it is, but for its parallelism, micro-batch and sharding.
-    table: measured costs (docs/tables.md; default: those of a Model), whose rows say each size in which layouts differ; a row's
-    "layer_table" says what was measured, and how gaps were filled.
+    model: a ModelFile (ppsched.read_model), a Description or a Transformer; sums of gradients, gathers of weights and context parallelism
+    then overlap with compute. It may also be a Model; its training is used, except its parallelism, micro-batch and sharding.
+    table: measured costs (docs/tables.md; default: the costs of a Model). Its rows must give each size in which layouts differ. The
+    "layer_table" of a row says what was measured, and how gaps were filled.
     fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
-    goal: "step" or "tokens". runtime: a name, only layouts that it runs. memory_limit: bytes (default: those of the device).
-    executor: of concurrent.futures, or one that has submit, and futures with result, add_done_callback and cancel; the rows are the same
-    to the last bit. If a worker is killed, its layouts are priced here, with a RuntimeWarning; an exception in a worker is raised.
-    progress: called with the share of layouts that is done and the best time of a step; False stops.
-    Errors: ppsched.Error where no layout is possible. If none fits, the rows are empty, and `nearest` has those that lack least."""
+    goal: "step" or "tokens". runtime: name of a runtime; only layouts that it runs. memory_limit: bytes (default: memory of the device).
+    executor: one of concurrent.futures, or an object that has submit, and futures with result, add_done_callback and cancel. The rows are
+    the same to the last bit. If a worker is killed, its layouts are priced in this process, with a RuntimeWarning. An exception in a worker
+    is raised.
+    progress: a function that is called with the done share of the layouts and the best step time; if it returns False, the search stops.
+    Errors: ppsched.Error where no layout is possible. If none fits, there are no rows, and `nearest` has the layouts that exceed the memory
+    limit least."""
     if table is not None and not isinstance(table, LayerTable):
         raise TypeError(f"plan_layouts: table must be a ppsched.LayerTable, not {shown(table)}")
     description, training = _described(model)

@@ -14,8 +14,8 @@ from .views import sized
 class Chunks(NamedTuple):
     """The chunks of a prompt.
 
-    tokens: of each chunk; makespan: of the strategy's schedule with them; equal_makespan: with as many chunks of equal size; is_best: no
-    other chunks are faster; config: the problem with a microbatch for each chunk.
+    tokens: number of tokens of each chunk; makespan: that of the strategy's schedule with these chunks; equal_makespan: that with the same
+    number of equal chunks; is_best: no other chunks are faster; config: the problem with one microbatch per chunk.
     """
 
     tokens: List[int]
@@ -39,9 +39,9 @@ def prefill_chunks(config: Config, tokens: int, *, constant: float = 0, linear: 
                    chunks: Optional[int] = None, strategy: str = "looped_bfs", progress: Optional[Progress] = None) -> Chunks:
     """Cuts a prompt into chunks, so that the strategy's schedule of forwards is as short as can be found.
 
-    A chunk of n tokens after p earlier ones takes constant + linear n + quadratic n (p + n / 2), times the stage's forward time. All chunks
-    but the last have multiples of `block` tokens. chunks: their number; None: chosen. config: for forwards only; its number of microbatches
-    does not count.
+    A chunk of n tokens after p earlier tokens takes constant + linear n + quadratic n (p + n / 2), times the forward time of its stage. All
+    chunks except the last have a multiple of `block` tokens. chunks: their number, or None if the search chooses it. config: a problem of
+    forwards only; its number of microbatches is ignored.
     """
     given = sized(_abi.Prefill)
     given.tokens, given.block = _count("tokens", tokens), _count("block", block)

@@ -13,7 +13,8 @@ from .views import sized
 
 
 class DevicePrice(NamedTuple):
-    """Bytes of a device by cause, at its peak. logits: in 4 bytes; other: their gradients; gathered: with sharding 3, of two layers."""
+    """The peak memory of a device by cause, in bytes. logits: in 4 bytes each; other: gradients of the logits; gathered: with sharding 3,
+    the weights of two layers."""
 
     weights: float
     gradients: float
@@ -26,8 +27,8 @@ class DevicePrice(NamedTuple):
 
 
 class StepPrice(NamedTuple):
-    """Seconds of a step: step_time = pipeline_time + exposed_data_parallel + optimizer_time. The other exposed parts are within
-    pipeline_time, those of the device with the most work. memory: of each device of a replica."""
+    """The time of a step in seconds: step_time = pipeline_time + exposed_data_parallel + optimizer_time. pipeline_time includes the other
+    exposed parts, which are those of the device with the most work. memory: memory of each device of a replica."""
 
     devices: int
     step_time: float
@@ -47,14 +48,16 @@ class StepPrice(NamedTuple):
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
           split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0, pair_rule: str = "best",
           offload_layers: int = 0, progress: Optional[Progress] = None) -> StepPrice:
-    """A step of a model in a pipeline of `devices`, each with `chunks` stages.
+    """Estimates the time of a step of a model, in a pipeline of `devices` devices with `chunks` stages each.
 
-    strategy: 1f1b, or with chunks interleaved_1f1b. split: layers of each stage, with towers, embedding, MTP layers and head; without it
-    equally many decoders. recompute: "selective", "modules" or "full", of the first recompute_layers decoders of each stage, of all
-    if that is 0. pair_rule: where the training asks for windows, how those of overlapped pairs run: "best", or as Megatron-LM launches them,
-    "megatron", and with --delay-wgrad-compute "megatron_delayed". offload_layers: the first so many decoders of each stage have their
-    activations on the host from forward to backward. progress: called while a strategy searches, with the share of the work that is done and the best time so far; if it returns
-    False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the strategy does not support the sizes."""
+    strategy: default 1f1b; if chunks is above 1, interleaved_1f1b. split: number of layers of each stage; towers, embedding, MTP layers and
+    head count. Without it each stage has equally many decoders. recompute: "selective", "modules" or "full", for the first recompute_layers
+    decoders of each stage; 0 means all. pair_rule: if the training asks for windows, the order in which the windows
+    of overlapped pairs run: "best", or as Megatron-LM launches them, "megatron", and with --delay-wgrad-compute "megatron_delayed".
+    offload_layers: the first so many decoders of each stage have their activations on the host from forward to backward.
+    progress: a function that strategies that search call, with the done share of the work and the best
+    time so far. If it returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
+    strategy does not support the sizes."""
     check_progress(progress)
     options = sized(_abi.Pipeline)
     options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)

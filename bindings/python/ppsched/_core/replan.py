@@ -18,8 +18,8 @@ MOST = 0xFFFFFFFF
 
 
 class Move(NamedTuple):
-    """Layers that a device gets. first, layers: the first of them, and how many in a row; source: the device that holds them, or None if they are loaded, as no
-    device holds them any more; target: the device; size: in the units of layer_bytes."""
+    """Layers in a row that a device gets. first: number of the first layer; layers: how many; source: the device that holds them, or None
+    if they are loaded because no device holds them any longer; target: the device that gets them; size: in the units of layer_bytes."""
 
     first: int
     layers: int
@@ -29,14 +29,15 @@ class Move(NamedTuple):
 
 
 class Replan(NamedTuple):
-    """With what a running job goes on.
+    """How a running job continues.
 
-    split: layers of each stage; recomputes: of each layer 0, or the number from 1 of its kind of recomputation; device_order: the device in
-    each place, by its number in the config; moves: what devices get. step_time: of a step; running_step_time: of the running split on the
-    devices as they are now, or None if a device is lost. moved, loaded: bytes from device to device, and of layers that no device holds any
-    more; move_time: their time, and that of the restart; pays_after: steps after which that has paid, 0 if it stays or cannot. stays: the
-    running split and order are kept; can_stay: they could be; fits: within all memory limits. group_size: of strategies with groups, the wanted one or the nearest that the strategy supports on
-    these devices; else 0.
+    split: number of layers of each stage; recomputes: for each layer 0, or the number from 1 of its kind of recomputation; device_order: the
+    device in each place, by its number in the config; moves: layers that devices get. step_time: time of a step; running_step_time: that of
+    the running split on the devices as they are now, or None if a device is lost. moved: bytes that move from device to device; loaded: bytes
+    of layers that no device holds any longer; move_time: time of moves, loads and the restart; pays_after: number of steps after which the
+    change has saved more time than it took, 0 if nothing changes or the running split cannot stay. stays: the running split and order are
+    kept; can_stay: they could be kept; fits: all devices are within their memory limits. group_size: for strategies with groups, the wanted
+    size, or the nearest size that the strategy supports on these devices; else 0.
     """
 
     split: List[int]
@@ -82,16 +83,18 @@ def replan(config: Config, layers: Union[Layers, Sequence[Layer]], split: Sequen
            device_order: Optional[Sequence[int]] = None, lost: Sequence[int] = (), recomputes: Optional[Sequence[int]] = None,
            layer_bytes: Optional[Numbers] = None, group_size: int = 0, free_device_order: bool = False, split_effort: int = 0,
            load_bandwidth: float = 0, restart_time: float = 0, steps: float = 0, progress: Optional[Progress] = None) -> Replan:
-    """With what a running job goes on when its devices are slower, lost or added.
+    """Finds how a running job continues when its devices become slower, are lost or are added.
 
-    config: all devices: those of the running job, then those added, with these numbers in its lists, in device_order, lost and the result.
-    Measured factors are its device_speeds, device_scale and links. Its lists for stages are not read. split: layers of each running stage.
-    running_devices: how many run now (0: all). device_order: the device in each place (default: as numbered). lost: numbers of devices.
-    layer_bytes: what a device that gets a layer must receive, one number or one per layer (default: mem_static + mem_weights of layers).
-    free_device_order: the order is searched, too; without it, devices keep their order, and those added take the places of
-    those lost, and then come last. load_bandwidth: at which
-    a device loads layers that no device holds any more (0: at once). restart_time: added to a move. steps: still to run, so that they and the
-    move take the least time together (0: many). The strategy and the stages per device stay. progress: as for ppsched.plan.
+    config: all devices: first those of the running job, then the added ones. Its lists, device_order, lost and the result use these
+    numbers. Give measured speeds in its device_speeds, device_scale and lists of links. Its lists for stages are ignored.
+    split: number of layers of each running stage. running_devices: number of devices of the running job (0: all). device_order: the device
+    in each place (default: in the order of their numbers). lost: numbers of the lost devices.
+    layer_bytes: bytes that a device receives when it gets a layer, one number or one per layer (default: mem_static + mem_weights).
+    free_device_order: the order is searched, too. Without it devices that stay keep their order. Added devices take the places of lost
+    devices; further added devices come last.
+    load_bandwidth: bandwidth with which a device loads layers that no device holds any longer (0: infinite). restart_time: time of a
+    change in addition to moving layers. steps: number of steps still to run; the time of these steps and of the move is minimised (0: many).
+    The strategy and the number of stages per device do not change. progress: as for ppsched.plan.
     Raises Error, also for a device that is unknown or named twice, and Refused if the strategy does not support the devices that are left.
     Threads: as ppsched.plan.
     """

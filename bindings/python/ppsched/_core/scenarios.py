@@ -21,7 +21,7 @@ QUANTILES = (0.5, 0.9, 0.99)  # in reports
 
 
 class ScenarioMetrics(NamedTuple):
-    """Figures over all scenarios; times are makespans. cause_device: the device whose ops are longest on the critical path."""
+    """Figures over all scenarios. Times are makespans. cause_device: the device whose ops have the largest share of the critical path."""
 
     scenarios: int
     mean: float
@@ -50,7 +50,7 @@ class Scenarios:
 
     @property
     def peaks(self) -> List[float]:
-        """The peak memory of each device over all scenarios; with dispatch "planned" it is the same in all."""
+        """The largest peak memory of each device over all scenarios. With dispatch "planned" it is the same in all scenarios."""
         return self._list(lib.ppsched_scenarios_peaks)
 
     @property

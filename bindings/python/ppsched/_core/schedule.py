@@ -59,7 +59,7 @@ class Schedule(Shared):
     """A schedule: for each device the queue of its ops. Immutable; threads may share it.
 
     Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is its problem, with the
-    placement of its stages: from_queues with this config and the queues makes the same schedule.
+    placement of its stages. from_queues makes the same schedule from this config and the queues.
     """
 
     config: Config
@@ -83,7 +83,7 @@ class Schedule(Shared):
     @classmethod
     def from_queues(cls, config: Config, queues: Union[Mapping[int, Iterable[Ops]], Iterable[Iterable[Ops]]],
                     name: str = "custom", *, flushes: bool = True) -> "Schedule":
-        """A custom schedule: for each device its ops, as Op or token. It is not checked here; see check."""
+        """A custom schedule. queues: for each device its ops, each an Op or a token. The call does not check the schedule; see check."""
         builder = Builder(config, name, flushes=flushes)
         if not isinstance(queues, Iterable):
             raise Error(f"queues must be a list of ops for each device, not {shown(queues)}")
@@ -116,11 +116,11 @@ class Schedule(Shared):
                   slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                   mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
                   device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
-        """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch; refuses anything else.
+        """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch. Other texts are refused.
 
-        `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
-        ppsched.Config; without them all times are its defaults. Where the text has a microbatch_order the config has it, and
-        the lists of microbatches in that order. The schedule is not checked here; see check.
+        `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
+        ppsched.Config; without them all times are defaults. If the text has a microbatch_order, the config has it, too, and its
+        lists by microbatch are in this order. The call does not check the schedule; see check.
         """
         given, read = quantities_in(locals()), import_text(text, format)
         return cls._read(read.handle, given, read.order)
@@ -146,17 +146,17 @@ class Schedule(Shared):
              slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
              device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
-        """Reads a file in the same way. Its format is that of its ending, .csv or .json, unless given."""
+        """Reads a file as from_text reads a text. The format is that of the file's ending, .csv or .json, if it is not given."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
 
     @names_checked
     def order_microbatches(self, *, objective: Union[Objective, str] = "makespan", effort: int = 4,
                            progress: Optional[Progress] = None) -> "Schedule":
-        """The same schedule with the microbatches of config.microbatch_scale in the best order that is found. The ops do not change. The
-        config has the lists in that order, and config.microbatch_order has for each place the number of its microbatch.
+        """The same schedule with the microbatches of config.microbatch_scale in the best order that the search finds. The ops do not change.
+        The new config has its lists in this order, and its microbatch_order has for each place the number of its microbatch.
 
-        Up to 7 microbatches all orders are tried. With more, effort is the work of the search, 1 to 10; each value takes twice as long as
+        For up to 7 microbatches all orders are tried. With more, effort is the work of the search, 1 to 10; each value takes twice as long as
         the one before. progress: as in ppsched.generate.
         """
         config, _ = ordered(self, objective, effort, progress)
@@ -167,51 +167,50 @@ class Schedule(Shared):
     def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
                   device_factors: Factors = (), link_factors: Factors = (), stage_factors: Factors = (),
                   dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
-        """Evaluates the schedule in `count` scenarios, in which times vary. With the same seed, all schedules of a problem meet the same
+        """Evaluates the schedule in `count` scenarios, in which times vary. With the same seed, all schedules of a problem have the same
         scenarios.
 
         jitter: standard deviation of the logarithm of each op's factor, whose mean is 1; message_jitter: the same for transfers.
         device_factors, stage_factors: a factor on the times of each device's or stage's ops, or a row of factors per scenario.
-        link_factors: factors on transfers between devices, one row per sending device. dispatch: "planned"; or "ready", a device runs the
-        first op that is ready, within the memory of the plan or the limits."""
+        link_factors: factors on transfers between devices, one row per sending device. dispatch: "planned", or "ready": a device runs the
+        first op that is ready, within the memory limits or the planned peaks."""
         return scenarios_of(self, count, scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors, stage_factors))
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: int = 0, merge_backwards: bool = False,
               split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None) -> "Schedule":
-        """Makes a schedule that a runtime can run, with sends and receives by the lowering: "pytorch", "by_time", "just_in_time", or "none"
-        for only the other passes.
+        """Makes a schedule that a runtime can run. The lowering says where sends and receives are put: "pytorch", "by_time",
+        "just_in_time"; with "none" there are none, and only the other passes run.
 
-        unshard: most stages whose parameters a device holds at once; 0: no UNSHARD and RESHARD. unshard_lookahead: how many of the next
-        stages it gathers ahead: "full" (as many as unshard), "auto" (r + 2 on device r), a number for each device, or "needed" (as late as
-        possible without a wait of compute, by the config's times). reduce_grad: 1 adds REDUCE_GRAD after the last weight gradient of a
-        stage; 2, with "pytorch", as in PyTorch 2.15, where a wait for it takes a turn. merge_backwards: joins neighbouring I and W to B.
-        split_backwards: the reverse. defer_receives: as PyTorch's defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a
-        receive comes before its consumer, if possible (default: 1).
+        unshard: the largest number of stages whose parameters a device holds at once; 0: no UNSHARD and RESHARD. unshard_lookahead: how
+        many of the next stages a device gathers ahead: "full" (as many as unshard), "auto" (r + 2 on device r), a number for each device,
+        or "needed" (as late as possible without delaying compute ops, by the config's times). reduce_grad: 1 adds REDUCE_GRAD after the
+        last weight gradient of a stage; 2 is for "pytorch", and as in PyTorch 2.15, where a wait for the REDUCE_GRAD takes a turn.
+        merge_backwards: joins each I and the W right after it to a B. split_backwards: the reverse. defer_receives: as PyTorch's
+        defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a receive comes before its consumer, if possible (default: 1).
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
                          split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch))
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":
-        """Adds a RECOMPUTE before each backward of `chunks` stages of each device, the lowest stages first; without `chunks` of all
-        stages."""
+        """Adds a RECOMPUTE before each backward of the `chunks` lowest stages of each device; without `chunks`, of all stages."""
         return Schedule(recomputed(self, chunks), self.config)
 
     def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, prefetch_distance: int = 0) -> "Schedule":
-        """Adds an OFFLOAD after each forward of `chunks` stages of each device, the lowest stages first (without `chunks` all stages), and a
-        RELOAD as late as its copy is still done in time. With until_limit, offloads only as many stage passes as needed to fit the config's
-        memory limit. Recomputed stage passes are not offloaded.
+        """Adds an OFFLOAD after each forward of the `chunks` lowest stages of each device (without `chunks`, of all stages). Also adds a
+        RELOAD, as late as possible with a copy that is done in time. With until_limit, offloads only as many stage passes as needed to fit
+        the config's memory limit. Recomputed stage passes are not offloaded.
 
-        share: on each device only the stage passes that are held longest, up to this share of the memory that all would move.
+        share: on each device only the stage passes that are held longest, up to this share of the memory of all of them.
         prefetch_distance: number of ops of the device between a RELOAD and its backward; not with until_limit.
         """
         return Schedule(offloaded(self, chunks, until_limit, share, prefetch_distance), self.config)
 
     def renumber(self) -> "Schedule":
-        """The same schedule with microbatches numbered in the order in which the last stage runs their forwards, as PyTorch takes losses in
-        that order."""
+        """The same schedule with microbatches numbered in the order in which the last stage runs their forwards, because PyTorch takes
+        losses in this order."""
         made = Schedule(new_handle(lib.ppsched_schedule_renumber, self._handle), self.config)
         made.config = renumbered(self.config, self, made)
         return made
@@ -219,19 +218,20 @@ class Schedule(Shared):
     @names_checked
     def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
               blocking: bool = False) -> Proof:
-        """Proves whether this lowered schedule always ends, or deadlocks, in a channel model.
+        """Proves for a channel model that this lowered schedule always runs to its end, or finds a deadlock.
 
         order: which sends and receives of a device wait for each other: all ("group"), those of a direction ("direction"), those of a pair
-        of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive is posted, otherwise
-        sends are buffered. batched: neighbouring sends and receives start together. blocking: a device does nothing else meanwhile."""
+        of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive is posted; otherwise
+        sends are buffered. batched: sends and receives in a row start together. blocking: a device does nothing else while it sends or
+        receives."""
         return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
 
     def links(self) -> List[Link]:
-        """The links of this lowered schedule: which device sends to which, and the most receives in flight."""
+        """The links of this lowered schedule: which device sends to which device, and the most receives in flight."""
         return links(self)
 
     def buffers(self, device: int) -> List[Buffer]:
-        """For each op of a device's queue the buffer that it holds, if it is a send or receive."""
+        """For each op of a device's queue its Buffer."""
         return buffers(self, device)
 
     @names_checked
@@ -268,7 +268,7 @@ class Schedule(Shared):
 
     @property
     def slices(self) -> int:
-        """Slices per microbatch; 1 if microbatches are whole."""
+        """Number of slices per microbatch; 1 if microbatches are whole."""
         return lib.ppsched_schedule_slices(self._handle)
 
     @property
@@ -285,7 +285,7 @@ class Schedule(Shared):
 
     @property
     def forward_only(self) -> bool:
-        """Whether it has only forwards, and no backward."""
+        """Whether the schedule has only forwards."""
         return self.kinds & {Kind.F, Kind.B, Kind.I, Kind.W} == {Kind.F}
 
     def __len__(self) -> int:
@@ -300,17 +300,18 @@ class Schedule(Shared):
 
     @property
     def stage_devices(self) -> List[List[int]]:
-        """The devices of each stage, in ascending order; with two model copies that of each copy."""
+        """The devices of each stage, in ascending order. With two copies of the model, the device of each copy."""
         return [self._counted(lib.ppsched_schedule_stage_device, stage) for stage in range(self.stages)]
 
     @property
     def stage_inputs(self) -> List[List[int]]:
-        """For each stage the stages that feed it."""
+        """For each stage the stages whose outputs it reads."""
         return [self._counted(lib.ppsched_schedule_stage_input, stage) for stage in range(self.stages)]
 
     @property
     def has_graph(self) -> bool:
-        """Whether the stages are not a chain with one device and all passes each. What needs such a chain refuses the schedule."""
+        """False if the stages are a chain in which each stage has one device and all passes. Functions that need such a chain refuse other
+        schedules."""
         return bool(lib.ppsched_schedule_has_graph(self._handle))
 
     @property
@@ -337,7 +338,7 @@ class Schedule(Shared):
 
     @property
     def kinds(self) -> Set[Kind]:
-        """The kinds of its ops, found without a loop over ops in Python."""
+        """The kinds of its ops. The call makes no loop over ops in Python."""
         place, size = getattr(_abi.Op, "kind").offset, ctypes.sizeof(_abi.Op)
         return {Kind(number) for queue in self.queues for number in set(queue.memory.cast("B")[place::size].tobytes())}
 
@@ -358,9 +359,9 @@ class Schedule(Shared):
             return [_finding(record) for record in records]
 
     def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
-        """Times the schedule with its own config, or another of the same sizes.
+        """Computes the times of the schedule with its own config, or with another config of the same sizes.
 
-        latest: also computes latest starts and idle causes; reusable: allows Timeline.update.
+        latest: also compute latest starts and idle causes; reusable: allow Timeline.update.
         """
         config = self.config if config is None else config_of(config)
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
@@ -369,15 +370,15 @@ class Schedule(Shared):
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
-        """Times this lowered schedule with its sends and receives. They wait for their links and, in the channel model (see prove), for each
-        other; by default only for their links."""
+        """Computes the times of this lowered schedule, sends and receives included. These wait for their links and, in a channel model (see
+        prove), for each other. By default they wait only for their links."""
         config = self.config if config is None else config_of(config)
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
         handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
         return Timeline(handle, self, config)
 
     def export(self, format: Union[Format, str]) -> str:
-        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"; json has config.microbatch_order."""
+        """The schedule without times, as "csv", "json", "megatron" or "deepspeed". "json" contains config.microbatch_order."""
         return whole_text(lambda take: self._stream(format, take))
 
     def _stream(self, format: Union[Format, str], take: Take) -> None:
@@ -389,8 +390,8 @@ class Schedule(Shared):
     @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,
                layers: int = 0, model: Optional[LayerSplit] = None, micro_batch: int = 0, data_parallel: int = 1) -> str:
-        """The launch arguments with which a runtime runs this schedule, as one line for a shell. Raises ppsched.Refused if the runtime
-        cannot run it, with the reason and the runtimes that can.
+        """The launch arguments with which a runtime runs this schedule, as one line for a shell. If the runtime cannot run it, raises
+        ppsched.Refused with the reason and the runtimes that can.
 
         runtime: one of ppsched.Runtime, or its name, such as "megatron" or "torchtitan". csv: file from which runtimes such as torchtitan
         and pytorch read the order, made by export("csv"). Without it they read schedule.csv, but only if none of their classes makes
@@ -433,7 +434,7 @@ class Builder:
         raise TypeError("a ppsched.Builder cannot be copied or pickled")
 
     def append(self, device: int, *ops: Ops) -> None:
-        """Appends ops, as Op or token, to a device's queue."""
+        """Appends ops to a device's queue. Each is an Op or a token."""
         if not 0 <= integer("device", device) < 2**32:
             raise Error(f"device is {device}, which is out of range", _abi.Status.ERROR_RANGE)
         records, count = to_records(ops)
@@ -455,11 +456,11 @@ Function = Callable[[Config, Builder], object]  # a function of the caller
 
 def generate(strategy: Union[str, Function], config: Config, *,
              progress: Optional[Progress] = None) -> Schedule:
-    """Builds the schedule of a strategy, or of your own function, which appends ops to a builder; the result is checked.
+    """Builds the schedule of a strategy, or of your own function that appends ops to a builder. The result is checked.
 
-    progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span (or makespan)
-    of the best schedule so far, which is infinite if there is none. If it returns False, the search raises ppsched.Cancelled. Ctrl-C ends
-    a search, too, with KeyboardInterrupt.
+    progress: a function that strategies that search call now and then. Its arguments are the done share of the work, 0 to 1, and the span
+    (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search raises ppsched.Cancelled. Ctrl-C
+    ends a search, too, with KeyboardInterrupt.
     """
     config_of(config)
     check_progress(progress)

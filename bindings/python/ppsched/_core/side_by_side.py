@@ -107,10 +107,10 @@ def _drawn(listed: Sequence[Timeline], ax: Any, width: float, memory: bool) -> A
 
 
 def draw(timelines: Union[Timeline, Sequence[Timeline]], ax: object = None, width: Optional[float] = None, memory: bool = False) -> object:
-    """Draws timelines one below the other, on one axis of time, and gives the matplotlib.figure.Figure.
+    """Draws timelines one below the other, on one axis of time. Returns the matplotlib.figure.Figure.
 
-    timelines: one or several; ax: axes to draw into, one a timeline and with memory two; width: inches of the figure (default: 3.4,
-    which is a column of a paper), whose text has 6 points; memory: below each the highest memory of a device over time.
+    timelines: one or several; ax: axes to draw into, one per timeline, or two with memory; width: width of the figure in inches (default:
+    3.4, a column of a paper); text has 6 points; memory: also draw, below each timeline, the highest memory of a device over time.
 
         timelines = [ppsched.generate(name, config).evaluate() for name in ("gpipe", "1f1b", "zb_h1")]
         ppsched.draw(timelines).savefig("three.pdf")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Lifetime(NamedTuple):
-    """One holder of a slot, from position `first` to `last` of the device's queue. stage: None if all stages of the device share the
-    arena; kind: F, or RECV_F and RECV_B for received values."""
+    """One holder of a slot, from position `first` to position `last` of the device's queue. stage: None if all stages of the device share
+    the arena; kind: F, or for received values RECV_F or RECV_B."""
 
     microbatch: int
     stage: Optional[int]
@@ -27,7 +27,7 @@ class Lifetime(NamedTuple):
 
 
 class Arena(NamedTuple):
-    """A set of equal slots, which are allocated once, and the lifetimes of their holders."""
+    """A set of equal slots that a runtime allocates once, and the lifetimes of their holders."""
 
     stage: Optional[int]
     kind: Kind
@@ -36,7 +36,7 @@ class Arena(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A connection of two devices in a round. The stages are None if it is a communicator for a link."""
+    """A connection of two devices, which they make in this round. The stages are None if it is a communicator for a link."""
 
     round: int
     sender: int

@@ -19,11 +19,12 @@ from .views import Shared, sized
 class SteadyPeriod(NamedTuple):
     """The period of a schedule, in the config's unit of time. If reason is not FOUND, blocks, transient, time, cycle_time and rounding are 0.
 
-    reason: FOUND, or why all ops were timed: ORDER (it is not known to repeat), COSTS (microbatches or slices differ, or several
-    iterations hold more memory than activations), SHORT (too few microbatches), TRANSIENT (times do not repeat in half of the
-    microbatches), ROUNDING (it would change a time by more than 2^-40). block: microbatches of a block of the order; blocks: blocks of
-    a period; transient: microbatches before the first period, about; timed: microbatches that were timed op by op; time: length of a
-    period; cycle_time: time per microbatch; rounding: the largest change of a time by rounding, as a share of it.
+    reason: FOUND, or why all ops were timed: ORDER (the order is not known to repeat), COSTS (microbatches or slices differ, or there are
+    several iterations and memory with other causes than activations), SHORT (too few microbatches), TRANSIENT (times do not repeat within
+    half of the microbatches), ROUNDING (rounding would change a time by more than a share of 2^-40). block: microbatches of a block of the
+    order; blocks: blocks of a period; transient: about how many microbatches come before the first period; timed: microbatches that were
+    timed op by op; time: length of a period; cycle_time: time per microbatch; rounding: the largest change of a time by rounding, as a
+    share of this time.
     """
 
     reason: SteadyReason
@@ -37,7 +38,7 @@ class SteadyPeriod(NamedTuple):
 
 
 class Steady(Shared):
-    """Figures of a schedule that was not made. Immutable; several threads may read it."""
+    """Figures of a schedule, computed without making the schedule. Immutable; several threads may read it."""
 
     config: Config
 
@@ -59,7 +60,7 @@ class Steady(Shared):
 
     @property
     def device_metrics(self) -> List[DeviceMetrics]:
-        """As Timeline.device_metrics; peak_position is that in the queue of the whole schedule."""
+        """As Timeline.device_metrics. peak_position is a position in the queue of the whole schedule."""
         return [device_metrics_of(lib.ppsched_steady_get_device_metrics, self._handle, device) for device in range(self.config.devices)]
 
     @property
@@ -80,12 +81,12 @@ class Steady(Shared):
 
 
 def steady(strategy: str, config: Config, *, progress: Optional[Progress] = None) -> Steady:
-    """The same figures as generate(strategy, config).evaluate(). Where the order and its times repeat, no schedule is
-    built, so time and memory do not grow with the number of microbatches.
+    """Computes the same figures as generate(strategy, config).evaluate(). If the order and its times repeat, no schedule is built, so the
+    time and memory of the call do not grow with the number of microbatches.
 
-    They are equal bit for bit where times are multiples of one power of two, and otherwise up to 2^-40 of each time. Where no period is
-    found, all ops are timed; `period.reason` says why. progress: as for generate. Errors: ppsched.Error, as generate and evaluate have;
-    ppsched.Refused where the strategy does not support the sizes.
+    If times are multiples of one power of two, the figures are equal to the last bit; otherwise times differ by at most a share of 2^-40.
+    If no period is found, all ops are timed, and `period.reason` says why. progress: as for generate. Errors:
+    ppsched.Error as generate and evaluate have; ppsched.Refused where the strategy does not support the sizes.
     """
     config_of(config)
     check_progress(progress)

@@ -35,7 +35,7 @@ def _span(record: _abi.Span) -> Span:
 
 
 class Bubble(NamedTuple):
-    """The three figures that papers call bubble rate.
+    """Three figures; papers call each of them the bubble rate.
 
     of_total: idle / (devices * makespan); of_ideal: idle / busy; of_span: 1 - mean busy / span.
     """
@@ -58,7 +58,7 @@ class Metrics(NamedTuple):
 
 
 class DeviceMetrics(NamedTuple):
-    """Figures of one device. peak_position: the op at whose start the peak occurs, or None."""
+    """Figures of one device. peak_position: position of the op at whose start the peak occurs, or None."""
 
     busy: float
     idle: float
@@ -72,14 +72,14 @@ class DeviceMetrics(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """Why a device is idle; the parts sum to its idle time.
+    """Why a device is idle. The parts sum to its idle time.
 
-    fill, drain: before its first and after its last op of an iteration. neighbour: its input is not made yet; imbalance: the same, because
-    other devices have more work. transfer: the input is being transferred; link: the input waits for its link, which other values use;
-    head_of_line: the input or its receive waits after other sends and receives in its channel. weights: the parameters are not gathered
-    yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: the call of a send or receive
-    runs, on this device or on the one that sends the input. slow_devices: it would not be idle if all devices were as fast as stated, with
-    the same order; the others are without that.
+    fill, drain: before the device's first and after its last op of an iteration. neighbour: its input is not computed yet; imbalance: the
+    part of this that is due to more work on other devices. transfer: the input is being transferred; link: the input waits for its link,
+    which transfers other values; head_of_line: the input or its receive waits for other sends and receives in its channel. weights: the
+    parameters are not gathered yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: a call
+    of a send or receive runs, on this device or on the device that sends the input. slow_devices: idle time that does not
+    exist if all devices are as fast as stated, with the same order; the other parts exclude it.
     """
 
     fill: float
@@ -135,25 +135,26 @@ class Timeline(Shared):
 
     @property
     def latest_starts(self) -> List[View[float]]:
-        """For each device a view of the latest starts that do not change the makespan; empty with latest=False, and with transfers."""
+        """For each device a view of the latest starts that do not make the makespan longer. Empty with latest=False, and with transfers."""
         return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
 
     def update(self, config: Config) -> None:
-        """Times the schedule again with the costs of another config, in the same memory. For a timeline of evaluate(reusable=True).
+        """Computes the times of the schedule again with the costs of another config, in the same memory. Only for a timeline of
+        evaluate(reusable=True).
 
-        Do not use views taken from it before, such as its spans, after this call.
+        After this call, do not use views that were taken before it, such as spans.
         """
         call(lib.ppsched_timeline_update, self._handle, config_of(config)._handle)
         self.config = config
 
     @property
     def slack(self) -> List[List[float]]:
-        """For each op how much later it may start without a longer makespan; 0 on the critical path."""
+        """For each op how much later it may start without making the makespan longer; 0 on the critical path."""
         return [[latest - span.start for latest, span in zip(*rows)] for rows in zip(self.latest_starts, self.spans)]
 
     @property
     def slack_by_device(self) -> List[float]:
-        """For each device the least slack of its ops, by which all of them may start later; infinite if it has no ops."""
+        """For each device the least slack of its ops. All of them may start later by this time. Infinite if it has no ops."""
         return explain.slack_by_device(self)
 
     @property
@@ -163,7 +164,8 @@ class Timeline(Shared):
 
     @property
     def critical_path(self) -> List[CriticalOp]:
-        """The chain of ops from 0 to the makespan in which each starts exactly when the wait for the one before ends."""
+        """The critical path: a chain of ops from time 0 to the makespan in which each op starts exactly when its wait for the op before it
+        ends."""
         return explain.critical_path(self)
 
     def sensitivities(self, objective: Union[Objective, str] = "makespan",
@@ -176,7 +178,7 @@ class Timeline(Shared):
         return explain.sensitivities(self, objective, kind)
 
     def relief(self, objective: Union[Objective, str] = "makespan", kind: Union[Kind, str, None] = None) -> Relief:
-        """The stage to speed up first: the one with the largest `less`; if there are several, the largest `more`, then the lowest."""
+        """The stage to speed up first: the stage with the largest `less`; of several, the one with the largest `more`, then the lowest."""
         return explain.relief(self, objective, kind)
 
     def _view(self, function: Callable[..., Any], device: int, convert: Callable[[Any], Item]) -> View[Item]:
@@ -200,11 +202,12 @@ class Timeline(Shared):
 
     @names_checked
     def memory(self, device: int, cause: Union[MemoryCause, str, None] = None) -> List[MemoryPoint]:
-        """The memory of a device over time, or the part with one cause: what is always held at time 0, then a point for each change."""
+        """The memory of a device over time, or its memory for one cause. The first point, at time 0, is what is always held; then there is
+        a point for each change."""
         return curve(self, device, cause)
 
     def peak_by_cause(self, device: int) -> Dict[str, float]:
-        """The peak memory of a device by cause, such as "gradients"; added up in this order they are exactly the peak."""
+        """The peak memory of a device by cause, such as "gradients". Added up in this order, the parts are exactly the peak."""
         return peak_by_cause(self, device)
 
     def peak_items(self, device: int) -> List[MemoryItem]:
@@ -212,15 +215,15 @@ class Timeline(Shared):
         return peak_items(self, device)
 
     def idle_windows(self, device: int) -> List[IdleWindow]:
-        """The times in which a device computes nothing, with the free memory."""
+        """The spans of time in which a device computes nothing, with the free memory in each."""
         return idle_windows(self, device)
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
         """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or "sail".
 
-        json, chrome and text contain the config's microbatch_order, if there is one. text_columns: most columns of a line of text;
-        time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1). A trace
-        contains the windows of overlapped pairs, if the config has windows.
+        json, chrome and text contain the config's microbatch_order, if there is one. text_columns: largest width of a line of
+        text; time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1). If the config has
+        windows, a trace contains those of overlapped pairs.
         """
         return whole_text(lambda take: self._stream(format, take, text_columns, time_scale))
 
@@ -252,7 +255,7 @@ class Timeline(Shared):
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
     def draw(self, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> object:
-        """A matplotlib.figure.Figure of the timeline. With scenarios also a histogram of makespans, and with `ready` the mean with
+        """A matplotlib.figure.Figure of the timeline. With scenarios it also has a histogram of makespans, and with `ready` their mean with
         dispatch="ready". The caller's backend and figures do not change."""
         return picture.figure_of(self, scenarios, ready)
 

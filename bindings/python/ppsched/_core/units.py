@@ -78,7 +78,7 @@ def number_word(value: float) -> str:
 
 
 class Units(NamedTuple):
-    """The units of numbers; None if they have none. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B."""
+    """The units of numbers; None for numbers without units. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B."""
 
     time: Optional[str] = None
     memory: Optional[str] = None

@@ -26,7 +26,7 @@ class Shared:
 
 
 class View(Sequence[Item]):
-    """A read-only sequence over memory of the library.
+    """A read-only sequence over records in the library's memory.
 
     Items are plain Python values, made on access. `memory` is a read-only memoryview of the records themselves, and
     numpy.asarray(view) is a structured array on them; both keep the schedule or timeline alive.

@@ -28,7 +28,7 @@ class StageWindows(NamedTuple):
 
 
 class PairWindow(NamedTuple):
-    """When a window runs. of: forward, backward or weight; number: in that list, from 0."""
+    """When a window runs. of: "forward", "backward" or "weight"; number: its number in that list, from 0."""
 
     of: str
     number: int
@@ -38,10 +38,10 @@ class PairWindow(NamedTuple):
 
 
 class PairTime(NamedTuple):
-    """What a forward and a backward take that run at the same time.
+    """The times of a forward and a backward that run at the same time.
 
-    time: from the first start to the last end; bound: no order is shorter; serial: one window after another; forward_end,
-    backward_end: of their last windows; is_best: no order is shorter than `time`; windows: all, by start.
+    time: from the first start to the last end; bound: lower bound on the time of all orders; serial: time of one window after another;
+    forward_end, backward_end: ends of their last windows; is_best: no order is shorter than `time`; windows: all windows, by start.
     """
 
     time: float
@@ -224,13 +224,15 @@ def time_of_pair(stage: StageWindows, where: str = "", order: Optional[Union[str
 
 
 def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = None, pairs: int = 1) -> PairTime:
-    """What a forward and a backward take that a device runs at the same time, in the best order of their windows.
+    """Finds how long a forward and a backward take that a device runs at the same time, with the best order of their windows.
 
-    windows: {"forward": [("compute", 3), ("network", 2)], "backward": [...]}, the windows of each in the order in which they run, by
-    channel and time; "weight" the same, with a third number, how many windows of the backward must have ended; "slowdown":
-    {"compute": 1.1}, how much longer a channel takes while another is busy. A window starts as soon as it is ready and its channel is
-    free. order: whose window is next, in turn, as "FBFB"; each channel then runs its windows in this order, and waits for the next. pairs: so many in a row, each of which may start before
-    the one before has ended; order is then that of one of them.
+    windows: {"forward": [("compute", 3), ("network", 2)], "backward": [...]}: the windows of each, by channel and time, in the order in
+      which they run. "weight": the same, with a third number: how many windows of the backward must end before it. "slowdown":
+      {"compute": 1.1}: factor on the time of a channel's windows while another channel is busy. A window starts as soon as it is ready
+      and its channel is free.
+    order: a given order, such as "FBFB": each letter says whose window is next. Each channel then runs its windows in this order, and
+      waits for the next one.
+    pairs: number of pairs in a row. A pair may start before the pair before it ends. order is the order of one pair.
     """
     count = integer("pairs", pairs)
     return time_of_pair(repeated(stage_windows("", windows), count), "", None if order is None else list(order) * count)

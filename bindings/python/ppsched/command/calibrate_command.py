@@ -19,12 +19,13 @@ from .printing import print_text, tell
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "calibrate", help=COMMANDS["calibrate"].summary, allow_abbrev=False,
-        description="Fits the few constants of a device to measured runs of any layouts, and writes a device file that price, model and pick take. "
-        "docs/price.md has the columns.")
-    parser.add_argument("runs", metavar="RUNS.csv", help="a row for each measured run")
-    parser.add_argument("--device", help="where to start: a known device or a file (default: that of the runs)")
-    parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: the columns of each)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the device file (default: print it)")
+        description="Fits a few constants of a device to measured runs of any layouts, and writes a device file. The commands price, model and pick "
+                    "read this file. docs/price.md explains the columns of RUNS.csv.")
+    parser.add_argument("runs", metavar="RUNS.csv", help="a CSV file with one row per measured run")
+    parser.add_argument("--device", help="device whose constants are the start of the fit: a known device or a file (default: the device of the "
+                                         "runs)")
+    parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: the columns of each run say the model)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the device file here (default: print it)")
     parser.examples = ("ppsched calibrate runs.csv -o device.json",)
     parser.set_defaults(run=run_calibrate)
 

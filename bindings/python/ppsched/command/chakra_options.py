@@ -17,13 +17,14 @@ _OPTIONS = {"links": "--links", "message_sizes": "--message-sizes", "most_loss":
 
 def add_chakra_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--links", choices=names_of(ChakraLinks),
-                        help="with chakra: a device sends one message at a time (senders, the default), or each directed link is a "
-                             "separate rank (ranks)")
+                        help="with chakra: how traces represent links. senders (the default): a device sends one message at a time; ranks: each "
+                             "directed link is a separate rank")
     parser.add_argument("--message-sizes", choices=names_of(ChakraSizes),
-                        help="with chakra: the given bytes (the default), or the times of transfers, as 2 bytes per nanosecond")
+                        help="with chakra: sizes of messages. bytes (the default): the given bytes; times: the times of transfers, as 2 bytes per "
+                             "nanosecond")
     parser.add_argument("--most-loss", type=real, metavar="X",
-                        help="with chakra: by what share rounding to whole microseconds, nanoseconds or bytes may change a time or size "
-                             "(default: 0)")
+                        help="with chakra: the largest share by which rounding to whole microseconds, nanoseconds or bytes may change a time or "
+                             "size (default: 0)")
     parser.add_argument("--tensors", action="store_true", default=None,
                         help="with chakra: add the tensors that F writes and B or W reads, for a simulator that tracks memory")
 

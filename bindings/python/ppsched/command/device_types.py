@@ -135,7 +135,7 @@ def with_scale(base: Sequence[Layer], others: Sequence[Tuple[str, Sequence[Layer
             pairs = list(zip(_TIMES, _whole_times({key: value for key, value in row.items() if key != "device_scale"}), _whole_times(own)))
             wrong = next((key for key, plain, time in pairs if (plain > 0) != (time > 0)), None)
             if wrong is not None:
-                raise Error(f"{name}: layer {shown(row['name'])}: {wrong} is 0 on one type of devices alone; give it on all, or on none")
+                raise Error(f"{name}: layer {shown(row['name'])}: {wrong} is 0 on only one type of devices; give it on all types, or on none")
             row["device_scale"].append([time / plain if plain > 0 else 1.0 for _, plain, time in pairs])
     return rows
 

@@ -50,25 +50,26 @@ BY_LAYERS = ("layers", "num_layers", "embedding", "head", "empty_stages", "split
 
 def add_commands(commands: Commands) -> None:
     check = commands.add_parser("check", help=COMMANDS["check"].summary, allow_abbrev=False,
-                                description="Reads a schedule and checks it. Prints one line if it is valid, else one line per finding, with "
-                                            "exit code 1.")
+                                description="Reads a schedule and checks it. Prints one line if it is valid. Otherwise prints one line per finding, "
+                                            "and exits with code 1.")
     _add_file(check)
     check.add_argument("--json", action="store_true", help="as JSON")
     add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none if one of the next three options is "
                                  "given")
     check.set_defaults(run=run_check)
     convert = commands.add_parser("convert", help=COMMANDS["convert"].summary, allow_abbrev=False,
-                                  description="Reads a schedule and writes it in another format. If that format has times, they follow from these "
-                                              "options: one number for all stages, or one per stage.")
+                                  description="Reads a schedule and writes it in another format. If this format has times, they are computed from "
+                                              "the options for times below: one number for all stages, or one per stage.")
     _add_file(convert)
     convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf: a picture, .html: a page)")
     add_launch_argument(convert)
-    convert.add_argument("--renumber", action="store_true", help="number microbatches in the order in which the last stage runs them, as PyTorch takes losses in that "
-                         "order; if microbatches differ, the order for the run is printed, too")
+    convert.add_argument("--renumber", action="store_true",
+                         help="number microbatches in the order in which the last stage runs them, because PyTorch takes losses in this order; if "
+                              "microbatches differ, the new order is printed, too")
     add_split_arguments(convert.group(LAYERS))
     add_end_arguments(convert.group(LAYERS))
-    convert.add_argument("--no-times", action="store_true", help="with json: without times and metrics; the schedule is not evaluated")
+    convert.add_argument("--no-times", action="store_true", help="with json: write no times and metrics; the schedule is not evaluated")
     add_export_arguments(convert)
     add_chakra_arguments(convert.group("--to chakra"))
     add_lowering_arguments(convert.group(SENDS))
@@ -81,8 +82,9 @@ def add_commands(commands: Commands) -> None:
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="PyTorch's CSV, or JSON from ppsched schedule; - is standard input; "
-                                                     "for chakra traces their prefix, or the file of any rank")
+    parser.add_argument("file", metavar="FILE",
+                        help="PyTorch's CSV, or JSON from ppsched schedule; - means standard input; for chakra traces their prefix, or the file of "
+                             "any rank")
     parser.add_argument("--from", choices=(*READ_FORMATS, CHAKRA), dest="source", help="format of FILE (default: by its ending)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
 

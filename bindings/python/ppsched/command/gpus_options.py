@@ -32,13 +32,15 @@ ANSWERS = (".json", ".txt")
 def add_gpus_arguments(parser: Parser) -> None:
     group = parser.group(MODEL)
     group.add_argument("--gpus", type=whole, metavar="N",
-                       help="with --model: all devices; what is not given of --tp --cp --ep --etp --pp --chunks --micro-batch --zero is searched")
-    group.add_argument("--goal", choices=GOALS, help="with --gpus: rank by the time of a step (default), by tokens a second of a device, or by "
-                                                     "cost, with --gpu-hour")
+                       help="with --model: number of all devices. Searches over those of --tp --cp --ep --etp --pp --chunks --micro-batch --zero "
+                            "that are not given")
+    group.add_argument("--goal", choices=GOALS,
+                       help="with --gpus: rank by step time (default), by tokens per second of a device, or by cost (with --gpu-hour)")
     group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: the cost of an hour of a device, such as h100=2.5")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
-                       help="with --gpus: collectives that run beside matrices, of grad, param, tp, cp, ep, or none (default: grad param cp)")
-    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: processes that price layouts (default: this one)")
+                       help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
+                            "param cp)")
+    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
 

@@ -12,11 +12,12 @@ from .usage import ALL, Parser, UsageError, print_help
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("help", help=COMMANDS["help"].summary, allow_abbrev=False,
-                                 description="Shows the help of ppsched, or of a command: its main options, or every option with the word all.")
-    parser.add_argument("topic", nargs="?", metavar="COMMAND", help="the command")
-    parser.add_argument("length", nargs="?", choices=(ALL,), metavar=ALL, help="all its options")
-    parser.add_argument("--man", action="store_true", help="as a man page")
-    parser.add_argument("--completion", choices=tuple(SHELLS), help="the script by which a shell completes the command")
+                                 description="Shows the help of ppsched, or of a command. It shows the main options, or all options with the word "
+                                             "all.")
+    parser.add_argument("topic", nargs="?", metavar="COMMAND", help="the command whose help is shown")
+    parser.add_argument("length", nargs="?", choices=(ALL,), metavar=ALL, help="show all its options")
+    parser.add_argument("--man", action="store_true", help="print the help as a man page")
+    parser.add_argument("--completion", choices=tuple(SHELLS), help="print the script with which this shell completes ppsched commands")
     parser.set_defaults(run=lambda arguments: _run(arguments, parser))
 
 

@@ -34,8 +34,8 @@ def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     add_layer_arguments(parser)
     parser.add_argument("--split", nargs="+", type=whole, metavar="N", help="with --layers or --num-layers: number of layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
-                        help="layers to recompute: number from 0, or first-last, and the kind of recomputation; with schedule also chunks=N: "
-                             "N stages of each device, by RECOMPUTE ops")
+                        help="layers to recompute: a number from 0, or first-last, and the kind of recomputation. With schedule also chunks=N: "
+                             "recompute N stages of each device by RECOMPUTE ops")
 
 
 def has_layers(values: Mapping[str, Any]) -> bool:

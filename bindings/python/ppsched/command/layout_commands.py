@@ -26,7 +26,7 @@ OF_STRING = ("vp", "mtp_num_layers")
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "layout", help=COMMANDS["layout"].summary, allow_abbrev=False,
-        description="Reads a layout string of Megatron-LM, or splits a model like torchtitan or the flags of Megatron-LM's launcher.")
+        description="Reads a layout string of Megatron-LM, or splits a model as torchtitan or the flags of Megatron-LM's launcher do.")
     parser.add_argument("layout", nargs="?", metavar="STRING", help="such as Et*3|(tt|)*29,m|L: E embedding, t decoder, m MTP, L head")
     parser.add_argument("--pp", "--pipeline-model-parallel-size", type=whole, metavar="P", dest="pp", help="devices of a pipeline")
     parser.add_argument("--num-layers", type=whole, metavar="L", help="decoders of the model")
@@ -36,7 +36,7 @@ def add_commands(commands: Commands) -> None:
     string = parser.add_argument_group("with a string")
     string.add_argument("--vp", type=whole, metavar="V", help="stages per device that the layout must have")
     flags = parser.add_argument_group("as Megatron-LM's launcher does")
-    flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a string, with the additional checks of the launcher")
+    flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a layout string, with the additional checks of the launcher")
     for name in NUMBERS:
         flags.add_argument("--" + name.replace("_", "-"), type=whole, metavar="N")
     for name in SWITCHES:
@@ -44,12 +44,13 @@ def add_commands(commands: Commands) -> None:
     flags.add_argument("--no-overlap-p2p-communication", action="store_true", default=None)
     titan = parser.add_argument_group("as torchtitan does")
     titan.add_argument("--torchtitan", action="store_true", help="print the names of the modules of each part")
-    titan.add_argument("--stages", type=whole, metavar="S", help="number of parts (default: follows from --schedule and --layers-per-stage)")
+    titan.add_argument("--stages", type=whole, metavar="S", help="number of parts (default: computed from --schedule and --layers-per-stage)")
     titan.add_argument("--schedule", metavar="NAME", help=f"torchtitan's schedule: {', '.join(TITAN_SCHEDULES)} (default: 1F1B)")
-    titan.add_argument("--layers-per-stage", type=whole, metavar="N", help="most layers of a part, including embedding and head")
-    titan.add_argument("--first-stage-less-layers", type=whole, metavar="A", help="as how many layers the embedding counts (default: 1)")
-    titan.add_argument("--last-stage-less-layers", type=whole, metavar="B", help="as how many layers norm and head count (default: 1)")
-    titan.add_argument("--rotary-emb", action="store_true", default=None, help="add rotary_emb to each part, as torchtitan's backend for transformers needs it")
+    titan.add_argument("--layers-per-stage", type=whole, metavar="N", help="largest number of layers of a part, including embedding and head")
+    titan.add_argument("--first-stage-less-layers", type=whole, metavar="A", help="number of layers that the embedding counts as (default: 1)")
+    titan.add_argument("--last-stage-less-layers", type=whole, metavar="B", help="number of layers that norm and head together count as (default: 1)")
+    titan.add_argument("--rotary-emb", action="store_true", default=None,
+                       help="add rotary_emb to each part; torchtitan's backend for transformers needs it")
     parser.set_defaults(run=run_layout)
 
 

@@ -28,7 +28,7 @@ from .usage import KEPT, LAYERS, MICROBATCHES, UsageError
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "live", help=COMMANDS["live"].summary, allow_abbrev=False,
-        description="Opens a web page with the given problem, which computes everything in the browser; or writes the page to a file.")
+        description="Opens a web page with the given problem, or writes the page to a file. The page computes everything in the browser.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
@@ -42,7 +42,7 @@ def add_commands(commands: Commands) -> None:
     add_split_arguments(parser.group(LAYERS))
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
     parser.add_argument("--beside", metavar="NAME[:V]", nargs="+", action="extend",
-                        help="draw these strategies below, with V stages per device; at most three. They follow the knobs, and are in the link")
+                        help="also draw these strategies below, with V stages per device; at most three. They follow the knobs, and are in the link")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 

@@ -16,9 +16,10 @@ from .usage import UsageError
 LOWERINGS = tuple(name for name in names_of(Lowering) if name != "none")
 LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # those with a name
 PASSES = {
-    "unshard": "gather the parameters of stages before use and drop them afterwards, those of at most N stages at once (PyTorch: 3)",
+    "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds those of at most N stages at once "
+               "(PyTorch: 3)",
     "reduce_grad": "reduce the gradients of a stage after its last backward",
-    "merge_backwards": "turn each I with its W right after it into a B",
+    "merge_backwards": "turn each I that has its W right after it into a B",
     "split_backwards": "turn each B into an I with its W right after it",
     "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
     "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
@@ -26,7 +27,7 @@ PASSES = {
 OF_PLANS = ("unshard", "reduce_grad", "receive_prefetch")
 CHANNEL = {
     "rendezvous": "a send starts only when its receive is posted",
-    "batched": "neighbouring sends and receives of a device start together",
+    "batched": "sends and receives in a row on a device start together",
     "blocking": "a device does nothing else while it sends or receives",
 }
 
@@ -42,7 +43,8 @@ def _lookahead(word: str) -> Union[str, List[int]]:
 
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS,
-                        help="add sends and receives: as PyTorch, by time, or each receive right before it is needed")
+                        help="add sends and receives. pytorch: as PyTorch does; by_time: by the times of ops; just_in_time: each receive right "
+                             "before it is needed")
     add_plan_arguments(parser)
     for name, text in PASSES.items():
         option = "--" + name.replace("_", "-")
@@ -54,18 +56,17 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of lowering that plans have, too."""
     parser.add_argument("--unshard", type=whole, metavar="N", default=0, help=PASSES["unshard"])
     parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
-                        help="with --unshard N: how many of the next stages are gathered ahead: full (N, the default), auto (r + 2 on "
-                             "device r, at most N), a number for each device, such as 2,3,3, or needed (as late as possible without a "
-                             "wait of compute)")
+                        help="with --unshard N: how many of the next stages are gathered ahead. full: N (the default); auto: r + 2 on device r, at "
+                             "most N; a number per device, such as 2,3,3; needed: gather as late as possible without delaying compute ops")
     parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
     parser.add_argument("--receive-prefetch", "--receive-lead", type=whole, metavar="N", help=PASSES["receive_prefetch"])
 
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
-                        help="which sends and receives of a device wait for each other: all (group), those of a direction "
-                             "(activations, gradients), those of a pair of devices, all sends (each until its value is made; receives "
-                             f"do not wait), or none (default: {default})")
+                        help="which sends and receives of a device wait for each other. group: all; direction: those of activations, and those of "
+                             "gradients; pair: those of a pair of devices; sends: all sends, each until its value has arrived (receives do not "
+                             f"wait); none: none (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

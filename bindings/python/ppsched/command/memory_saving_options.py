@@ -15,14 +15,14 @@ from .usage import UsageError
 
 def add_memory_saving_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", metavar="WHAT",
-                        help="copy activations to the host and back: those of N stages of each device (chunks=N), all (all), or only as "
-                             "many as needed to fit --mem-limit (limit)")
+                        help="copy activations to the host and back. chunks=N: those of N stages of each device; all: all of them; limit: only as "
+                             "many as needed to fit --mem-limit")
     parser.add_argument("--offload-share", metavar="SHARE", type=real,
-                        help="with --offload: on each device only the activations that are held longest, up to this share of their "
-                             "memory, above 0 to 1 (default: 1)")
+                        help="with --offload: copy on each device only the activations that are held longest, up to this share of their memory, "
+                             "above 0 and at most 1 (default: 1)")
     parser.add_argument("--reload-prefetch", "--reload-lead", metavar="N", type=whole,
-                        help="with --offload chunks=N or all: number of ops of the device between a reload and its backward (default: "
-                             "reloads come as late as their copies are still done in time)")
+                        help="with --offload chunks=N or all: number of ops of the device between a reload and its backward (default: reloads come "
+                             "as late as possible with copies that are done in time)")
     add_link_argument(parser)
 
 

@@ -14,7 +14,7 @@ from .usage import UsageError
 
 def add_order_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order-microbatches", action="store_true", default=None,
-                        help="search the best order of the microbatches of --microbatch-scale; the order is printed, too")
+                        help="search for the best order of the microbatches of --microbatch-scale, and print it")
 
 
 OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end")
@@ -22,10 +22,10 @@ OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end")
 
 def add_request_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--requests", type=whole, nargs="+", metavar="CHUNKS",
-                        help="for forwards alone: numbers of chunks of each request; a chunk is a microbatch, and runs after the chunk before")
+                        help="with --forward-only: number of chunks of each request. A chunk is a microbatch, and runs after the chunk before")
     parser.add_argument("--objective", choices=OBJECTIVES,
-                        help="for auto: what it minimises; the ends of requests, in the mean or of a share (--set quantile=90), are for "
-                             "forwards alone (default: makespan)")
+                        help="what auto minimises. mean_end and quantile_end (--set quantile=90) are figures of the ends of requests, for "
+                             "--forward-only (default: makespan)")
 
 
 def take_objective(values: Dict[str, Any], is_told: bool) -> None:
@@ -66,10 +66,10 @@ def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
     add_count_argument(parser, "--slices", metavar="K", dest="slice_counts",
                        help="numbers of slices per microbatch to try; costs are those of whole microbatches")
     add_number_argument(parser, "--slice-time", metavar="T",
-                        help="with --slices: how much longer F, B and I of a slice take than their share, as kernels are slower on "
-                             "short sequences")
+                        help="with --slices: how much longer F, B and I of a slice take than their share of a microbatch, because kernels are less "
+                             "efficient on short sequences")
     add_number_argument(parser, "--attention-share", metavar="A",
-                        help="with --slices: the share of times that is causal attention, which grows with each slice (default: 0)")
+                        help="with --slices: the share of causal attention in the times; its part of the time grows with each slice (default: 0)")
 
 
 def one_number(name: str, given: Any) -> float:

@@ -27,7 +27,7 @@ PASSES = ("forward", "input", "weight")
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "model", help=COMMANDS["model"].summary, allow_abbrev=False,
-        description="Reads the description of a model and estimates parameters, times and memory of its layers on a device, without a run.")
+        description="Reads the description of a model and estimates the parameters, times and memory of its layers on a device. No run is needed.")
     add_model_arguments(parser, beside_batches=False)
     parser.add_argument("-c", "--config", metavar="FILE",
                         help="JSON or YAML with Megatron-LM's argument names, for training and model")
@@ -38,8 +38,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
     parser.add_argument("--describe", action="store_true",
-                        help="write the description of the model instead (with -o to a file). For an unknown model type it writes the start of "
-                             "a description with \"unknown\", and exits with 1")
+                        help="write the description of the model instead (with -o to a file). For an unknown model type, write a first draft of a "
+                             "description with \"unknown\", and exit with code 1")
     parser.set_defaults(run=run_model)
 
 

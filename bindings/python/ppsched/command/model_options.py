@@ -30,12 +30,12 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "dp": ((), "replicas of the pipeline"),
     "cp": (("--context-parallel-size",), "devices that share each sequence"),
     "ep": (("--expert-model-parallel-size",), "devices that share the experts"),
-    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: that of --tp)"),
+    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: as --tp)"),
     "seq": (("--seq-length",), "tokens per sequence (default: the model's maximum, at most 8192)"),
     "micro_batch": ((), "sequences per microbatch"),
     "global_batch": (("--global-batch-size",),
-                     "sequences per step (default: for each replica as many microbatches as --pp)"),
-    "zero": ((), "what data parallelism shards, 0 to 3: nothing, optimizer states, also gradients, also weights"),
+                     "sequences per step (default: as many microbatches per replica as --pp)"),
+    "zero": ((), "what data parallelism shards: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights"),
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
@@ -81,7 +81,7 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="stages per device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
-                       help="also divide norms and residuals (default: if --tp is above 1)")
+                       help="also divide norms and residuals by --tp (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--expert-load", type=real, metavar="X",
@@ -90,23 +90,23 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="layers have windows, from which follows what overlapped pairs take; exchanges of experts (ep), collectives of tensor and "
                        "context parallelism (tp, cp) run beside compute (default: ep)")
     group.add_argument("--lora-rank", type=whole, metavar="R",
-                       help="the weights are frozen, and adapters (LoRA) of this rank learn; 0: all weights learn (default: as the file says, else 0)")
+                       help="freeze the weights, and train adapters (LoRA) of this rank; 0: train all weights (default: as in the file, else 0)")
     group.add_argument("--lora-targets", nargs="+", metavar="NAME",
                        help=f"matrices that have adapters: {', '.join(TARGETS)} (default: all but router and head)")
     group.add_argument("--lora-dropout", action=argparse.BooleanOptionalAction, default=None,
-                       help="each adapter keeps a copy of its input after dropout (default: as the file says, else it does not)")
+                       help="each adapter keeps a copy of its input after dropout (default: as in the file, else it does not)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
-                       help="bytes of a weight, a gradient and the optimizer states of a parameter, and of an activation "
-                       "(default: weight=2 gradient=4 optimizer=12 activation=2)")
+                       help="bytes per parameter of weight, gradient and optimizer states, and bytes per element of activations (default: weight=2 "
+                            "gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
-                       help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table of ppsched model, PASS is "
-                            "forward, input or weight")
+                       help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table that ppsched model prints, PASS "
+                            "is forward, input or weight")
     group.add_argument("--layer-table", metavar="FILE",
-                       help="measured costs of layers and collectives by layout, CSV or JSON; what it does not have is filled by the cost model")
+                       help="CSV or JSON file with measured costs of layers and collectives by layout; the cost model fills the gaps")
     group.add_argument("--step-time", metavar="TIME",
-                       help="measured time of a step with 1F1B and an even split, such as 2.1s; scales the times of all layers")
+                       help="measured time of a step with 1F1B and an even split, such as 2.1s; the times of all layers are scaled to it")
     group.add_argument("--tokens-per-second", type=real, metavar="N",
-                       help="the same as a measured rate of all devices together")
+                       help="in place of --step-time: measured tokens per second of all devices together")
 
 
 # --- reading the options ---

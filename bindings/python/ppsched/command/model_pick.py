@@ -345,7 +345,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     values = _values(arguments)
     if values.get("device_types") is not None:
-        raise UsageError("--gpus, --device-types: a search of layouts has devices that are alike; give --pp or --tp, or leave --gpus out")
+        raise UsageError("--gpus, --device-types: a search of layouts needs equal devices; give --pp or --tp, or leave --gpus out")
     file, options = _options(arguments)
     device = read_device(arguments.device or DEFAULT_DEVICE)
     run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)

@@ -148,7 +148,7 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     types = read_types(values["device_types"]) if values.get("device_types") is not None else None
     if types is not None:
         if values.get("step_time") is not None or values.get("tokens_per_second") is not None:
-            raise Error("--step-time, --tokens-per-second: they scale times of devices that are alike; with --device-types give --layer-times")
+            raise Error("--step-time, --tokens-per-second: they scale the times of equal devices; with --device-types give --layer-times")
         limit = max(unlike_devices(types, job.model, job.pp, job.model.layers().given, float(given[0] if isinstance(given, list) else given)
                                    if given is not None else None, 0.0).limits)
     check_states(job, limit)

@@ -11,7 +11,7 @@ SPEAKS = True  # tests of other matters turn it off
 
 
 def add_quiet_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="print no notes about what defaults assume (they go to standard error)")
+    parser.add_argument("--quiet", action="store_true", help="do not print notes about the assumptions of defaults (notes go to standard error)")
 
 
 def _say(arguments: argparse.Namespace, notes: Sequence[str]) -> None:
@@ -22,7 +22,7 @@ def _say(arguments: argparse.Namespace, notes: Sequence[str]) -> None:
 def _transfers(values: Mapping[str, Any]) -> List[str]:
     devices = values.get("num_devices") or values.get("num_stages") or 1
     given = any(values.get(name) is not None for name in ("p2p_time", "p2p_bandwidth"))
-    return [] if given or devices < 2 else ["transfers are free: --p2p-time or --p2p-bandwidth"]
+    return [] if given or devices < 2 else ["transfers take no time; set --p2p-time or --p2p-bandwidth"]
 
 
 def _stages(values: Mapping[str, Any]) -> List[str]:
@@ -32,8 +32,8 @@ def _stages(values: Mapping[str, Any]) -> List[str]:
     if not devices or not stages or stages <= devices or any(values.get(name) is not None for name in stated):
         return []
     ratio = stages / devices
-    return [f"--stages {stages} states {stages} stages of cost 1: {'twice' if ratio == 2 else f'{ratio:g} times'} the model of {devices}; "
-            f"--devices {devices} --chunks {ratio:g} splits that"]
+    return [f"--stages {stages} means {stages} stages of cost 1: {'twice' if ratio == 2 else f'{ratio:g} times'} the model of {devices} stages; "
+            f"to split that model, give --devices {devices} --chunks {ratio:g}"]
 
 
 def tell_problem(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:

@@ -33,16 +33,20 @@ class Asked(NamedTuple):
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "pair", help=COMMANDS["pair"].summary, allow_abbrev=False,
-        description="Finds the best order of the windows of a forward and a backward that run at the same time: attention, dispatch, experts and so "
-                    "on, each on its channel. A window starts as soon as it is ready and its channel is free.")
-    parser.add_argument("file", metavar="FILE", help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, optional "
-                        "\"weight\": [[channel, time, after]] and \"slowdown\": {channel: factor}; or a list of one for each stage, with --stages; or a trace with ranges "
-                        "such as attn(F), mlp(B) and mlp(W)")
-    parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"), help="of a list: the forward of stage I with the backward of stage J")
-    parser.add_argument("--order", metavar="FBW", help="whose window is next, in turn, as FBFBW: each channel runs its windows in this order, "
-                        "and waits for the next (default: the best order); own: that of a trace")
-    parser.add_argument("--pairs", type=whole, metavar="N", default=1, help="N pairs in a row: a pair may start before the previous one has ended; also "
-                        "prints the time that one more pair takes (default: 1)")
+        description="Finds the best order of the windows of a forward and a backward that run at the same time. Windows are parts such as "
+                    "attention, dispatch and experts; each runs on one channel. A window starts as soon as it is ready and its channel is free.")
+    parser.add_argument("file", metavar="FILE",
+                        help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, optional \"weight\": "
+                             "[[channel, time, after]] and \"slowdown\": {channel: factor}; or, with --stages, a list with such an object per "
+                             "stage; or a trace with ranges such as attn(F), mlp(B) and mlp(W)")
+    parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"),
+                        help="if FILE has a list of stages: pair the forward of stage I with the backward of stage J")
+    parser.add_argument("--order", metavar="FBW",
+                        help="time this order of windows, such as FBFBW: each letter says whether the next window is one of F, B or W; each channel "
+                             "runs its windows in this order, and waits for the next one. own: the order of a trace (default: find the best order)")
+    parser.add_argument("--pairs", type=whole, metavar="N", default=1,
+                        help="number of pairs in a row; a pair may start before the pair before it ends. Also prints the time that one more pair "
+                             "takes (default: 1)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")

@@ -26,9 +26,10 @@ from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING,
 
 # What candidates differ in: option, argument of ppsched.plan, type, help. Config files have these keys, too.
 VARIED: Dict[str, Tuple[str, type, str]] = {
-    "strategies": ("strategies", str, "strategies to try (default: all whose iterations flush; v_search and auto only with --effort)"),
+    "strategies": ("strategies", str, "strategies to try (default: all that flush between iterations; v_search and auto only with --effort)"),
     "chunks": ("chunks", int, "stages per device to try (default: 1 to 4)"),
-    "group_sizes": ("group_sizes", int, "group sizes of interleaved strategies to try (default: all that can be run; if they are many, some)"),
+    "group_sizes": ("group_sizes", int, "group sizes of interleaved strategies to try (default: all that are possible; if there are many, some of "
+                                        "them)"),
     "slice_counts": ("slices", int, "numbers of slices per microbatch to try; costs are those of whole microbatches"),
     "microbatch_counts": ("microbatches", int, "numbers of microbatches to try for the same batch; costs are those of --microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
@@ -45,34 +46,34 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     add_ranking_arguments(command.group(VARYING))
     parser = command.group("what is tried")
     parser.add_argument("--objective", choices=names_of(Objective),
-                        help="the time of a step: makespan if the optimizer synchronises the devices (default), else span")
+                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
         elif name not in RENAMED:
             parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
     parser.add_argument("--offload", action="store_true",
-                        help="also try fixed rules with offload: only as many activations as needed to fit the memory limit, without a limit "
-                             "all; needs --host-bandwidth")
+                        help="also try rules with offload. They offload only as many activations as needed to fit the memory limit; without a limit "
+                             "all. Needs --host-bandwidth")
     add_link_argument(command.group(KEPT))
     parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: also try v_search and auto, with this search effort")
     layers = command.group(LAYERS)
     add_end_arguments(layers)
     add_layer_arguments(layers)
     layers.add_argument("--free-device-order", action="store_true", default=None,
-                        help="with layers: look for the order of the devices, too: which stands where")
+                        help="with layers: also search for the order of the devices: which device is in which place")
     layers.add_argument("--split-effort", type=whole, metavar="N",
                         help="work of the search for splits of layers, 1 to 4; each value takes up to eight times as long as the one before "
                              "(default: 3)")
     add_batch_arguments(command.group(RUNTIMES))
-    command.group(RUNTIMES).add_argument("--runtime", choices=RUNTIME_NAMES, help="plan only schedules that this training runtime can run")
+    command.group(RUNTIMES).add_argument("--runtime", choices=RUNTIME_NAMES, help="rank only schedules that this training runtime can run")
     sends = command.group(SENDS)
-    sends.add_argument("--lower", choices=LOWERINGS, help="lower the candidates in this way, and time them with their transfers")
+    sends.add_argument("--lower", choices=LOWERINGS, help="lower the candidates with this policy, and time them with their transfers")
     add_channel_arguments(sends)
     add_plan_arguments(sends)
     answer = command.group(ANSWER)
     add_page_arguments(answer)
-    answer.add_argument("--json", action="store_true", help="as JSON, what is refused too")
+    answer.add_argument("--json", action="store_true", help="print JSON, with refused candidates")
     add_quiet_argument(answer)
 
 

@@ -34,29 +34,33 @@ CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathere
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "price", help=COMMANDS["price"].summary, allow_abbrev=False,
-        description="Prices one layout as it is told: the time of a step with its parts, tokens a second, and the memory of each device. "
-        "A file of Megatron-LM's arguments may say all of it; an option wins over the file.")
+        description="Prices one layout: estimates the time of a step with its parts, the tokens per second, and the memory of each device. A file "
+                    "of Megatron-LM's arguments may contain the whole layout; options take precedence over the file.")
     add_model_arguments(parser, beside_batches=False)
     group = parser.add_argument_group("the step")
     group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
     group.add_argument("--strategy", help="default: 1f1b, with --vpp above 1 interleaved_1f1b")
     group.add_argument("--split", nargs="+", type=whole, metavar="N", help="decoders of each stage (default: equally many)")
     group.add_argument("--layout", metavar="STRING", help="Megatron-LM's --pipeline-model-parallel-layout")
-    group.add_argument("--account-for-embedding", action="store_true", default=None, help="the embedding counts as a decoder in the even split")
-    group.add_argument("--account-for-loss", action="store_true", default=None, help="so does the head")
+    group.add_argument("--account-for-embedding", action="store_true", default=None, help="count the embedding as a decoder in the even split")
+    group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
     group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
                        help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
-    group.add_argument("--offload-layers", type=whole, metavar="N", help="the first N decoders of each stage have their activations on the host between forward and backward")
-    group.add_argument("--precision", choices=PRECISIONS, help="of linear layers (default: bf16)")
-    group.add_argument("--overlap", nargs="+", metavar="WHAT", help=f"collectives that run beside matrices, of {', '.join(OVERLAPS)} (default: none)")
-    group.add_argument("--pair-rule", choices=[rule.lower() for rule in PairRule.__members__], help="with --pair-windows: in which order windows of pairs run: "
-                       "the best, or as Megatron-LM launches them, without or with --delay-wgrad-compute (default: best)")
-    group.add_argument("--attention-fp8", action="store_true", default=None, help="the attention's scores in 8 bits too")
+    group.add_argument("--offload-layers", type=whole, metavar="N",
+                       help="keep the activations of the first N decoders of each stage on the host from forward to backward")
+    group.add_argument("--precision", choices=PRECISIONS, help="data type of linear layers (default: bf16)")
+    group.add_argument("--overlap", nargs="+", metavar="WHAT",
+                       help=f"collectives that overlap with matrix products: some of {', '.join(OVERLAPS)} (default: none)")
+    group.add_argument("--pair-rule", choices=[rule.lower() for rule in PairRule.__members__],
+                       help="with --pair-windows: the order in which the windows of a pair run: the best order, or the order in which Megatron-LM "
+                            "launches them, without or with --delay-wgrad-compute (default: best)")
+    group.add_argument("--attention-fp8", action="store_true", default=None, help="compute the attention's scores in 8 bits, too")
     group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
-    group.add_argument("--one-copy-a-node", action="store_true", default=None, help="tokens cross to a node once, as with DeepEP and HybridEP")
-    group.add_argument("--frozen-weights", action="store_true", default=None, help="the model's weights are not trained, as with LoRA")
+    group.add_argument("--one-copy-a-node", action="store_true", default=None,
+                       help="send a token once to each node with experts for it, as DeepEP and HybridEP do")
+    group.add_argument("--frozen-weights", action="store_true", default=None, help="do not train the model's weights, as with LoRA")
     group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
-    group.add_argument("--runs", metavar="CSV", help="measured runs: prices each row, and prints how far off the prices are")
+    group.add_argument("--runs", metavar="CSV", help="file of measured runs: prices each row, and prints the errors of the prices")
     parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
     parser.examples = ("ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64",
                        "ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64 --recompute full")

@@ -17,24 +17,25 @@ def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
     parser = command.group("the problem")
     pipeline = [] if has_pp else ["--pp"]
     parser.add_argument("--devices", "--num-devices", *pipeline, type=count_of_devices, metavar="D", dest="num_devices",
-                        help="devices; alone: that many stages too")
+                        help="number of devices; without -s also the number of stages")
     parser.add_argument("-b", "--microbatches", "--num-batches", "--num-microbatches", type=whole, metavar="M", dest="num_batches",
                         help="microbatches per iteration")
     parser.add_argument("-s", "--stages", "--num-stages", type=whole, metavar="S", dest="num_stages",
-                        help="stages of the model; alone: that many devices too")
+                        help="number of stages of the model; without --devices also the number of devices")
     parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
-    parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage, 0+1 for several")
+    parser.add_argument("--placement", nargs="+", metavar="P",
+                        help="linear, loop, v, bidirectional, or the device of each stage; 0+1 means a stage on devices 0 and 1")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
-                        help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that split it refuse")
+                        help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that must split backwards refuse")
     parser.add_argument("--forward-only", action="store_true", default=None,
-                        help="no backwards, as in inference (only gpipe, looped_bfs and interleaved_1f1b); with slices: chunked prefill")
+                        help="only forwards, as in inference (only for gpipe, looped_bfs and interleaved_1f1b); with slices this is chunked prefill")
     parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that a device holds at once")
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
-                        help="whether a device waits until what it sent has arrived: never (the default), or before the next op of the "
-                             "same kind and stage (like_kind), as in Megatron-LM's warm-up and cool-down; not with --lower")
+                        help="whether a device waits until its output has arrived at the next device: never (the default), or before the next op of "
+                             "the same kind and stage (like_kind), as in Megatron-LM's warm-up and cool-down; not with --lower")
     parser.add_argument("--windows", metavar="FILE",
-                        help="what is in the ops, as ppsched pair reads it: one object for all stages, or a list of one per stage; instead of -f and "
-                             "-bw, and for the times of overlapped pairs; or JSON itself")
+                        help="windows of the ops, in the format of ppsched pair: one object for all stages, or a list with one object per stage; a "
+                             "file, or the JSON text itself. Replaces -f and -bw, and gives the times of overlapped pairs")
     add_cost_arguments(command)
 
 
@@ -47,10 +48,10 @@ def add_cost_arguments(command: Parser) -> None:
     """Adds the options for times and memory, as lists or files."""
     problem = command.group("the problem")
     problem.add_argument("--device-order", nargs="+", type=whole, metavar="D",
-                         help="the device in each place of the pipeline, as lists of devices and links and --slow-rank number them")
+                         help="the device in each place of the pipeline, by the numbers that lists of devices and links and --slow-rank use")
     problem.add_argument("--device-types", nargs="+", metavar="NAME:COUNT",
-                         help="types of devices and how many there are of each, such as a100:4 slow.json:4: the name of a data sheet (with "
-                              "--model), or a file with a speed or with times of layers; not together with --device")
+                         help="types of devices and the number of each, such as a100:4 slow.json:4. NAME is a data sheet (with --model), or a file "
+                              "with a speed or with times of layers; not together with --device")
     problem.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
     add_profile_arguments(command.group("measured times"))
     parser = command.group("times, memory and transfers: one number, or one a stage")

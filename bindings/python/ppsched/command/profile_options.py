@@ -17,7 +17,8 @@ from .number_options import whole
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", nargs="+", metavar="FILE",
-                        help="measured times: a profile file, or the PyTorch traces of all ranks; options and the config file take precedence")
+                        help="measured times: a profile file, or the PyTorch traces of all ranks. Options and the config file take precedence over "
+                             "them")
     parser.add_argument("--statistic", metavar="X", default="mean",
                         help="the time taken from several samples of an op: mean (default), median, or a quantile from 0 to 1")
     parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
@@ -26,7 +27,7 @@ def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_measured_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measured", nargs="+", metavar="TRACE",
-                        help="PyTorch traces of all ranks that ran this schedule; compares planned and measured times")
+                        help="PyTorch traces of all ranks of a run of this schedule; compares planned and measured times")
 
 
 def profile_fault(values: Mapping[str, Any]) -> Optional[str]:

@@ -28,31 +28,36 @@ CHANGE = "what changes"
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "replan", help=COMMANDS["replan"].summary, allow_abbrev=False,
-        description="Finds the split and the order of devices with which a running job goes on when its devices are slower, lost or added; what "
-                    "moves between devices, and after how many steps that pays.")
+        description="Finds the best split and order of devices for a running job whose devices become slower, are lost or are added. Also finds "
+                    "which layers move between devices, and after how many steps the move has paid for itself.")
     parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "split", "device_order", "slow_rank", "lost", "added", "measured_run", "layer_bytes",
                     "free_device_order", "json")
     parser.examples = ("ppsched replan --devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slow-rank 3:2 --layer-bytes 1",
                        "ppsched replan --devices 5 -b 16 --num-layers 32 --split 8 8 8 8 --added 1 --lost 2 --layer-bytes 1 --p2p-bandwidth 2")
-    parser.add_argument("--strategy", help="that of the running job; see ppsched strategies (default: 1f1b)")
+    parser.add_argument("--strategy", help="strategy of the running job; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
     add_end_arguments(parser.group(LAYERS))
     add_split_arguments(parser.group(LAYERS))
     change = parser.group(CHANGE)
     change.add_argument("--lost", nargs="+", type=whole, metavar="D", default=[], help="devices of the running job that are lost")
     change.add_argument("--added", type=whole, metavar="N", default=0,
-                        help="the last N of --devices are new: --split and --device-order are of the others (default: 0)")
+                        help="number of added devices: the last N of --devices are new. --split and --device-order are for the other devices "
+                             "(default: 0)")
     change.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append",
-                        help="a measured factor on the times of all ops of a device; may be repeated; --device-speeds and --device-scale say the same")
+                        help="measured factor on the times of all ops of a device; may be repeated. --device-speeds and --device-scale are other "
+                             "ways to give it")
     add_measured_run_argument(change, False)
     add_number_argument(change, "--layer-bytes", metavar="B",
-                        help="what a device that gets a layer must receive: one number, or one a layer (default: mem_static and mem_weights of layers)")
-    add_number_argument(change, "--load-bandwidth", metavar="B", help="at which a device loads layers that no device holds any more (default: at once)")
-    add_number_argument(change, "--restart-time", metavar="T", help="of a change, in addition to that of the bytes (default: 0)")
+                        help="bytes that a device receives when it gets a layer: one number, or one per layer (default: mem_static + mem_weights of "
+                             "the layer)")
+    add_number_argument(change, "--load-bandwidth", metavar="B",
+                        help="bandwidth with which a device loads layers that no device holds any longer (default: infinite)")
+    add_number_argument(change, "--restart-time", metavar="T", help="time of a change in addition to the time of moving bytes (default: 0)")
     change.add_argument("--steps", type=real, metavar="N", default=0.0,
-                        help="steps still to run: they and the move shall take the least time together (default: many)")
-    change.add_argument("--group-size", type=whole, metavar="G", default=0, help="of strategies with groups (default: the devices)")
-    change.add_argument("--free-device-order", action="store_true", help="look for the order of the devices, too")
+                        help="number of steps that are still to run: minimise the time of these steps and of the move (default: many)")
+    change.add_argument("--group-size", type=whole, metavar="G", default=0,
+                        help="group size of strategies that have one (default: the number of devices)")
+    change.add_argument("--free-device-order", action="store_true", help="also search for the order of the devices")
     change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="as JSON")

@@ -24,9 +24,8 @@ _NEEDED = "needs --jitter, --slow-rank, or another option that makes times vary"
 
 def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=real, metavar="S",
-                        help="times of ops vary: each is multiplied by a lognormal factor of mean 1; S is the standard deviation of its "
-                             "logarithm")
-    parser.add_argument("--message-jitter", type=real, metavar="S", help="the same for transfers between devices")
+                        help="multiply the time of each op by a lognormal factor of mean 1; S is the standard deviation of its logarithm")
+    parser.add_argument("--message-jitter", type=real, metavar="S", help="as --jitter, for transfers between devices")
     add_slow_arguments(parser)
     parser.add_argument("--scenarios-from", choices=("profile",),
                         help="take the times of each scenario from one recorded iteration of --profile; the default for --scenarios without "
@@ -34,12 +33,13 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenarios", type=whole, metavar="N", help="if times vary: number of scenarios (default: 1000)")
     parser.add_argument("--seed", type=whole, metavar="K", help="seed of the random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,
-                        help="with scenarios: also time a runtime that runs ops when they are ready, with the order as priorities")
+                        help="with scenarios: also time a runtime that runs ops when they are ready, by the priorities of the order")
 
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenario_arguments(parser)
-    parser.add_argument("--rank-by", choices=RANKINGS, help="with scenarios: by which step time over the scenarios to rank (default: mean)")
+    parser.add_argument("--rank-by", choices=RANKINGS,
+                        help="with scenarios: the figure of the step times over the scenarios by which to rank (default: mean)")
     parser.add_argument("--quantile", type=real, metavar="Q", help="with --rank-by quantile: which quantile (default: 0.9)")
 
 

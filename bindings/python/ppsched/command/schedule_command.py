@@ -47,8 +47,8 @@ BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what i
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
-        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per "
-                    "stage, such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
+        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per stage, such as "
+                    "1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
     parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
@@ -73,8 +73,8 @@ def add_commands(commands: Commands) -> None:
     add_split_arguments(parser.group(LAYERS))
     answer = parser.group(ANSWER)
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
-                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
-                             "rank, to -o PREFIX")
+                        help="format of the output (default: by the file's ending, else text). csv is PyTorch's; chakra writes one trace per rank, "
+                             "to -o PREFIX")
     answer.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
     answer.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
@@ -82,15 +82,17 @@ def add_commands(commands: Commands) -> None:
     add_chakra_arguments(parser.group("--format chakra"))
     add_quiet_argument(answer)
     answer.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
-    answer.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    answer.add_argument("--explain", action="store_true",
+                        help="with text or json: also show the critical path, the slack, and the stage that should get less work")
     answer.add_argument("--explain-memory", action="store_true",
-                        help="with text or json: what stands in each device's memory at its peak")
-    answer.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
+                        help="with text or json: also show what each device holds in memory at its peak")
+    answer.add_argument("--link", action="store_true", help="only print a link to the live page (ppsched live) with this problem")
     answer.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
     answer.add_argument("--slots", action="store_true",
-                        help="with json: slots of activations and received values, and rounds in which devices connect")
+                        help="with json: also write slots of activations and received values, and the rounds in which devices connect")
     answer.add_argument("--capture", action="store_true",
-                        help="with text or json: whether the order can be captured as a CUDA graph, with its communicators and buffers, or why not")
+                        help="with text or json: also show whether the order can be captured as a CUDA graph. If so, show its communicators and "
+                             "buffers, else why not")
     parser.set_defaults(run=run_schedule)
 
 

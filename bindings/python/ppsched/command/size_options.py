@@ -24,9 +24,9 @@ def add_end_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunks", type=whole, metavar="V",
-                        help="V stages per device, made from those of -s: their costs are divided or added up")
+                        help="V stages per device; the costs of the stages of -s are divided or added up")
     parser.add_argument("--microbatch-count", type=whole, metavar="M",
-                        help="divide the batch of -b into M microbatches; costs are given for a microbatch of that whole batch")
+                        help="divide the batch into M microbatches instead of those of -b; costs are given for the microbatches of -b")
     add_end_arguments(parser)
 
 

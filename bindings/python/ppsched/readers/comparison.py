@@ -17,8 +17,8 @@ LATE_DEVICE, LATE_INPUT, SLOW_OP = "late device", "late input", "slow op"
 
 
 class OpTimes(NamedTuple):
-    """An op, or an overlapped pair: its planned and its measured times, counted from the first start of all ops. lag: how much later
-    than planned it started; longer: how much longer it took. Both are negative if the op was earlier or shorter."""
+    """Planned and measured times of an op or an overlapped pair, counted from the first start of all ops. lag: how much later than planned
+    it started; negative if earlier. longer: how much longer than planned it took; negative if shorter."""
 
     device: int
     op: str
@@ -37,9 +37,9 @@ class OpTimes(NamedTuple):
 class Parting(NamedTuple):
     """The first op of a device that lags by more than the tolerance, and why.
 
-    cause: "slow op" if `other`, which ran before it, took longer than planned; "late input" if its input `other` came late from
-    `other_device`; "late device" if the device was free and the input had arrived. amount: how much longer the slow op took,
-    how late the input was computed, or how long the device paused.
+    cause: "slow op" if `other`, an op before it on the device, took longer than planned; "late input" if its input `other` came late from
+    `other_device`; "late device" if the device was free and the input had arrived. amount: how much longer the slow op took, how late the
+    input was computed, or how long the device paused.
     """
 
     device: int
@@ -64,7 +64,8 @@ class DeviceSum(NamedTuple):
 
 
 class StageSum(NamedTuple):
-    """Summed times of all ops of a stage and kind, without overlapped pairs; deviation, minimum and maximum: of single measured ops."""
+    """Sums of the times of all ops of a stage and kind, without overlapped pairs. deviation, minimum and maximum are those of single
+    measured ops."""
 
     stage: int
     kind: Kind
@@ -79,8 +80,8 @@ class StageSum(NamedTuple):
 class Comparison(NamedTuple):
     """A plan compared with the mean of its measured iterations.
 
-    unit: of all times; ops: by device, in planned order; partings: for each late device its first late op; origin: the first cause of
-    all, None if no device is late; notes: remarks on the measurement.
+    unit: unit of all times; ops: ops by device, in planned order; partings: for each late device its first late op; origin: the first cause
+    of all, or None if no device is late; notes: remarks on the measurement.
     """
 
     unit: str
@@ -103,10 +104,10 @@ class Comparison(NamedTuple):
 
 
 def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float] = None) -> Comparison:
-    """Compares a timeline of one iteration (the plan) with the profile of traces of the same schedule, in the same unit of time.
+    """Compares a timeline of one iteration (the plan) with a profile from traces of the same schedule, in the same unit of time.
 
-    tolerance: how much an op may lag before it counts as late; default: half of the plan's mean op time. Sends and receives are
-    left out, because traces show when they were posted, not when the data moved.
+    tolerance: how much later than planned an op may start before it counts as late (default: half of the plan's mean op time). Sends and
+    receives are left out, because traces show when they were posted, not when the data moved.
     """
     if not isinstance(timeline, Timeline) or not isinstance(profile, Profile):
         raise Error(f"compare a ppsched.Timeline with a ppsched.Profile, not {shown(timeline)} with {shown(profile)}")

@@ -210,8 +210,8 @@ def _read_json(path: str, text: str) -> LayerTable:
 
 def layer_table_of(text: str, name: str = "the table") -> LayerTable:
     """A table from its text: CSV with the header kind,tp,cp,ep,etp,micro_batch,seq,recompute,forward_time,backward_input_time,
-    backward_weight_time,mem_forward,mem_static, or JSON with a list of the same keys. An empty size is any, an empty figure was not
-    measured. Numbers have units; in JSON, and after a line #units, they may do without. Rows of collectives are
+    backward_weight_time,mem_forward,mem_static, or JSON with a list of the same keys. An empty size means any size; an empty figure was not
+    measured. Numbers have units; in JSON, and after a line #units, units may be left out. Rows of collectives are
     collective:NAME,bytes,group,span,time. Raises Error with name, place and key."""
     return _read_json(name, text) if text.lstrip()[:1] in ("[", "{") else _read_csv(name, text)
 

@@ -23,9 +23,9 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization
 
 
 class ModelFile(NamedTuple):
-    """description: the model; options: options of the command that the file gives; sequence: the model's longest sequence, or 0;
-    not_taken: what is in the file and would change the answer, but is not used; warnings: lines for the user; assumed: values used for
-    missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names."""
+    """A model and options read from a file. description: the model; options: options of the command that the file has; sequence: the
+    model's longest sequence, or 0; not_taken: keys of the file that would change the result, but are not used; warnings: lines for the
+    user; assumed: values used for missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names."""
 
     description: Description
     options: Dict[str, object]

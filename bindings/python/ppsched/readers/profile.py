@@ -202,7 +202,7 @@ class Profile:
 
     @property
     def iterations(self) -> int:
-        """How many times the traces have each op, without the warm-up; 0 for a profile file."""
+        """How often the traces have each op, without the warm-up; 0 for a profile file."""
         counts = {ops: len(times) for ops, times in self._repetitions.items()}
         if not counts:
             return 0
@@ -219,7 +219,7 @@ class Profile:
         return self._repetitions
 
     def config(self, devices: Optional[int] = None, microbatches: Optional[int] = None, statistic: Statistic = "mean") -> Config:
-        """A Config with the measured sizes and times; devices and microbatches replace the measured numbers."""
+        """A Config with the measured sizes and times. `devices` and `microbatches`, if given, replace the measured numbers."""
         devices = devices or self.devices or self.stages
         units = PLAIN if self.repetitions else self.units
         return Config(devices, microbatches or self.microbatches or 1, self.stages, units=units, **self.lists(statistic))

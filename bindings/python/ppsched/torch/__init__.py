@@ -36,7 +36,7 @@ def planned(plan_or_schedule: Union[Plan, Schedule]) -> Schedule:
     if not isinstance(plan_or_schedule, Plan):
         raise Error(f"give a ppsched.Plan or a ppsched.Schedule, not {shown(plan_or_schedule)}")
     if plan_or_schedule.best is None:
-        raise Error("no candidate of the plan fits; see least_limit() for the memory that one needs")
+        raise Error("no candidate of the plan fits; see least_limit() for the least memory under which one fits")
     return plan_or_schedule.iteration(plan_or_schedule.best)
 
 

@@ -110,7 +110,7 @@ function drawBeside(one, schedule, besideProblem) {
 function followOne(one) {
   const besideProblem = problemBeside(one.word), { strategy } = besideProblem;
   if (workOf(besideProblem) > Math.max(MOST_AT_ONCE, allowed))
-    throw new Error("it has too many ops to draw beside");
+    throw new Error("it has too many ops to be drawn here, too");
   if (!strategies.get(strategy)?.searches) {
     const config = configOf(engine, besideProblem);
     try {

@@ -6,18 +6,18 @@ const LESSONS = [
   { title: "All forwards first", strategy: "gpipe", devices: 3, microbatches: 3, values: {},
     text: "Three devices hold one stage each. A forward (F) needs the F of the stage before; a backward (B) needs the B of the stage after. Run all forwards before any backward, as GPipe does. How many activations does device 0 hold?" },
   { title: "One forward, one backward", strategy: "1f1b", devices: 3, microbatches: 5, values: { mem_limit: [3] },
-    text: "Now a device may hold only three activations. An F takes one, its B frees it. Find an order that is as short as GPipe's." },
+    text: "Now a device may hold only three activations. An F takes one activation, and its B frees it. Find an order that is as short as GPipe's." },
   { title: "Transfers take time", strategy: "eager_1f1b", devices: 3, microbatches: 5, values: { p2p_time: [0.5] },
-    text: "A value needs 0.5 to reach the next device. Device 0 loses time if it waits for each gradient. Let it run some forwards more before its first backward, and see what that costs in memory." },
+    text: "A transfer to the next device takes 0.5. Device 0 loses time if it waits for each gradient. Let it run a few more forwards before its first backward, and see how much more memory this needs." },
   { title: "Two stages on a device", strategy: "interleaved_1f1b", devices: 2, chunks: 2, microbatches: 4, values: {},
     text: "Four stages on two devices: device 0 has stages 0 and 2, device 1 has 1 and 3. Work arrives earlier at device 1, so the idle time at both ends is half as long." },
   { title: "Split the backward", strategy: "zb_h1", devices: 3, microbatches: 4, values: { mem_limit: [3] },
-    text: "A backward has two parts: I, which the stage before waits for, and W, which nobody waits for. Use W to fill idle time. W frees the activation." },
+    text: "A backward has two parts, I and W. The stage before waits for I. No device waits for W, so use W to fill idle time. W frees the activation." },
   { title: "A V", strategy: "zbv", devices: 2, chunks: 2, microbatches: 4, values: {},
-    text: "Stages 0 and 3 are on device 0, stages 1 and 2 on device 1. The last stage is on device 0, which so starts backwards without a transfer." },
+    text: "Stages 0 and 3 are on device 0, stages 1 and 2 on device 1. The last stage is on device 0, so device 0 starts backwards without a transfer." },
   { title: "Forward and backward at once", strategy: "dualpipe_v", devices: 2, chunks: 2, microbatches: 6,
     values: { forward_times: [1], backward_times: [2], overlapped_times: [2] },
-    text: "The same V, but a forward and a backward of different microbatches may run together. Such a pair takes 2, one after another they take 3. DualPipeV uses pairs in its middle part." },
+    text: "The stages are placed as before, but a forward and a backward of different microbatches may run together as a pair. A pair takes 2; one after another the two ops take 3. DualPipeV uses pairs in its middle part." },
 ];
 
 let placing = null; // the lesson in work: {lesson, problem, splits, stageDevice, par, queues, ends, free, held, moves}
@@ -170,7 +170,7 @@ function placeHint() {
     if (move)
       return takeMove(device, move);
   }
-  return tellPlaced(`Your order is not that of ${placing.lesson.strategy} any more. Undo some ops first.`);
+  return tellPlaced(`Your order is no longer that of ${placing.lesson.strategy}. Undo some ops first.`);
 }
 
 function isPlaced() {

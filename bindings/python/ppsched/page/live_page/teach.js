@@ -60,24 +60,24 @@ function phaseOf(device, entry) {
 
 // The rule of each strategy, by phase: a text about an op.
 const RULES = {
-  gpipe: (op) => (isForward(op) ? "All forwards run first, in the order of the microbatches; each leaves an activation in memory."
-    : "When all forwards are done, the backwards follow in the same order; each frees an activation."),
+  gpipe: (op) => (isForward(op) ? "All forwards run first, in the order of the microbatches. Each leaves an activation in memory."
+    : "When all forwards are done, the backwards follow in the same order. Each frees an activation."),
   "1f1b": (op, { phase, warm }) => ({
     "warm-up": `This device runs ${counted(warm, "forward")} before its first backward, the next device one fewer. So the first backward comes back as early as possible.`,
-    "steady state": isForward(op) ? "One forward for each backward: as many activations are made as are freed. So memory does not grow with the batch, only with the depth of the pipeline."
-      : "One backward after each forward; it frees the activation that the next forward will need.",
+    "steady state": isForward(op) ? "The device runs one forward for each backward, so it frees as many activations as it adds. So memory grows only with the depth of the pipeline, not with the batch."
+      : "One backward runs after each forward. It frees the memory that the next forward needs for its activation.",
     "cool-down": "No forwards are left. The remaining backwards run when their gradients arrive, which leaves as much idle time as the warm-up.",
   })[phase],
   interleaved_1f1b: (op, { phase, warm }) => ({
     "warm-up": `Each device has several chunks of the model. It runs the forwards of a group of microbatches on one chunk, then those of the same group on the next chunk. This device runs ${warm} before its first backward.`,
-    "steady state": isForward(op) ? "One forward for each backward, chunk by chunk, in groups of microbatches. Idle time at both ends is shorter, as a stage has only part of a device's layers."
-      : "Backwards go through the groups like the forwards, but with the last chunk first.",
+    "steady state": isForward(op) ? "One forward for each backward, chunk by chunk, in groups of microbatches. Idle time at both ends is shorter, because a stage has only some of a device's layers."
+      : "Backwards go through the groups as forwards do, but with the last chunk first.",
     "cool-down": "No forwards are left; backwards continue, the last chunk of each group first.",
   })[phase],
   zb_h1: (op, { phase }) => {
     if (op.kind === "W")
       return phase === "cool-down" ? "The delayed weight gradients fill the time in which the device would wait for gradients."
-        : "W: no other device waits for a weight gradient. W comes later on later devices, which hold fewer activations, so memory stays as in 1F1B.";
+        : "No other device waits for a weight gradient (W). Later devices hold fewer activations and run W later. So the peak memory stays as in 1F1B.";
     if (op.kind === "I")
       return "The backward is split. The device before waits only for I, the input gradient, so I runs first.";
     return phase === "warm-up" ? "As in 1F1B: one forward fewer before the first backward on each next device." : "As in 1F1B, one forward for each backward.";
@@ -85,13 +85,13 @@ const RULES = {
   zbv: (op, { phase }) => {
     const way = op.chunk === 0 ? "down the V, from device 0 to the last" : "up the V, from the last device to device 0";
     if (op.kind === "W")
-      return "W fills time in which nothing else can run; no other device waits for it.";
+      return "W fills time in which nothing else can run. No other device waits for W.";
     if (op.kind === "I")
       return `The input gradient goes back ${op.chunk === 0 ? "up the left arm of the V, to device 0" : "down the right arm of the V"}: the last stage is on device 0, so device 0 starts backwards first.`;
     return phase === "warm-up" ? `This stage is on the way ${way}. Device r holds stages r and 2D-1-r; forwards fill the time until gradients come back.`
-      : `A forward ${way}, in turn with a backward, so that neither arm of the V waits.`;
+      : `A forward ${way}, in turn with a backward, so that no arm of the V waits.`;
   },
-  dualpipe: (op, phase, entry) => (entry.second ? "A forward of one direction runs together with a backward of the other, so that the communication of each overlaps with the compute of the other."
+  dualpipe: (op, phase, entry) => (entry.second ? "A forward of one direction runs together with a backward of the other direction. So the communication of one overlaps with the compute of the other."
     : isForward(op) ? (op.chunk === 0 ? "There are two copies of the model: this half of the microbatches starts at device 0 and goes down." : "There are two copies of the model: this half of the microbatches starts at the last device and goes up.")
       : op.kind === "W" ? "W is delayed to a time in which the device would be idle." : "A backward, on the way back to the device where its microbatch started."),
 };

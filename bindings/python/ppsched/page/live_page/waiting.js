@@ -102,7 +102,7 @@ function isAllowed() {
   showSearching(false);
   hideProblem();
   markStale(true);
-  notRanked("Not ranked, as this is a large problem; see above.");
+  notRanked("Not ranked, because this is a large problem; see above.");
   return false;
 }
 

@@ -50,7 +50,7 @@ function criticalText(panel) {
     .filter(([, time]) => time > NOISE * panel.timeline.end);
   const most = later.sort((a, b) => b[1] - a[1]).slice(0, 4).map(([device, time]) => `device ${device} ${timeFigure(time)}`);
   return `Critical path of ${counted(criticalOf(panel).length, "op")}: ${parts.join(", ")}. ` +
-    (most.length > 0 ? `Slack, by which a device may run later: ${most.join(", ")}.` : "No device has slack.");
+    (most.length > 0 ? `Slack (how much later a device may run): ${most.join(", ")}.` : "No device has slack.");
 }
 
 function setCritical(isWanted) {

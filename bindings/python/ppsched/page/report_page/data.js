@@ -55,9 +55,9 @@ const MARKS = {
 
 const CAUSES = {
   fill: "before its first op of an iteration", drain: "after its last op of an iteration",
-  neighbour: "its input is not made yet", imbalance: "its input is not made yet, because other devices have more work",
+  neighbour: "its input is not computed yet", imbalance: "its input is not computed yet, because other devices have more work",
   transfer: "its input is being transferred", link: "its input waits for the link",
-  head_of_line: "its input waits after others in a channel", weights: "its weights are not gathered yet",
+  head_of_line: "its input waits for others in its channel", weights: "its weights are not gathered yet",
   reload: "its activations are not reloaded yet, or an offload is not done",
   calls: "the call of a send or receive runs, here or on the sending device",
   slow_devices: "it would not be idle if all devices were as fast as stated",

@@ -13,8 +13,8 @@ function problemText() {
 
 function stepText() {
   return objective === "span"
-    ? "The time of a step is the span, the longest time of one device, as the optimizer does not synchronise devices."
-    : "The time of a step is the makespan, from 0 to the last end, as the optimizer synchronises the devices.";
+    ? "The step time is the span, the longest time of one device, because the optimizer does not synchronise the devices."
+    : "The step time is the makespan, from 0 to the last end, because the optimizer synchronises the devices.";
 }
 
 function countsText() {

@@ -42,7 +42,7 @@ function settingRows() {
   const { weight_versions: versions, sender_waits: waits, options, profile } = question;
   const rows = [["placement", Array.isArray(placement) ? placement.join(" ") : placement],
                 ["iterations", iterations], ["slices per microbatch", slices > 1 ? slices : null],
-                ["backwards", forwards ? "none" : splits === false ? "whole, so no strategy may split them" : null],
+                ["backwards", forwards ? "none" : splits === false ? "whole: no strategy may split them" : null],
                 ["senders wait", waits === "like_kind" ? "before the next op of the same kind and stage" : null],
                 ["weight versions", versions || null],
                 ["options", Object.entries(options ?? {}).map(([name, value]) => `${name} ${value}`).join(", ")],

@@ -3,7 +3,7 @@
 
 // Columns: heading, what its numbers measure, meaning, value for sorting, text. `words`: sorted and aligned as text; `spare`:
 // left out if it is the same in every row; `isThere`: left out if that is true for no row.
-const stepWords = objective === "span" ? "the span, as devices do not wait for each other at the end" : "the makespan";
+const stepWords = objective === "span" ? "the span, because devices do not wait for each other at the end" : "the makespan";
 const COLUMNS = [
   { key: "rank", heading: "#", value: (c) => c.rank, text: numberOf,
     meaning: "rank among the best of each strategy: first those that fit, by step time, then peak memory; then those over " +
@@ -13,7 +13,7 @@ const COLUMNS = [
     value: (c) => c.step_time },
   { key: "scenarios", heading: "in scenarios", measure: "time", value: (c) => c.scenario_time ?? null, spare: true,
     meaning: "step time over all scenarios, by which candidates are ranked if times vary" },
-  { key: "peak", heading: "peak memory", measure: "memory", meaning: "peak memory of the device that needs most",
+  { key: "peak", heading: "peak memory", measure: "memory", meaning: "peak memory of the device that needs the most",
     value: (c) => c.peak_memory },
   { key: "gap", heading: "above bound", meaning: "how far the step time is above the lower bound for this placement",
     value: gapOf, text: (c) => percent(gapOf(c), 1), isThere: (c) => isNumber(c.bound) },
@@ -26,7 +26,7 @@ const COLUMNS = [
   { key: "microbatches", heading: "M", meaning: "microbatches per iteration", value: (c) => c.microbatches, spare: true },
   { key: "slices", heading: "K", meaning: "slices per microbatch", value: (c) => (c.slices > 1 ? c.slices : null),
     spare: true },
-  { key: "limit", heading: "memory limit", measure: "memory", meaning: "most memory that a device may hold",
+  { key: "limit", heading: "memory limit", measure: "memory", meaning: "memory limit of a device",
     value: (c) => c.memory_limit, spare: true },
   { key: "total", heading: "bubble of total", meaning: "idle time of all devices / (devices * makespan)",
     value: (c) => c.bubble?.of_total, text: (c) => percent(c.bubble?.of_total) },

@@ -60,7 +60,7 @@ function startTheme() {
 
 const PAPER_WIDTH = "700px"; // A4 and letter, without margins
 
-/** For paper: light colours, and drawings as wide as the paper. */
+/** For paper: light colours, and drawings as wide as the paper; afterwards as before. */
 function startPrinting() {
   let screenTheme;
   addEventListener("beforeprint", () => {
@@ -74,5 +74,6 @@ function startPrinting() {
     delete document.documentElement.dataset.paper;
     document.body.style.width = "";
     setTheme(screenTheme);
+    paintAll();
   });
 }
