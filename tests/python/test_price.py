@@ -225,6 +225,18 @@ class MegatronTest(PriceTest):
         self.assertEqual(rows["errors"][0]["layouts"], 2)
         self.assertGreaterEqual(rows["runs"][0]["step_time"], rows["runs"][1]["step_time"])
 
+    def test_selective_is_the_core_attention(self):
+        """With kept scores it frees these; with FlashAttention it is Megatron-LM's default module."""
+        words = ("--model", self.llama, *LAYOUT, "--recompute")
+        flash, none = self.price(*words, "selective"), self.price(*words, "none")
+        self.assertEqual(flash, self.price(*words, "modules=core_attn"))
+        self.assertGreater(flash["step_time"], 1.01 * none["step_time"])
+        kept, freed = (self.price(*words, kind, "--keep-scores")["memory"][0]["activations"] for kind in ("none", "selective"))
+        self.assertGreater(kept, 1.5 * freed)
+        row = {**RunsTest.ROW, "config": "llama.json", "recompute": "selective"}
+        path = self.write("runs.csv", ",".join(map(str, row)) + "\n" + ",".join(map(str, row.values())) + "\n")
+        self.assertEqual(self.price("--runs", path)["runs"][0]["step_time"], flash["step_time"])
+
     def test_recomputation_of_modules(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "recompute_granularity": "selective", "recompute_modules": ["mlp", "layernorm"]}))
         wanted = self.price("--model", self.llama, *LAYOUT, "--recompute", "modules=mlp,layernorm")

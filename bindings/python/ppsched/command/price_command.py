@@ -21,7 +21,7 @@ from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
 from .number_options import whole
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
-from .price_job import OVERLAPS, PRECISIONS, Recompute, overlaps_of, priced, recompute_of
+from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
@@ -102,6 +102,8 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     recompute = recompute_of(options.get("recompute_kind") or _recompute_of_file(found.options))
     device = read_device(arguments.device or DEFAULT_DEVICE)
     job = job_of(found, of_model, device)
+    if job.model.table is None:  # a table has what it measured, by its own name
+        recompute = as_megatron(recompute, job.model.training.keeps_scores)
     training = job.model.training._replace(
         **windows_of_words(options.get("pair_windows")), precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
         attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),

@@ -49,6 +49,13 @@ def recompute_of(word: str) -> Recompute:
     raise Error(f"--recompute {shown(word)}: it must be none, selective, full, modules=a,b, block=N or uniform=N")
 
 
+def as_megatron(recompute: Recompute, keeps_scores: bool) -> Recompute:
+    """Selective recomputation computes the core attention again. If FlashAttention does not keep scores, that is the module core_attn."""
+    if recompute.kind != "selective" or keeps_scores:
+        return recompute
+    return Recompute("modules", recompute.layers, MODULES["core_attn"])
+
+
 # --- the split ---
 
 def _ends(model: Model) -> Tuple[int, int, int, int]:
