@@ -172,6 +172,20 @@ class MegatronTest(PriceTest):
         wanted = self.price("--model", self.llama, *LAYOUT, "--overlap", "grad", "--precision", "fp8")
         self.assertEqual(row["step_time"], wanted["step_time"])
 
+    def test_a_script_alone(self):
+        """Says as much as a file of the same arguments: overlaps, precision, recomputation, copies to the host, the split."""
+        sizes = {name: value for name, value in ARGUMENTS.items() if name != "world_size"}
+        plain = self.price("-c", self.write("plain.json", json.dumps(sizes)))["step_time"]
+        for more in ({"tp_comm_overlap": True}, {"fp8_format": "hybrid"}, {"cpu_offloading_num_layers": 7}, {"recompute_granularity": "selective"},
+                     {"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 2},
+                     {"num_layers": 30, "account_for_embedding_in_pipeline_split": True, "account_for_loss_in_pipeline_split": True}):
+            fields = {**sizes, **more}
+            words = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in fields.items()]
+            script = self.write("train.sh", "torchrun pretrain_gpt.py " + " ".join(words) + "\n")
+            wanted = self.price("-c", self.write("file.json", json.dumps(fields)))
+            self.assertNotEqual(wanted["step_time"], plain, more)
+            self.assertEqual(self.price("--model", script), wanted, more)
+
     def test_switches_without_effect(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "world_size": 8, "overlap_grad_reduce": True}))
         self.assertEqual(self.price("-c", path)["exposed"]["data_parallel"], 0)

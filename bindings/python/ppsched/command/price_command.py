@@ -6,13 +6,16 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._abi import PairRule
 from .._core._library import Error
+from .._core.file_bytes import MODEL
 from .._core.model import Model, Training
 from .._core.price import StepPrice
 from ..readers.device_files import read_device
+from ..readers.json_and_yaml import file_text
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
 from ..readers.model_files import read_mapping_of, read_model
 from ..readers.runs import read_runs
+from ..readers.shell_arguments import is_script, read_arguments
 from .commands import COMMANDS, Commands
 from .model_command import columns
 from .model_config import take_model_config
@@ -72,9 +75,9 @@ def _file_options(arguments: argparse.Namespace) -> Dict[str, Any]:
     """Of the files that have Megatron-LM's arguments, what only price takes."""
     options: Dict[str, Any] = {}
     for path in (arguments.model, arguments.config):
-        if path is None or not path.lower().endswith((".json", ".yaml", ".yml")):
+        if path is None or not (is_script(path) or path.lower().endswith((".json", ".yaml", ".yml"))):
             continue
-        fields = read_mapping_of(path)
+        fields = read_arguments(path, file_text(path, MODEL)).fields if is_script(path) else read_mapping_of(path)
         if is_megatron(fields) or path == arguments.config:
             options.update(step_options(path, plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)})))
     return options
