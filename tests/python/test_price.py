@@ -228,6 +228,7 @@ class MegatronTest(PriceTest):
         self.assertGreater(self.price("-c", weights)["memory"][0]["activations"], kept["activations"] * 0.99)
         windows = ("--strategy", "interleaved_1f1b_overlap", "--vpp", 2, "--pair-windows")
         for words, reason in (((*windows, "--offload-layers", 2), "windows of pairs are not priced with activations on the host"),
+                              (("--offload-layers", -1), "--offload-layers is -1; it must be 0 or more"),
                               (("--offload-layers", 16), "stage 0 has 16 decoders, and one must stay; at most 15"),
                               (("--offload-layers", 2, "--recompute", "full"), "either recomputed or moved to the host")):
             done = run_command(("price", "--model", self.llama, *layout, *words))
