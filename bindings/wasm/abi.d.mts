@@ -1058,6 +1058,7 @@ export interface Pipeline {
   pair_rule: Lowercase<keyof typeof PairRule>;
   progress: number;
   progress_user: number;
+  memory_limit: number;
   offload_layers: number;
 }
 

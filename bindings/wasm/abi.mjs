@@ -1007,7 +1007,7 @@ export const STRUCTS = {
     makespan: ["f64", 8, 1],
     equal_makespan: ["f64", 16, 1],
   } },
-  Pipeline: { size: 52, fields: {
+  Pipeline: { size: 64, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -1019,8 +1019,9 @@ export const STRUCTS = {
     pair_rule: ["i32", 32, 1, PairRule],
     progress: ["pointer", 36, 1],
     progress_user: ["pointer", 40, 1],
-    offload_layers: ["u32", 44, 1],
-    reserved: ["u32", 48, 1],
+    memory_limit: ["f64", 48, 1],
+    offload_layers: ["u32", 56, 1],
+    reserved: ["u32", 60, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],

@@ -100,7 +100,8 @@ typedef struct ppsched_job_options {
     int32_t runtime; /* enum ppsched_runtime: only layouts that this runtime runs. Default: all */
     uint32_t top;    /* how many of the best layouts are wanted. Default: 10 */
     const char *const *strategies; /* names or aliases of strategies. Default: 1f1b, zb_h1,
-                                      interleaved_1f1b, interleaved_zb and zbv */
+                                      interleaved_1f1b, interleaved_zb, zbv, and for
+                                      pipelines of at most 1024 stage passes zb_auto */
     uint32_t strategy_count;
     uint32_t reserved;                /* 0 */
     double memory_limit;              /* bytes per device; 0: `memory` of the accelerator */

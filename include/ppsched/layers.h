@@ -157,7 +157,8 @@ typedef struct ppsched_split {
 } ppsched_split;
 
 /* Makes a list of layers from `count` entries. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the entry's index in `error->position`; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; LENGTH for empty windows; RANGE, also for windows that do not take
+ *   as long as their layer, with the entry's index in `error->position`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
                                                  const ppsched_layer *const *layers, size_t count,
                                                  const ppsched_environment *environment,

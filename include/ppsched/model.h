@@ -446,6 +446,9 @@ typedef struct ppsched_calibration {
  *     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has
  *     PPSCHED_LAYER_FLAG_WITH_NEXT if the next layer uses its index.
  *   - output_bytes includes all residual streams, and the keys and values that later layers read.
+ *   - With a WINDOWS flag each layer has windows: before the dispatch, dispatch, experts, combine;
+ *     or attention and MLP; or one. Those of W follow the windows of I of the same part. The
+ *     slowdown of channel 0 is that of the device.
  *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
  *     if these reduce their memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or

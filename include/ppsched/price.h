@@ -77,6 +77,8 @@ typedef struct ppsched_pipeline {
      * returns a value other than 0, ppsched_price_create stops. NULL: none. */
     ppsched_progress_function progress;
     void *progress_user;
+    double memory_limit; /* bytes of a device that a strategy which searches stays within; 0: none.
+                            Rules do not depend on it */
     uint32_t offload_layers; /* of each stage the first so many decoders, whose activations are
                                   on the host from forward to backward; one of a stage's decoders
                                   must stay, and nothing is recomputed. Copies run beside the pass
@@ -95,8 +97,8 @@ typedef struct ppsched_price ppsched_price;
  * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also for a model
  * without an accelerator, and where there is no split and the number of decoders is not a multiple
  * of the number of stages; MISMATCH where the split has another number of layers than the model;
- * REFUSED where the strategy does not support the sizes; CANCELLED where `progress` stopped the
- * call; NO_MEMORY. */
+ * REFUSED where the strategy does not support the sizes, or finds nothing within the memory limit;
+ * CANCELLED where `progress` stopped the call; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,

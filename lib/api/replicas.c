@@ -7,8 +7,8 @@
 #include "base/sized.h"
 #include "ir/costs.h"
 
-/* The shares of so many microbatches and replicas fit in a table. */
-enum { MOST_CELLS = 1 << 24 };
+/* Microbatches times replicas. */
+enum { MOST_CELLS = 1 << 16 };
 
 static ppsched_status check_config(const ppsched_config *config, size_t replica, ppsched_error *error)
 {
@@ -27,7 +27,7 @@ static ppsched_status check_sizes(const ppsched_replicas_options *own, size_t co
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u microbatches are too few for %zu replicas; give one to each at least",
                         own->microbatches, count);
     if (own->microbatches > MOST_CELLS / count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u microbatches are too many for %zu replicas; at most %zu work",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u microbatches are too many for %zu replicas; at most %zu are shared out",
                         own->microbatches, count, MOST_CELLS / count);
     if (own->free_device_order > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "free_device_order is %u; it must be 0 or 1", own->free_device_order);

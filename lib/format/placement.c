@@ -72,9 +72,9 @@ static ppsched_status name_placement(const struct rows *rows)
     struct ppi_reading *reading = rows->reading;
     for (uint32_t s = 0; s < rows->shape->stages; s++)
         if (rows->homes[s] == PPSCHED_NONE)
-            return ppi_fail_at(reading->error, PPSCHED_ERROR_INVALID_SCHEDULE,
-                               (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u has no F, B, I or W on any device, so its device is not known", s);
+            return ppi_fail_at(
+                reading->error, PPSCHED_ERROR_INVALID_SCHEDULE, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
+                "stage %u has no F, B, I or W on any device, so its device is not known (stages count from 0)", s);
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         if (is_placed(rows, named[i])) {
             reading->placement = named[i];

@@ -40,7 +40,7 @@ static const char *explain_kind(const char *kind, size_t length)
         return "a kind in capital letters must follow the stage, such as F, B, I, W or SEND_F";
     if (length == 2 && memcmp(kind, "BW", 2) == 0)
         return "BW is the full backward of PyTorch before 2.6; it is B now, and the B of that time is I now";
-    return "its kind is not one of this format";
+    return "its kind is not one of this format, such as F, B, I and W";
 }
 
 /* Reads a kind: the letters up to the microbatch. */

@@ -103,16 +103,16 @@ static double time_bound(const struct ppi_pricing *pricing, const struct stage *
     return longest + once.optimizer + once.exposed;
 }
 
-/* With one stage each a device holds as many microbatches as there are devices from it to the last; with more, at least one
- * when its first backward runs. The fullest device decides. */
-static double memory_bound(const struct ppi_pricing *pricing, const struct stage *stages, bool is_v)
+/* With one stage each and a rule a device holds as many microbatches as there are devices from it to the last; else at least
+ * one when its first backward runs. The fullest device decides. */
+static double memory_bound(const struct ppi_pricing *pricing, const struct stage *stages, bool searches, bool is_v)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
     double most = 0;
     for (uint32_t d = 0; d < pipeline->devices; d++) {
         double bytes = 0, largest = 0, whole = 0;
         uint32_t held = pipeline->devices - d;
-        held = pipeline->chunks > 1 ? 1 : held < pipeline->microbatches ? held : pipeline->microbatches;
+        held = pipeline->chunks > 1 || searches ? 1 : held < pipeline->microbatches ? held : pipeline->microbatches;
         for (uint32_t chunk = 0; chunk < pipeline->chunks; chunk++) {
             uint32_t s = stage_of(pipeline, d, chunk, is_v);
             const struct ppi_priced_stage *stage = &pricing->stages[s];
@@ -131,7 +131,7 @@ double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices)
 }
 
 ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
-                             bool splits_backward, ppsched_error *error)
+                             struct ppi_job_traits traits, ppsched_error *error)
 {
     struct ppi_pricing pricing = {.arena = {.host = &made->model->host},
                                   .made = made,
@@ -145,10 +145,11 @@ ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_
         status = ppi_arena_check(&pricing.arena, "the bound", error);
     if (status == PPSCHED_OK) {
         sum_stages(stages, &pricing);
-        *out = (struct ppi_job_bound){time_bound(&pricing, stages, splits_backward, false),
-                                      memory_bound(&pricing, stages, false)};
+        *out = (struct ppi_job_bound){time_bound(&pricing, stages, traits.splits_backward, false),
+                                      memory_bound(&pricing, stages, traits.searches, false)};
         if (pipeline->chunks == 2) {
-            double time = time_bound(&pricing, stages, splits_backward, true), bytes = memory_bound(&pricing, stages, true);
+            double time = time_bound(&pricing, stages, traits.splits_backward, true),
+                   bytes = memory_bound(&pricing, stages, traits.searches, true);
             out->time = time < out->time ? time : out->time;
             out->memory = bytes < out->memory ? bytes : out->memory;
         }

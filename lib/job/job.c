@@ -61,9 +61,10 @@ static ppsched_status take_list(ppsched_job *job, const ppsched_job_list *list, 
 
 static ppsched_status take_strategies(ppsched_job *job, const ppsched_job_options *options, ppsched_error *error)
 {
-    static const char *const usual[] = {"1f1b", "zb_h1", "interleaved_1f1b", "interleaved_zb", "zbv"};
+    static const char *const usual[] = {"1f1b", "zb_h1", "interleaved_1f1b", "interleaved_zb", "zbv", "zb_auto"};
     const char *const *names = options->strategy_count > 0 ? options->strategies : usual;
     job->strategy_count = options->strategy_count > 0 ? options->strategy_count : (uint32_t)(sizeof usual / sizeof usual[0]);
+    job->has_usual_strategies = options->strategy_count == 0;
     if (names == NULL || job->strategy_count > PPI_JOB_STRATEGIES)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "strategies must be a list of at most %d names",
                         (int)PPI_JOB_STRATEGIES);

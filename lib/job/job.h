@@ -39,7 +39,7 @@ struct ppsched_job {
     uint32_t count, capacity;
     uint32_t *best; /* numbers, by rank */
     uint32_t best_count;
-    bool has_run;
+    bool has_run, has_usual_strategies;
 };
 
 ppsched_status ppi_job_create(ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
@@ -76,15 +76,20 @@ bool ppi_job_divide(uint32_t *counts, const ppsched_layers *layers, uint32_t sta
 
 /* --- bounds --- */
 
+/* What bounds depend on of the strategies that may run: backwards in two parts, so that the gradients of weights come last; a
+ * search, which may have fewer microbatches under way than a rule. */
+struct ppi_job_traits {
+    bool splits_backward, searches;
+};
+
 /* A pipeline's bounds: of its time with any of the strategies, and of its memory. */
 struct ppi_job_bound {
     double time, memory;
 };
 
-/* Bounds of a split without recomputation on its time, and with all of it on its memory. `splits_backward`: backwards may be
- * split, so that the gradients of weights come last. NO_MEMORY. */
+/* Bounds of a split without recomputation on its time, and with all of it on its memory. NO_MEMORY. */
 ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
-                             bool splits_backward, ppsched_error *error);
+                             struct ppi_job_traits traits, ppsched_error *error);
 
 /* Bytes of what a device receives and sends: one tensor each for both directions. */
 double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices);
@@ -92,7 +97,8 @@ double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices);
 /* --- prices --- */
 
 /* The strategy at a place of the job's list, or NULL where it does not apply to these sizes. */
-const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsched_job_layout *layout, bool *splits_backward);
+const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsched_job_layout *layout,
+                             struct ppi_job_traits *traits);
 
 ppsched_status ppi_job_price(ppsched_price **out, ppsched_job_found *found, const ppsched_job *job, uint32_t layout,
                              double above, ppsched_error *error);

@@ -55,11 +55,13 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
     const ppsched_job *job = listing->job;
     ppsched_job_layout *layout = &listing->layout;
     struct ppi_job_bound best = {0, 0};
-    bool splits = false, applies = false, is_bounded = false;
+    struct ppi_job_traits traits = {false, false};
+    bool applies = false, is_bounded = false;
     for (uint32_t i = 0; i < job->strategy_count; i++) {
-        bool own;
+        struct ppi_job_traits own;
         if (ppi_job_strategy(job, i, layout, &own) != NULL) {
-            splits |= own;
+            traits.splits_backward |= own.splits_backward;
+            traits.searches |= own.searches;
             applies = true;
         }
     }
@@ -73,7 +75,7 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
         struct ppi_job_bound own;
         if (!ppi_job_divide(listing->counts, listing->made.layers, stages, (enum ppi_job_split)split))
             continue;
-        ppsched_status status = ppi_job_bound(&own, &listing->made, &pipeline, splits, error);
+        ppsched_status status = ppi_job_bound(&own, &listing->made, &pipeline, traits, error);
         if (status != PPSCHED_OK)
             return status;
         best.time = !is_bounded || own.time < best.time ? own.time : best.time;

@@ -5,6 +5,9 @@
 #include "job/job.h"
 #include "strategy/strategy.h"
 
+/* Stage passes of a pipeline for which a strategy that searches is tried unasked: some milliseconds. */
+enum { MOST_SEARCHED = 1024 };
+
 /* The best so far: one that fits and runs, then one that fits, then that which lacks least. */
 struct best {
     ppsched_price *price;
@@ -21,12 +24,14 @@ struct search {
     uint32_t most_decoders;    /* of a stage */
     uint32_t runs_on;          /* of the last trial */
     double above, buffers;
+    bool searches;  /* the present strategy */
     bool is_slower; /* a bound ruled something out */
     uint32_t tried;
     struct best best;
 };
 
-const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsched_job_layout *layout, bool *splits_backward)
+const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsched_job_layout *layout,
+                             struct ppi_job_traits *traits)
 {
     uint32_t number;
     const char *name = job->strategies[place];
@@ -34,9 +39,12 @@ const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsch
         return NULL;
     const struct ppi_strategy *strategy = ppi_strategy_at(number);
     bool is_loop = strategy->chunks == 0;
-    *splits_backward = strategy->splits_backward;
+    *traits = (struct ppi_job_traits){strategy->splits_backward, strategy->plan != NULL};
     if (layout->pipeline == 1 && job->strategy_count > 1 && (strategy->splits_backward || is_loop || strategy->chunks > 1))
         return NULL; /* one device waits for no other */
+    if (job->has_usual_strategies && strategy->plan != NULL &&
+        (uint64_t)layout->pipeline * layout->microbatches > MOST_SEARCHED)
+        return NULL;
     if (is_loop)
         return layout->chunks > 1 || job->strategy_count == 1 ? name : NULL;
     return strategy->chunks == layout->chunks ? name : NULL;
@@ -71,9 +79,15 @@ static ppsched_status try_it(double *memory, struct search *search, ppsched_erro
     const struct ppi_price_question question = {ask, search};
     ppsched_price *price = NULL;
     ppsched_error reason;
+    double room = search->job->limit - search->buffers;
     *memory = PPI_INFINITE;
+    search->pipeline.memory_limit = search->searches && room > 0 ? room : 0;
     ppsched_status status = ppi_price_pipeline(&price, &search->made, &search->pipeline, &search->job->host, &question,
                                                &reason);
+    if (status == PPSCHED_ERROR_REFUSED && search->pipeline.memory_limit > 0) { /* nothing fits: by how much */
+        search->pipeline.memory_limit = 0;
+        status = ppi_price_pipeline(&price, &search->made, &search->pipeline, &search->job->host, &question, &reason);
+    }
     if (status == PPSCHED_ERROR_REFUSED || status == PPSCHED_ERROR_RANGE)
         return PPSCHED_OK;
     if (status != PPSCHED_OK) {
@@ -156,13 +170,14 @@ static ppsched_status try_split(struct search *search, ppsched_error *error)
     count_decoders(search);
     for (uint32_t i = 0; i < search->job->strategy_count && status == PPSCHED_OK; i++) {
         struct ppi_job_bound bound;
-        bool splits;
-        search->pipeline.strategy = ppi_job_strategy(search->job, i, search->layout, &splits);
+        struct ppi_job_traits traits;
+        search->pipeline.strategy = ppi_job_strategy(search->job, i, search->layout, &traits);
         if (search->pipeline.strategy == NULL)
             continue;
         search->pipeline.recompute = NULL;
         search->pipeline.recompute_layers = 0;
-        status = ppi_job_bound(&bound, &search->made, &search->pipeline, splits, error);
+        search->searches = traits.searches;
+        status = ppi_job_bound(&bound, &search->made, &search->pipeline, traits, error);
         if (status != PPSCHED_OK)
             break;
         if (bound.time > to_beat(search)) {

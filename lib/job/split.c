@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits that layouts are priced with: equally many decoders, or about equal times for each stage. */
+#include "base/checked.h"
 #include "ir/recompute_scope.h"
 #include "job/job.h"
 
@@ -43,31 +44,94 @@ static bool divide_evenly(uint32_t *counts, const ppsched_layers *layers, uint32
     return each > 0;
 }
 
-/* The ends of stages are where the time so far is nearest to their share. Each stage but the first and the last has a layer of
- * the middle; these have one unless their own layers take the time of one. */
+/* Layers of the middle with the time of stages. */
+struct middle {
+    const ppsched_layers *layers;
+    uint32_t from, to, stages;
+    double before, after; /* times of the layers at both ends */
+    double cap;           /* of a stage */
+};
+
+/* Where the stage that starts at layer `start` may end at most within the cap; `start` where it may nowhere. The first stage
+ * and the last may have none of the middle. */
+static uint32_t farthest(const struct middle *own, uint32_t stage, uint32_t start)
+{
+    double time = (stage == 0 ? own->before : 0) + (stage + 1 == own->stages ? own->after : 0);
+    uint32_t end = start;
+    for (uint32_t next = start; next < own->to; next++) {
+        time += time_of(layer_at(own->layers, next));
+        if (time > own->cap)
+            break;
+        if (may_end_after(own->layers, next))
+            end = next + 1;
+    }
+    return end;
+}
+
+/* Whether the layers from `start` on divide among the stages from `stage` on. */
+static bool divides(const struct middle *own, uint32_t stage, uint32_t start)
+{
+    for (; stage + 1 < own->stages; stage++) {
+        uint32_t left = own->stages - 2 - stage, end = farthest(own, stage, start); /* each of the middle has a layer */
+        while (end > start && (own->to - end < left || !may_end_after(own->layers, end - 1)))
+            end--;
+        if (own->to - end < left || (end == start && stage > 0))
+            return false;
+        start = end;
+    }
+    return farthest(own, stage, start) == own->to && (start < own->to || own->after <= own->cap);
+}
+
+/* The least time of the longest stage, to a part in 2^30. Infinite where there is no such split. */
+static void find_cap(struct middle *own)
+{
+    double low = 0, high = own->before + own->after;
+    for (uint32_t layer = own->from; layer < own->to; layer++)
+        high += time_of(layer_at(own->layers, layer));
+    own->cap = high;
+    for (int i = 0; i < 30; i++) {
+        own->cap = (low + high) / 2;
+        if (own->before <= own->cap && divides(own, 0, own->from))
+            high = own->cap;
+        else
+            low = own->cap;
+    }
+    own->cap = high;
+}
+
+/* No stage is longer than must be; within that, the ends of stages are where the time so far is nearest to their share. Each
+ * stage but the first and the last has a layer of the middle. */
 static bool balance(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, uint32_t from, uint32_t to)
 {
-    double all = 0, before = 0, done = 0;
+    struct middle own = {layers, from, to, stages, 0, 0, 0};
+    double done = 0, all = 0;
+    for (uint32_t layer = 0; layer < from; layer++)
+        own.before += time_of(layer_at(layers, layer));
+    for (uint32_t layer = to; layer < layers->count; layer++)
+        own.after += time_of(layer_at(layers, layer));
+    find_cap(&own);
     for (uint32_t layer = 0; layer < layers->count; layer++)
         all += time_of(layer_at(layers, layer));
-    for (uint32_t layer = 0; layer < from; layer++)
-        before += time_of(layer_at(layers, layer));
     uint32_t next = from;
-    done = before;
+    done = own.before;
     for (uint32_t s = 0; s + 1 < stages; s++) {
-        double share = all * (s + 1) / stages;
-        uint32_t start = next, least = s == 0 ? 0 : 1, left = stages - 2 - s; /* stages of the middle that come after */
-        while (next < to && to - next > left) {
-            double time = time_of(layer_at(layers, next));
-            bool is_needed = next - start < least || (next > start && !may_end_after(layers, next - 1));
-            if (!is_needed && done + time / 2 > share)
-                break;
-            done += time;
-            next++;
+        uint32_t last = farthest(&own, s, next), best = next;
+        double share = all * (s + 1) / stages, distance = PPI_INFINITE, time = done, best_time = done;
+        for (uint32_t end = next; end <= last; end++) {
+            time += end > next ? time_of(layer_at(layers, end - 1)) : 0;
+            double far = time > share ? time - share : share - time;
+            bool may_end = end == next ? s == 0 : may_end_after(layers, end - 1);
+            if (!may_end || far >= distance || !divides(&own, s + 1, end))
+                continue;
+            best = end;
+            best_time = time;
+            distance = far;
         }
-        if (next - start < least || (next > start && !may_end_after(layers, next - 1)))
+        if (distance == PPI_INFINITE)
             return false;
-        counts[s] = next - start;
+        counts[s] = best - next;
+        next = best;
+        done = best_time;
     }
     counts[stages - 1] = to - next;
     return true;

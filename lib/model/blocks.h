@@ -42,10 +42,10 @@ struct ppi_op_cost {
     bool is_scan; /* products of a scan in chunks */
     bool is_norm; /* of the layer: its parameters are counted as norms */
     bool is_adapter;
+    uint8_t turn;    /* enum ppi_op_turn */
     uint32_t target; /* enum ppsched_adapter_target, of a matrix; 0: none */
     double tokens, in, out;
     double input; /* what it keeps of `kept` for the gradients of its weights */
-    enum ppi_op_turn turn;
 };
 
 struct ppi_ops {

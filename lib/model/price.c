@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of a layer's passes: amounts of work over rates, by the efficiency for their size; collectives, and what of them is
  * hidden; the time of each op on the device and on the host. */
+#include "base/inline.h"
 #include "model/links.h"
 #include "model/rates.h"
 #include "model/table.h"
@@ -34,7 +35,8 @@ static uint32_t overlap_of(enum ppi_group group)
     return group == PPI_GROUP_EXPERT ? PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS : PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
 }
 
-struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+PPI_INLINE struct ppi_op_times times_of(const ppsched_model *model, const struct ppi_op_cost *op,
+                                        const struct ppi_layer_pass *pass)
 {
     double vector = ppi_vector_time(model, pass->vector),
            memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass)),
@@ -57,10 +59,15 @@ struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op
                                  .is_any = pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0};
 }
 
+struct ppi_op_times ppi_op_times(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
+{
+    return times_of(model, op, pass);
+}
+
 static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
     const ppsched_model *model = pricing->model;
-    const struct ppi_op_times times = ppi_op_times(model, op, pass);
+    const struct ppi_op_times times = times_of(model, op, pass);
     ppsched_pass_cost *out = pricing->out;
     out->matrix_time += times.matrix;
     out->vector_time += times.vector;
@@ -129,13 +136,18 @@ static void close(struct pricing *pricing)
     out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time + out->launch_time;
 }
 
-bool ppi_is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
+PPI_INLINE bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
 {
     if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
         return op->is_adapter;
     if (pass == PPSCHED_MODEL_PASS_MODULES)
         return (op->modules & model->training.recompute_modules) != 0;
     return pass != PPSCHED_MODEL_PASS_SELECTIVE || op->is_core;
+}
+
+bool ppi_is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
+{
+    return is_computed(model, op, pass);
 }
 
 /* Prices passes on the device, from one list of ops. */
@@ -147,7 +159,7 @@ static void price_passes(struct pricing *pricings, uint32_t count, uint32_t row)
     for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)
             for (uint32_t k = 0; k < count; k++)
-                if (ppi_is_computed(model, &ops.list[i], pricings[k].pass))
+                if (is_computed(model, &ops.list[i], pricings[k].pass))
                     add_pass(&pricings[k], &ops.list[i]);
     for (uint32_t k = 0; k < count; k++)
         close(&pricings[k]);

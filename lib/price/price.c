@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "strategy/strategy.h"
 
@@ -181,6 +182,9 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
                         PPSCHED_PAIR_RULE_MEGATRON_DELAYED);
+    if (!(pipeline->memory_limit >= 0 && ppi_is_finite(pipeline->memory_limit)))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limit is %g; it must be finite and at least 0",
+                        pipeline->memory_limit);
     if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u devices of %u chunks are too many stages; at most %d",
                         pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);

@@ -19,6 +19,18 @@ static ppsched_status set_links(ppsched_config *config, const struct ppi_pricing
     return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &rate, 1, error) : status;
 }
 
+/* The limit of a schedule is that of a device without what its timeline does not hold. */
+static ppsched_status set_limit(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
+{
+    double largest = 0, beside = 0;
+    for (uint32_t s = 0; s < pricing->stage_count; s++) {
+        largest = pricing->stages[s].largest > largest ? pricing->stages[s].largest : largest;
+        beside += pricing->stages[s].logit_gradients; /* of one stage */
+    }
+    double limit = pricing->pipeline.memory_limit - beside - (pricing->model->training.sharding == 3 ? 2 * largest : 0);
+    return ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
+}
+
 /* `overlaps`: the schedule may have overlapped pairs. */
 static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pricing, bool overlaps, ppsched_error *error)
 {
@@ -100,6 +112,8 @@ ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error
     ppsched_status status = ppi_strategy_find(pricing->pipeline.strategy, &strategy, error);
     if (status == PPSCHED_OK)
         status = make_config(&config, pricing, ppi_strategy_at(strategy)->overlaps, error);
+    if (status == PPSCHED_OK && pricing->pipeline.memory_limit > 0 && ppi_strategy_at(strategy)->plan != NULL)
+        status = set_limit(config, pricing, error);
     if (status == PPSCHED_OK)
         status = ppi_generate(&pricing->schedule, ppi_strategy_at(strategy), config, error);
     if (status == PPSCHED_OK)

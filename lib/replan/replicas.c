@@ -15,8 +15,11 @@ struct sharing {
     const ppsched_replicas_options *options;
     const double **rows; /* by replica: work space */
     uint32_t *shares;    /* by replica: the shares that are looked at */
-    ppsched_error refused;
+    struct ppi_poll poll;
+    ppsched_error refused; /* why a number of microbatches cannot run */
 };
+
+#define VISITS_OF_A_BOUND 500 /* as much work, about, as these visits of ops */
 
 /* --- one number of microbatches --- */
 
@@ -153,6 +156,9 @@ static ppsched_status fill_bounds(struct sharing *s, struct ppi_replica_kind *ki
         kind->bounds[m] = kind->times[m] = PPI_INFINITE;
     for (uint32_t m = 1; m <= most && status == PPSCHED_OK; m++) {
         ppsched_plan *plan = NULL;
+        status = ppi_poll_spend(&s->poll, VISITS_OF_A_BOUND, error);
+        if (status != PPSCHED_OK)
+            return status;
         ppsched_error reason = {.message = ""};
         status = make_plan(&plan, s, kind->config, m, &reason);
         if (status == PPSCHED_OK)
@@ -189,7 +195,7 @@ static ppsched_status time_shares(bool *any, double *largest, struct sharing *s,
 static ppsched_status share_out(double *largest, struct sharing *s, double limit, ppsched_error *error)
 {
     const ppsched_replicas *replicas = s->replicas;
-    return ppi_share_batch(s->shares, largest, s->rows, replicas->count, replicas->whole, limit, &replicas->host, error);
+    return ppi_share_batch(s->shares, largest, s->rows, replicas->count, replicas->whole, limit, &s->poll, error);
 }
 
 /* Equal shares, the time of which is the first limit. */
@@ -312,7 +318,7 @@ static ppsched_status make_result(ppsched_replicas **out, const ppsched_config *
 ppsched_status ppi_replicas_make(ppsched_replicas **out, const ppsched_config *const *configs, size_t count,
                                  const ppsched_replicas_options *options, ppsched_error *error)
 {
-    struct sharing s = {.options = options};
+    struct sharing s = {.options = options, .poll = ppi_poll_start(configs[0])};
     ppsched_status status = make_result(&s.replicas, configs, count, options, error);
     if (status != PPSCHED_OK)
         return status;

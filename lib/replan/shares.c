@@ -19,10 +19,11 @@ static bool find_ends(uint32_t *least, uint32_t *most, const double *values, uin
 
 /* Extends sums by a row: `now[n]` is the least largest value with which the rows so far sum to n, and `chosen[n]` the share of
  * this row. */
-static void add_row(double *now, uint32_t *chosen, const double *before, const double *values, const uint32_t ends[2],
-                    uint32_t whole, double limit)
+static ppsched_status add_row(double *now, uint32_t *chosen, const double *before, const double *values, const uint32_t ends[2],
+                              uint32_t whole, double limit, struct ppi_poll *poll, ppsched_error *error)
 {
-    for (uint32_t n = 0; n <= whole; n++) {
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t n = 0; n <= whole && status == PPSCHED_OK; n++) {
         now[n] = PPI_INFINITE;
         chosen[n] = 0;
         for (uint32_t m = ends[0]; m <= ends[1] && m <= n; m++) {
@@ -32,13 +33,16 @@ static void add_row(double *now, uint32_t *chosen, const double *before, const d
                 chosen[n] = m;
             }
         }
+        status = ppi_poll_spend(poll, 1 + 0.1 * (ends[1] - ends[0]), error);
     }
+    return status;
 }
 
 ppsched_status ppi_share_batch(uint32_t *shares, double *largest, const double *const *values, size_t count, uint32_t whole,
-                               double limit, const struct ppi_host *host, ppsched_error *error)
+                               double limit, struct ppi_poll *poll, ppsched_error *error)
 {
     const size_t length = (size_t)whole + 1;
+    const struct ppi_host *host = &poll->config->host;
     double *sums = ppi_allocate(host, 2 * length, sizeof *sums);
     uint32_t *chosen = ppi_allocate(host, count * length, sizeof *chosen);
     bool can = sums != NULL && chosen != NULL;
@@ -50,7 +54,9 @@ ppsched_status ppi_share_batch(uint32_t *shares, double *largest, const double *
         uint32_t ends[2];
         can = find_ends(&ends[0], &ends[1], values[r], whole, limit);
         if (can)
-            add_row(sums + (r + 1) % 2 * length, chosen + r * length, sums + r % 2 * length, values[r], ends, whole, limit);
+            status = add_row(sums + (r + 1) % 2 * length, chosen + r * length, sums + r % 2 * length, values[r], ends, whole,
+                             limit, poll, error);
+        can = can && status == PPSCHED_OK;
     }
     can = can && sums[count % 2 * length + whole] < PPI_INFINITE;
     if (can)

@@ -3,11 +3,11 @@
 #ifndef PPSCHED_REPLAN_SHARES_H
 #define PPSCHED_REPLAN_SHARES_H
 
-#include "ir/config.h"
+#include "ir/progress.h"
 
 /* `values[r][m]`: the value of row r with a share of m, from 1 to `whole`; infinite if it cannot have it. Shares are at least 1
  * and sum to `whole`. `*largest` is infinite, and `shares` unchanged, if no values up to `limit` do. */
 ppsched_status ppi_share_batch(uint32_t *shares, double *largest, const double *const *values, size_t count, uint32_t whole,
-                               double limit, const struct ppi_host *host, ppsched_error *error);
+                               double limit, struct ppi_poll *poll, ppsched_error *error);
 
 #endif

@@ -78,6 +78,31 @@ class DevicesTest(unittest.TestCase):
         slower = json.loads(self.run_command(*words))
         self.assertGreater(slower["scenarios"]["mean"], 540)
 
+    def test_a_published_profile(self):
+        """Metis' profile of a GPT on an A100 with tp 1 (SamsungLabs/Metis, profile_data_samples), on two of them and two that are half as fast."""
+        times = [0.2892017364501953, *[29.507994651794434] * 8, 0.4100799560546875]
+        layers = ppsched.Layers([{"name": f"layer{number}", "forward_time": time / 3, "backward_time": 2 * time / 3} for number, time in enumerate(times)])
+        config = ppsched.Config(4, 16, device_speeds=[1, 1, 0.5, 0.5])
+        found = {strategy: ppsched.plan(config, layers=layers, strategies=[strategy], chunks=[1]) for strategy in ("1f1b", "zb_auto")}
+        self.assertEqual(list(found["1f1b"].model(found["1f1b"].best).split.layers), [4, 3, 1, 2])
+        self.assertTrue(found["1f1b"].best.proved)
+        self.assertLessEqual(found["1f1b"].best.step_time, 1569.33)
+        self.assertLessEqual(found["zb_auto"].best.step_time, 1446.38)
+        theirs = ppsched.config_from_layers(config, layers, ppsched.Split([3, 3, 2, 2], [0] * 10))
+        self.assertAlmostEqual(ppsched.generate("1f1b", theirs).evaluate().metrics.makespan, 2056.8, delta=0.05)
+
+    def test_idle_time_because_of_slow_devices_is_told(self):
+        words = (*PROBLEM, "--device-speeds", 1, 1, 1, 0.5)
+        line = "slow devices: 1152 of 1440 idle time (80.0%), which there would not be with the same order on devices as fast as stated; speeds by place: 1 1 1 0.5\n"
+        one = ("schedule", "--strategy", "1f1b", "--split", 8, 8, 8, 8)
+        self.assertIn(line, self.run_command(*one, *words, "--explain"))
+        made = json.loads(self.run_command(*one, *words, "--explain", "--format", "json"))
+        self.assertEqual((made["explain"]["idle_of_slow_devices"], made["idle_by_cause"]["slow_devices"]), ([384, 384, 384, 0], [384, 384, 384, 0]))
+        for command in ("pick", "compare"):
+            self.assertIn("slow devices: 6 of 536 idle time (1.1%)", self.run_command(command, *words, *ONE, "--chunks", 1))
+            self.assertNotIn("slow devices", self.run_command(command, *PROBLEM, *ONE, "--chunks", 1))
+        self.assertNotIn("slow_devices", json.loads(self.run_command(*one, *PROBLEM, "--format", "json"))["idle_by_cause"])
+
     def test_links_move_with_their_devices(self):
         words = ("schedule", "--strategy", "1f1b", "-s", 3, "-b", 4, "--p2p-time", 1, "--scenarios", 1, "--format", "json")
         stated = json.loads(self.run_command(*words, "--slow-link", "0:1:5", "--device-order", 0, 2, 1))

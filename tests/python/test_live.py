@@ -278,6 +278,23 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.makespan(), 33)
         self.assertEqual(self.value("location.hash"), "#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8")
 
+    def test_stages_of_whole_layers(self):
+        self.open("v=1&devices=4&stages=4&microbatches=8&mem_weights=6")
+        for strategy, layers, counts in (("1f1b", 30, [8, 8, 7, 7]), ("interleaved_1f1b", 30, [4, 4, 4, 4, 4, 4, 3, 3]), ("1f1b", 7, [2, 2, 2, 1])):
+            self.set("strategy", strategy)
+            self.set("layers", layers)
+            share = [4 * count / layers for count in counts]  # of a model of four stages that take 1
+            config = ppsched.Config(4, 8, len(counts), forward_times=share, backward_input_times=share, backward_weight_times=share, mem_forward=share,
+                                    mem_weights=[6 * one for one in share])
+            self.check_native(ppsched.generate(strategy, config))
+        self.set("layers", 3)
+        self.assertIn("3 layers cannot fill 4 stages", self.text("alert"))
+        self.set("layers", "")
+        self.assertEqual(self.makespan(), 33)
+        self.set("layers", 7)
+        self.set("forward_times", "1")  # times of stages are as given
+        self.assertEqual(self.value("document.getElementById('knob-layers').value"), "")
+
     def test_costs_that_are_no_multiple_go_by_way_of_both(self):
         self.open("v=1&strategy=interleaved_1f1b&devices=2&stages=4&microbatches=8&forward_times=1,2,3,6")
         self.set("chunks", 3)

@@ -310,6 +310,14 @@ class MegatronTest(FolderTest):
         self.assertLessEqual(best["step_time"], json.loads(done.stdout)["step_time"] * (1 + 1e-9))
         self.assertLess(best["exposed"]["expert_parallel"], self.price(path, "--device", "h100")["exposed"]["expert_parallel"])
 
+    def test_launch_scripts(self):
+        """As the same arguments in JSON."""
+        given = {**ARGUMENTS, "overlap_moe_expert_parallel_comm": True, "delay_wgrad_compute": True, "overlap_grad_reduce": True}
+        words = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in given.items() if name != "world_size"]
+        (self.folder / "run.sh").write_text(f"torchrun pretrain_gpt.py {' '.join(words)}\n", encoding="utf-8")
+        self.assertEqual(self.price(self.folder / "run.sh", "--device", "h100", "--dp", 8),
+                         self.price(self.write("flags.json", given), "--device", "h100"))
+
     def test_argument_files_that_it_refuses(self):
         flags = {**ARGUMENTS, "overlap_moe_expert_parallel_comm": True}
         for given, words in (({**ARGUMENTS, "delay_wgrad_compute": True}, "delay_wgrad_compute needs overlap_moe_expert_parallel_comm"),

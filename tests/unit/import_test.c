@@ -149,8 +149,8 @@ static void test_csv_tokens_that_are_refused(void **state)
     EXPECT_CSV("0F0 0B0", SYNTAX, 0, 0, "there is text after");
     EXPECT_CSV("F0", SYNTAX, 0, 0, "begins with the number of its stage");
     EXPECT_CSV("-1F0", SYNTAX, 0, 0, "begins with the number of its stage");
-    EXPECT_CSV("0X0", SYNTAX, 0, 0, "its kind is not one of this format");
-    EXPECT_CSV("0RECOMPUTE0", SYNTAX, 0, 0, "its kind is not one of this format");
+    EXPECT_CSV("0X0", SYNTAX, 0, 0, "its kind is not one of this format, such as F, B, I and W");
+    EXPECT_CSV("0RECOMPUTE0", SYNTAX, 0, 0, "its kind is not one of this format, such as F, B, I and W");
     EXPECT_CSV("65535F0", SYNTAX, 0, 0, "stage must be at most 65534");
     EXPECT_CSV("0F99999999999999999999999999", SYNTAX, 0, 0, "microbatch must be at most 1073741823");
     EXPECT_CSV("0", SYNTAX, 0, 0, "capital letters");

@@ -1625,6 +1625,7 @@ class Pipeline(Structure):
     pair_rule: int
     progress: _FuncPointer
     progress_user: Optional[int]
+    memory_limit: float
     offload_layers: int
     reserved: int
     _fields_ = [
@@ -1639,6 +1640,7 @@ class Pipeline(Structure):
         ("pair_rule", c_int32),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
+        ("memory_limit", c_double),
         ("offload_layers", c_uint32),
         ("reserved", c_uint32),
     ]

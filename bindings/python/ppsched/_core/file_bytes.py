@@ -1,12 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads whole files, up to a limit for each kind of file."""
+import itertools
 import os
 from typing import IO, Union
 
 from ._library import Error
+from .words import misspelt
 
 CONFIG, MODEL, SCHEDULE, TRACE = 64 << 20, 16 << 20, 256 << 20, 1 << 30  # most bytes of a file, by its kind
 _AT_ONCE = 1 << 16  # bytes of the first read
+
+
+_NEIGHBOURS = 1000  # names of a folder that are looked at
+
+
+def cannot_read(path: object, error: OSError) -> Error:
+    """The error of a file that cannot be read, with what to give in its place."""
+    return Error(f"cannot read {path}: {error.strerror}{_instead(str(path), error)}")
+
+
+def _instead(path: str, error: OSError) -> str:
+    folder, name = os.path.split(path)
+    try:
+        if isinstance(error, IsADirectoryError):
+            return "; give a file in it"
+        if isinstance(error, FileNotFoundError) and name:
+            with os.scandir(folder or ".") as entries:
+                meant = misspelt(name, [entry.name for entry in itertools.islice(entries, _NEIGHBOURS)])
+            return f"; did you mean {os.path.join(folder, meant)}?" if meant else ""
+    except FileNotFoundError:
+        return f"; there is no folder {folder}"
+    except (OSError, ValueError):
+        pass
+    return ""
 
 
 def _too_large(path: object, most: int) -> Error:

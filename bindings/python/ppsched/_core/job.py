@@ -57,6 +57,7 @@ class FoundLayout(NamedTuple):
     split: Tuple[int, ...] = ()
     recompute: Optional[str] = None
     recompute_layers: int = 0
+    memory_limit: float = 0.0  # bytes that the strategy stayed within, if it is a search
 
 
 # Names of sizes in the library's errors, and those of dimensions; longer ones first.
@@ -138,7 +139,8 @@ class Job:
             call(lib.ppsched_price_get_pipeline, ctypes.byref(pipeline), price)
             return FoundLayout(_state(found.state), found.memory, runs_on, found.tried, _step(price, pipeline.devices),
                                (pipeline.strategy or b"").decode(), tuple(pipeline.split[:pipeline.devices * pipeline.chunks]),
-                               pipeline.recompute.decode() if pipeline.recompute else None, pipeline.recompute_layers)
+                               pipeline.recompute.decode() if pipeline.recompute else None, pipeline.recompute_layers,
+                               pipeline.memory_limit)
         finally:
             lib.ppsched_price_destroy(price)
 

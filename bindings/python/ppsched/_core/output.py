@@ -12,6 +12,13 @@ from ._library import Error
 _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
 
 
+def _instead(path: str, error: Exception) -> str:
+    if isinstance(error, IsADirectoryError):
+        return "; give the name of a file in it"
+    folder = os.path.dirname(path)
+    return f"; make the folder first: mkdir -p {folder}" if isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder) else ""
+
+
 @contextlib.contextmanager
 def whole_file(path: str) -> Iterator[str]:
     """Yields the name of a temporary file next to `path`, which replaces it at the end, or is removed on an error."""
@@ -32,7 +39,7 @@ def whole_file(path: str) -> Iterator[str]:
             os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
-        raise Error(f"cannot write {path!r}: {getattr(error, 'strerror', None) or error}") from None
+        raise Error(f"cannot write {path!r}: {getattr(error, 'strerror', None) or error}{_instead(path, error)}") from None
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)

@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from ._library import Error
 from .accelerators import Accelerator, find_accelerator
 from .description import Description, Transformer
+from .job import FoundLayout
 from .layer_table import LayerTable, frozen
 from .layers import LayerSplit, Split, config_from_layers
 from .config import Config
@@ -49,6 +50,14 @@ class LaidOut(NamedTuple):
     split: LayerSplit
 
 
+def _limit(found: FoundLayout) -> Dict[str, Any]:
+    """The limit of a search for its order, without what the schedule's own memory does not have."""
+    if found.memory_limit == 0 or found.price is None:
+        return {}
+    devices = found.price.memory
+    return {"mem_limit": found.memory_limit - sum(device.other for device in devices) - max(device.gathered for device in devices)}
+
+
 def lay_out(words: JobWords, row: Ranked) -> LaidOut:
     """The schedule that was priced, in seconds and bytes."""
     layout, found = row.layout, row.found
@@ -63,7 +72,8 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
             left -= bool(names)
         position += count
     latency, rate = model.link(words.gpus)
-    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=latency, p2p_bandwidth=rate)
+    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=latency, p2p_bandwidth=rate,
+                   **_limit(found))
     split = Split(list(found.split), recomputes)
     return LaidOut(model, generate(found.strategy, config_from_layers(empty, layers, split)), LayerSplit(layers, split))
 

@@ -20,13 +20,13 @@ def _speeds(config: Config) -> str:
 
 
 def slow_devices_line(timeline: Timeline) -> str:
-    """A line with its end; empty where all devices are as fast as stated, or nothing is idle because of them."""
+    """A line with its end; empty where all devices are as fast as stated."""
     if not differs(timeline.config):
         return ""
     parts = timeline.idle
     slow, whole = sum(idle.slow_devices for idle in parts), sum(sum(idle) for idle in parts)
     if not slow > 1e-9 * whole:
-        return ""
+        return f"slow devices: none of the idle time is because of them{_speeds(timeline.config)}\n"
     after = timeline.config.units.after_time
     return (f"slow devices: {slow:.6g}{after} of {whole:.6g}{after} idle time ({slow / whole:.1%}), which there would not be with the same order "
             f"on devices as fast as stated{_speeds(timeline.config)}\n")

@@ -42,6 +42,18 @@ class Amount(NamedTuple):
             raise Error(f"{self.number}{self.unit} is too large") from None
 
 
+_SLIPS = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "usec": "us", "nsec": "ns", "mins": "min", "minutes": "min",
+          "Gb/s": "Gbps", "Gbit/s": "Gbps", "Mb/s": "Mbps", "bytes": "B", "b": "B",
+          **{prefix.upper(): f"{prefix}B" for prefix in "kMGT"}, **{prefix + "i": f"{prefix}iB" for prefix in "KMGT"},
+          **{prefix + "b": f"{prefix}bps, which counts bits, or {prefix}B" for prefix in "kMGT"}}
+
+
+def _meant(unit: str) -> str:
+    """A question with the unit that was probably meant, or an empty text."""
+    found = _SLIPS.get(unit) or next((known for known in (*TIMES, *BYTES, *BITS) if known.lower() == unit.lower()), None)
+    return f"did you mean {found}?" if found else ""
+
+
 def _meaning(unit: str) -> Tuple[str, Fraction]:
     amount, slash, time = unit.partition("/")
     if unit in TIMES:
@@ -52,7 +64,8 @@ def _meaning(unit: str) -> Tuple[str, Fraction]:
         return "bandwidth", Fraction(BITS[unit], 8 * TIMES["s"])
     if slash and amount in BYTES and time in TIMES:
         return "bandwidth", Fraction(BYTES[amount], TIMES[time])
-    raise Error(f"there is no unit {shown(unit)}; there are {'; '.join(f'for {kind} {names}' for kind, names in KINDS.items())}")
+    listed = "; ".join(f"for {kind} {names}" for kind, names in KINDS.items())
+    raise Error(f"there is no unit {shown(unit)}; {_meant(unit) or 'there are ' + listed}")
 
 
 def parse(text: str) -> Optional[Amount]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that read schedules: check and convert."""
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -10,7 +11,7 @@ from .._core._library import Error, decoded, lib
 from .._core.chakra import read_chakra
 from .._core.config import QUANTITIES, Config, quantities_in
 from .._core.exporting import FORMAT_NAMES, Stream
-from .._core.file_bytes import SCHEDULE, read_stream
+from .._core.file_bytes import SCHEDULE, cannot_read, read_stream
 from .._core.layer_words import OF_LAYERS
 from .._core.layers import LayerSplit
 from .._core.reader import FORMATS as READ_FORMATS, config_for, format_of
@@ -22,6 +23,7 @@ from .._core.words import counted
 from .._core.writing import FORMATS, PICTURES, PAGES, draw_file, ending_of, stamped_stream
 from ..page.report import report
 from ..readers.config_file import read_config_file
+from ..readers.json_and_yaml import other_kind, read_values
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
 from .export_options import add_export_arguments
@@ -94,7 +96,7 @@ def _read_traces(path: str) -> Schedule:
     try:
         return read_chakra(re.sub(r"\.\d+\.et$", "", path))
     except OSError as error:
-        raise Error(f"cannot read {error.filename}: {error.strerror}") from None
+        raise cannot_read(error.filename, error) from None
 
 
 def _read(arguments: argparse.Namespace) -> Schedule:
@@ -115,7 +117,12 @@ def _read(arguments: argparse.Namespace) -> Schedule:
     try:
         return Schedule.read(path, format)
     except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from None
+        raise cannot_read(path, error) from None
+    except Error as error:
+        if path.endswith(".json"):
+            with contextlib.suppress(Error):
+                error.args = (f"{error}{other_kind(read_values(path))}",)
+        raise
 
 
 def _good_line(schedule: Schedule) -> str:

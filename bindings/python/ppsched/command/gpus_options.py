@@ -14,7 +14,7 @@ from .._core.accelerators import Accelerator
 from .._core.whole_numbers import number_of
 from ..readers.model_files import ModelFile
 from .model_options import LORA, training_of
-from .number_options import whole
+from .number_options import count_of_devices, whole
 from .price_job import overlaps_of
 from .usage import MODEL, Parser, UsageError
 
@@ -31,7 +31,7 @@ ANSWERS = (".json", ".txt")
 
 def add_gpus_arguments(parser: Parser) -> None:
     group = parser.group(MODEL)
-    group.add_argument("--gpus", type=whole, metavar="N",
+    group.add_argument("--gpus", type=count_of_devices, metavar="N",
                        help="with --model: number of all devices. Searches over those of --tp --cp --ep --etp --pp --chunks --micro-batch --zero "
                             "that are not given")
     group.add_argument("--goal", choices=GOALS,

@@ -13,7 +13,7 @@ from .._core.model_end import model_end
 from .._core.number_lists import numbers
 from .._core.shown import shown
 from ..readers.config_file import read_layers_file, read_layers_text
-from .number_options import whole
+from .number_options import add_count_argument, whole
 from .size_options import end_of
 from .usage import UsageError
 
@@ -32,7 +32,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
 def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options for the split into stages."""
     add_layer_arguments(parser)
-    parser.add_argument("--split", nargs="+", type=whole, metavar="N", help="with --layers or --num-layers: number of layers of each stage")
+    add_count_argument(parser, "--split", metavar="N", help="with --layers or --num-layers: number of layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
                         help="layers to recompute: a number from 0, or first-last, and the kind of recomputation. With schedule also chunks=N: "
                              "recompute N stages of each device by RECOMPUTE ops")

@@ -62,10 +62,14 @@ def _word(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+# What stands behind options that are needed.
+NEEDED = {"pp": "P, the number of devices of a pipeline", "num_layers": "L, the number of decoders of the model"}
+
+
 def _need(arguments: argparse.Namespace, *names: str) -> None:
     for name in names:
         if getattr(arguments, name) is None:
-            raise UsageError(f"give {_word(name)}")
+            raise UsageError(f"give {_word(name)} {NEEDED.get(name, 'N')}")
 
 
 def _turn_down(arguments: argparse.Namespace, where: str, *names: str) -> None:

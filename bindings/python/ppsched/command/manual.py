@@ -4,7 +4,8 @@ import argparse
 from typing import Dict, Iterator, List
 
 from .._core._library import decoded, lib
-from .usage import ALIASES, Parser
+from .slips import ALIASES
+from .usage import Parser
 
 _CODES = (("0", "done"), ("1", "refused or invalid; the reason is one line on standard error"), ("2", "wrong usage; the line names what was meant"),
           ("130", "interrupted"))

@@ -71,7 +71,7 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     group = parser.group(MODEL)
     group.add_argument("--model", metavar="FILE",
                        help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
-    group.add_argument("--device", metavar="NAME", type=kind_of_device,
+    group.add_argument("--device", metavar="NAME", type=kind_of_device("--devices {0}, with --model --gpus {0}" if beside_batches else "the product of --tp, --pp and --dp"),
                        help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []

@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line that take lists of numbers, with or without units: 1 2 3, or 1,2,3."""
 import argparse
+import contextlib
 import re
-from typing import Any, List, Optional, Union
+from typing import Any, Callable, List, Optional, Union
 
 from .._core._library import Error
 from .._core.shown import shown
 from .._core.units import parse
 from .._core.whole_numbers import MOST_DIGITS, number_of
 
+_THOUSANDS = re.compile(r"([0-9]{1,6})[kK]")
 _INTEGER = re.compile(r"[-+]?[0-9]+$")
+
+
+def _instead(text: str) -> str:
+    """What to type in place of a text that is no number."""
+    with contextlib.suppress(Error):
+        if parse("1" + text):
+            return f"a unit follows its number at once, such as 72{text}"
+    with contextlib.suppress(ValueError):
+        if text.endswith("%"):
+            return f"write {number_of(text[:-1]) / 100:g}"
+    return "a number may have a unit, such as 6.1ms, and a list is written 1 2 3 or 1,2,3"
 
 
 def _numbers(word: str) -> List[Union[float, str]]:
@@ -21,8 +34,7 @@ def _numbers(word: str) -> List[Union[float, str]]:
         except Error as error:
             raise argparse.ArgumentTypeError(f"{word}: {error}") from None
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{shown(word)} is not a number; a number may have a unit, such as 6.1ms, and a list is "
-                                             "written 1 2 3 or 1,2,3") from None
+            raise argparse.ArgumentTypeError(f"{shown(word)} is not a number; {_instead(text)}") from None
     return found
 
 
@@ -32,10 +44,20 @@ class _Flat(argparse.Action):
         setattr(namespace, self.dest, [number for numbers in values for number in numbers])
 
 
+def _whole_instead(word: str) -> str:
+    """A text that is no integer, and the one to type in its place where that is clear."""
+    thousands = _THOUSANDS.fullmatch(word)
+    with contextlib.suppress(ValueError, OverflowError):
+        number = int(thousands[1]) * 1024 if thousands else number_of(word)
+        if number == int(number) and abs(number) < 1e15:
+            return f"; write {int(number)}"
+    return ""
+
+
 def whole(word: str) -> int:
     """The integer value of an option."""
     if _INTEGER.match(word) is None:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer")
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer{_whole_instead(word)}")
     if len(word) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{shown(word)} is too large")
     return int(word)
@@ -50,12 +72,14 @@ def count_of_devices(word: str) -> int:
                                          str(error)) from None
 
 
-def kind_of_device(word: str) -> str:
-    """Of --device, which is not their number."""
-    if _INTEGER.match(word):
-        raise argparse.ArgumentTypeError(f"{shown(word)} is no kind of device, such as h100; the number of devices is --devices {word}, "
-                                         f"with --model --gpus {word}")
-    return word
+def kind_of_device(number: str) -> Callable[[str], str]:
+    """Of --device, which is not their number. number: the options that say it, with a place for the word."""
+    def checked(word: str) -> str:
+        if _INTEGER.match(word):
+            raise argparse.ArgumentTypeError(f"{shown(word)} is no kind of device, such as h100; the number of devices is {number.format(word)}")
+        return word
+
+    return checked
 
 
 def real(word: str) -> float:
@@ -63,12 +87,12 @@ def real(word: str) -> float:
     try:
         return number_of(word)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is not a number") from None
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not a number" + (f"; {_instead(word)}" if word.endswith("%") else "")) from None
 
 
 def _counts(word: str) -> List[int]:
     if any(_INTEGER.match(text) is None for text in word.split(",")):
-        raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer; a list is written 1 2 4 or 1,2,4")
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer{_whole_instead(word) or '; a list is written 1 2 4 or 1,2,4'}")
     return [whole(text) for text in word.split(",")]
 
 
@@ -90,6 +114,11 @@ def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
     """Adds an option that takes a list of integers."""
     given.setdefault("type", _counts)
     parser.add_argument(*strings, nargs="+", action=_Flat, **given)
+
+
+def add_word_argument(parser: Any, *strings: str, **given: Any) -> None:
+    """Adds an option that takes a list of words."""
+    parser.add_argument(*strings, nargs="+", type=lambda word: word.split(","), action=_Flat, **given)
 
 
 def add_number_argument(parser: Any, *strings: str, **given: Any) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of compare and pick, and the plan that they describe."""
 import argparse
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._core._abi import Objective
 from .._core.enums import names_of
@@ -16,7 +16,7 @@ from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_pla
 from .memory_saving_options import add_link_argument, link_hosts
 from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .notices import add_quiet_argument
-from .number_options import add_number_argument, whole
+from .number_options import add_count_argument, add_number_argument, add_word_argument, whole
 from .page_options import add_page_arguments
 from .problem_options import add_problem_arguments
 from .problem_values import make_config
@@ -25,13 +25,13 @@ from .size_options import add_end_arguments, end_of
 from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, Parser, UsageError
 
 # What candidates differ in: option, argument of ppsched.plan, type, help. Config files have these keys, too.
-VARIED: Dict[str, Tuple[str, type, str]] = {
+VARIED: Dict[str, Tuple[str, Callable[[str], Any], str]] = {
     "strategies": ("strategies", str, "strategies to try (default: all that flush between iterations; v_search and auto only with --effort)"),
-    "chunks": ("chunks", int, "stages per device to try (default: 1 to 4)"),
-    "group_sizes": ("group_sizes", int, "group sizes of interleaved strategies to try (default: all that are possible; if there are many, some of "
+    "chunks": ("chunks", whole, "stages per device to try (default: 1 to 4)"),
+    "group_sizes": ("group_sizes", whole, "group sizes of interleaved strategies to try (default: all that are possible; if there are many, some of "
                                         "them)"),
-    "slice_counts": ("slices", int, "numbers of slices per microbatch to try; costs are those of whole microbatches"),
-    "microbatch_counts": ("microbatches", int, "numbers of microbatches to try for the same batch; costs are those of --microbatches"),
+    "slice_counts": ("slices", whole, "numbers of slices per microbatch to try; costs are those of whole microbatches"),
+    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try for the same batch; costs are those of --microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
@@ -50,8 +50,10 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
+        elif kind is whole and name not in RENAMED:
+            add_count_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
         elif name not in RENAMED:
-            parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
+            add_word_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
     parser.add_argument("--offload", action="store_true",
                         help="also try rules with offload. They offload only as many activations as needed to fit the memory limit; without a limit "
                              "all. Needs --host-bandwidth")

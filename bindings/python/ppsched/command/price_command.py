@@ -6,23 +6,21 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._abi import PairRule
 from .._core._library import Error
-from .._core.file_bytes import MODEL
 from .._core.model import Model, Training
 from .._core.price import StepPrice
 from ..readers.device_files import read_device
-from ..readers.json_and_yaml import file_text
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
-from ..readers.model_files import read_mapping_of, read_model
+from ..readers.model_files import arguments_of_script, read_mapping_of, read_model
 from ..readers.runs import read_runs
-from ..readers.shell_arguments import is_script, read_arguments
+from ..readers.shell_arguments import is_script
 from .commands import COMMANDS, Commands
 from .model_command import columns
 from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
-from .number_options import whole
+from .number_options import add_count_argument
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
@@ -43,13 +41,13 @@ def add_commands(commands: Commands) -> None:
     group = parser.add_argument_group("the step")
     group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
     group.add_argument("--strategy", help="default: 1f1b, with --vpp above 1 interleaved_1f1b")
-    group.add_argument("--split", nargs="+", type=whole, metavar="N", help="decoders of each stage (default: equally many)")
+    add_count_argument(group, "--split", metavar="N", help="decoders of each stage (default: equally many)")
     group.add_argument("--layout", metavar="STRING", help="Megatron-LM's --pipeline-model-parallel-layout")
     group.add_argument("--account-for-embedding", action="store_true", default=None, help="count the embedding as a decoder in the even split")
     group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
     group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
                        help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
-    group.add_argument("--offload-layers", type=whole, metavar="N",
+    add_count_argument(group, "--offload-layers", metavar="N",
                        help="keep the activations of the first N decoders of each stage on the host from forward to backward")
     group.add_argument("--precision", choices=PRECISIONS, help="data type of linear layers (default: bf16)")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
@@ -77,8 +75,8 @@ def _file_options(arguments: argparse.Namespace) -> Dict[str, Any]:
     for path in (arguments.model, arguments.config):
         if path is None or not (is_script(path) or path.lower().endswith((".json", ".yaml", ".yml"))):
             continue
-        fields = read_arguments(path, file_text(path, MODEL)).fields if is_script(path) else read_mapping_of(path)
-        if is_megatron(fields) or path == arguments.config:
+        fields = arguments_of_script(path) if is_script(path) else read_mapping_of(path)
+        if is_script(path) or is_megatron(fields) or path == arguments.config:
             options.update(step_options(path, plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)})))
     return options
 

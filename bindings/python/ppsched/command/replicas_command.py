@@ -2,7 +2,7 @@
 """The command replicas: how unlike replicas share the microbatches of a global batch."""
 import argparse
 import json
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core.config import Config
 from .._core.layer_words import OF_LAYERS
@@ -56,7 +56,7 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
         raise UsageError("give --replica-speeds once for each replica, such as --replica-speeds 1 --replica-speeds 0.5")
     if values.get("empty_stages"):
         raise UsageError("--empty-stages does not go with ppsched replicas, which gives each stage a layer at least; leave it out")
-    base = make_config({**values, **dict.fromkeys(OF_LAYERS), "num_stages": None, "options": {}, "placement": None})
+    base = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     made: Dict[Tuple[float, ...], Config] = {}
     configs = []
     for number, speeds in enumerate(given):
@@ -70,8 +70,17 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
         key = tuple(mine * speed for mine, speed in zip(own, speeds * base.devices if len(speeds) == 1 else speeds))
         if key not in made:
             made[key] = base.replace(device_speeds=list(key))
+            if values.get("device_order") is not None:
+                made[key] = made[key].with_device_order(values["device_order"])
         configs.append(made[key])
     return configs
+
+
+def _numbered(found: Replicas, order: Optional[List[int]]) -> Replicas:
+    """The same with devices as the options number them."""
+    if order is None:
+        return found
+    return found._replace(replicas=[one._replace(device_order=[order[device] for device in one.device_order]) for one in found.replicas])
 
 
 def _row(replica: Replica) -> Dict[str, Any]:
@@ -104,4 +113,5 @@ def run_replicas(arguments: argparse.Namespace) -> None:
         found = share_microbatches(configs, layers, values.get("num_batches") or configs[0].microbatches, strategy=values.get("strategy") or "1f1b",
                                    chunks=values["vpp"], group_size=values["group_size"], free_device_order=bool(values["free_device_order"]),
                                    split_effort=values["split_effort"], progress=bar)
+    found = _numbered(found, values.get("device_order"))
     print_text(json.dumps(_rows(found, values["units"]), indent=1) + "\n" if arguments.json else _text(found, values["units"]), arguments.output)

@@ -10,7 +10,7 @@ from .._start import INTERRUPTED, Interruptible, Start, drop_output
 from . import printing
 from .commands import COMMANDS, EXAMPLES
 from .printing import error_row, print_text, tell
-from .usage import Parser, UsageError
+from .usage import Parser, Refused, UsageError
 
 MOST_LETTERS = 1000  # of a message
 
@@ -84,6 +84,8 @@ def _run(words: List[str], asked: Iterable[str], command: List[str]) -> int:
         arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as error:  # of the parser
+        if isinstance(error, Refused) and "--json" in words:
+            print_text(json.dumps({"error": error_row(UsageError(error.message))}) + "\n")
         return _finish(int(error.code or 0))
     except BrokenPipeError:
         drop_output()

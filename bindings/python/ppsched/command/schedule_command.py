@@ -2,7 +2,7 @@
 """The command schedule, which builds and evaluates one schedule."""
 import argparse
 import json
-from typing import Optional
+from typing import Any, Optional
 
 from .._core.exporting import FORMAT_NAMES, Stream
 from .._core.microbatch_map import order_line, tell_order
@@ -44,6 +44,18 @@ from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING,
 BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what is told with the text of a schedule
 
 
+class _Format(argparse.Action):
+    """--format, and --json for one of them."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: Optional[str] = None) -> None:
+        chosen, before = values or "json", getattr(namespace, self.dest)
+        if before not in (None, chosen):
+            other = chosen if before == "json" else before
+            parser.error(f"--json and --format {other}: they contradict each other; give one of them")
+        setattr(namespace, self.dest, chosen)
+
+
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
@@ -72,10 +84,10 @@ def add_commands(commands: Commands) -> None:
     add_runtime_argument(parser.group(RUNTIMES))
     add_split_arguments(parser.group(LAYERS))
     answer = parser.group(ANSWER)
-    answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+    answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA), action=_Format,
                         help="format of the output (default: by the file's ending, else text). csv is PyTorch's; chakra writes one trace per rank, "
                              "to -o PREFIX")
-    answer.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
+    answer.add_argument("--json", nargs=0, action=_Format, dest="format", help="as --format json")
     answer.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
     add_export_arguments(answer)

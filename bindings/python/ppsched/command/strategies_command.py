@@ -37,7 +37,7 @@ def _strategy_text(strategy: Strategy) -> str:
 
 
 def run_strategies(arguments: argparse.Namespace) -> None:
-    chosen = [find_strategy(arguments.name)] if arguments.name else strategies()
+    chosen = [find_strategy(arguments.name)] if arguments.name is not None else strategies()
     if arguments.json:
         text = json.dumps([_strategy_row(strategy) for strategy in chosen], indent=1)
     else:

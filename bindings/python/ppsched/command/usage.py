@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tupl
 from .._core._library import Error
 from .._core.shown import printable
 from .._core.words import nearest
+from .slips import ALIASES, check_choice, in_plain_words, unexpected_words, unknown_option
 
 _MOST = 600  # characters of a message
 ALL = "all"  # the word behind --help for all options
@@ -15,17 +16,23 @@ ALL = "all"  # the word behind --help for all options
 # argparse's own does not know exponents and units.
 _NEGATIVE_NUMBER = re.compile(r"^-([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
 
+_LETTERS = re.compile(r"-[a-z]{2,}(=.*)?")
+
 # Titles of groups of options.
 MICROBATCHES, VARYING, KEPT = "microbatches and slices", "times that vary", "what is recomputed or offloaded"
 MODEL, LAYERS, RUNTIMES, SENDS, ANSWER = "a model by its description", "the model by its layers", "runtimes", "sends and receives", "the answer"
 
-# Other names of options, which stay, and are not in the help.
-ALIASES = {"--num-stages": "--stages", "--num-batches": "--microbatches", "--num-microbatches": "--microbatches",
-           "--num-devices": "--devices", "--receive-lead": "--receive-prefetch", "--reload-lead": "--reload-prefetch"}
-
 
 class UsageError(Error):
     """The command line is wrong."""
+
+
+class Refused(SystemExit):
+    """The command line is wrong, and standard error says so."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(2)
+        self.message = message
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -112,9 +119,13 @@ class Parser(argparse.ArgumentParser):
     # --- wrong words ---
 
     def error(self, message: str) -> NoReturn:
-        text = " ".join(message.split())
+        text = " ".join(in_plain_words(self, message).split())
         text = text if len(text) <= _MOST else text[:_MOST] + "..."
-        self.exit(2, f"{self.prog}: {printable(text)}\n".encode("utf-8", "backslashreplace").decode("utf-8"))
+        self._print_message(f"{self.prog}: {printable(text)}\n".encode("utf-8", "backslashreplace").decode("utf-8"), sys.stderr)
+        raise Refused(text)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        check_choice(action, value)
 
     def _check_command(self, words: Sequence[str]) -> None:
         """The first word must be a command, or an option of the program itself."""
@@ -130,19 +141,18 @@ class Parser(argparse.ArgumentParser):
             if word == "--":
                 return
             name = word.partition("=")[0]
-            if word.startswith("--") and " " not in name and name not in self._option_string_actions:
+            if (word.startswith("--") or self._is_long(word)) and " " not in name and name not in self._option_string_actions:
                 self.error(self._unknown(name))
+
+    def _is_long(self, word: str) -> bool:
+        """Letters after one dash that are no option with its value, such as -bi where -b takes a number."""
+        action = self._option_string_actions.get(word[:2])
+        return _LETTERS.fullmatch(word) is not None and not self._negative_number_matcher.match(word) and (action is None or action.type is not None)
 
     def _unknown(self, name: str) -> str:
         having = [command for command, parser in self.load_family().items()
                   if parser.prog != self.prog and name in parser._option_string_actions]
-        if having:
-            return f"unknown option {name}; it goes with {' and '.join(f'ppsched {command}' for command in having[:2])}"
-        known = [string for string in self._option_string_actions if string.startswith("--")]
-        begun = sorted((string for string in known if string.startswith(name)), key=len)
-        if begun:
-            return f"unknown option {name}; did you mean {begun[0]}?"
-        return f"unknown option {name}; {nearest(name, known) or f'{self.prog} --help {ALL} lists them'}"
+        return unknown_option(name, self._option_string_actions, having, self.prog)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Tuple[Any, List[str]]:
         words = sys.argv[1:] if args is None else list(args)
@@ -152,7 +162,5 @@ class Parser(argparse.ArgumentParser):
             self._check_options(words)
         found, extra = super().parse_known_args(words, namespace)
         if extra:
-            first = extra[0]
-            self.error(f"unknown option {first}; {self.prog} --help {ALL} lists them" if first.startswith("-") and len(first) > 1
-                       else f"unexpected {'word' if len(extra) == 1 else 'words'} {' '.join(extra)}")
+            self.error(self._unknown(extra[0]) if extra[0].startswith("-") and len(extra[0]) > 1 else unexpected_words(self, extra))
         return found, extra

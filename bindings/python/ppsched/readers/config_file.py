@@ -7,7 +7,7 @@ from .._core.config import QUANTITIES, Config, quantities_in, reads_configs
 from .._core.same_units import in_same_units
 from .._core.shown import shown
 from .._core.units import PLAIN
-from .json_and_yaml import file_text, is_yaml, keys_checked, read_json, read_values, read_yaml
+from .json_and_yaml import file_text, is_yaml, keys_checked, other_kind, read_json, read_values, read_yaml
 
 # "output_file" is what the older visualizer tools called "output".
 INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "split_effort", "num_layers",
@@ -72,7 +72,7 @@ def _list_of_layers(path: str, values: Any) -> Any:
     if isinstance(values, dict) and "layers" in values:
         values = values["layers"]
     if not isinstance(values, list):
-        raise Error(f"{path}: there must be a list of layers, or a mapping with \"layers\"")
+        raise Error(f"{path}: there must be a list of layers, or a mapping with \"layers\"{other_kind(values)}")
     return values
 
 

@@ -5,7 +5,7 @@ import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.file_bytes import CONFIG, read_bytes
+from .._core.file_bytes import CONFIG, cannot_read, read_bytes
 from .._core.shown import shown
 from .._core.whole_numbers import MOST_DIGITS, whole_of
 from .._core.words import nearest
@@ -25,11 +25,29 @@ def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return values
 
 
+def _instead(text: str) -> str:
+    """What to do about a text that does not even begin as JSON."""
+    start = text.strip()[:1]
+    if not start:
+        return "; the file is empty"
+    return "; a file of YAML has a name that ends with .yaml" if start not in "{[\"" else ""
+
+
+def other_kind(values: Any, is_model: bool = False) -> str:
+    """The option that takes a file with these keys, which another option was given; or an empty text. is_model: --model was given it."""
+    keys = values if isinstance(values, dict) else {}
+    if not is_model and ("model_type" in keys or "hidden_size" in keys):
+        return "; the file describes a model, which ppsched pick --model takes"
+    if "queues" in keys:
+        return "; the file is a schedule, which ppsched check and ppsched convert take"
+    return "; the file states layers, which --layers of ppsched pick takes" if "layers" in keys else ""
+
+
 def read_json(path: str, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique_keys, parse_int=whole_of)
     except json.JSONDecodeError as error:
-        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
+        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}{_instead(text)}") from None
     except Error as error:
         raise Error(f"{path}: {error}") from None
     except (RecursionError, ValueError) as error:
@@ -113,7 +131,7 @@ def file_text(path: str, most: int = CONFIG) -> str:
             raise Error(f"{path}: it is UTF-16; save it as UTF-8")
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     except UnicodeDecodeError as error:
         raise Error(f"{path}: byte {error.start} is not UTF-8") from None
     except ValueError as error:  # names with NUL
@@ -145,7 +163,7 @@ def keys_checked(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dic
     """Returns the values if all keys are known, else raises Error."""
     for key in values:
         if key not in known:
-            raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + _listed(known)}")
+            raise Error(f"{path}: unknown key {shown(key)}{other_kind(values) or '; ' + (nearest(key, known) or 'known keys: ' + _listed(known))}")
     return values
 
 

@@ -169,7 +169,7 @@ def not_taken(fields: Mapping[str, Any], layers: Any = None) -> List[str]:
     if "|" in str(pattern_of("", fields) or ""):
         names.append("the | of hybrid_layer_pattern (stages are chosen anew)")
     if layers not in (None, fields.get("num_layers")):
-        names.append(f"num_layers {shown(layers)} (hybrid_layer_pattern has {fields['num_layers']} layers)")
+        names.append(f"num_layers {shown(layers)} (hybrid_layer_pattern has {fields['num_layers']})")
     is_uniform = fields.get("recompute_method", "uniform") == "uniform" and fields.get("recompute_num_layers", 1) == 1
     if fields.get("recompute_granularity") == "full" and not is_uniform:
         names += [name for name in ("recompute_method", "recompute_num_layers") if fields.get(name) is not None]

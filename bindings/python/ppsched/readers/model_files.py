@@ -11,7 +11,7 @@ from .._core.description import Description, Transformer
 from .adapters import Adapters, options_of
 from .field_reader import Reader
 from .hub_models import config_of
-from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
+from .json_and_yaml import file_text, is_yaml, other_kind, read_json, read_yaml
 from .megatron_names import is_megatron, not_taken, plain, read_megatron
 from .megatron_training import training_options
 from .recipes import is_recipe, read_recipe
@@ -81,7 +81,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
                          transformer=None if named.values else named.transformer)
     if "model_type" not in fields and "kinds" not in fields:
         raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
-                    "description (docs/model.md)")
+                    f"description (docs/model.md){other_kind(fields, True)}")
     found = _described(where, fields)
     return ModelFile(found, {}, found.sequence_length, (), [f"{where}: {warning}" for warning in found.warnings])
 
@@ -117,6 +117,11 @@ def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Option
     values["towers"] = [{**tower, "frozen": True} for tower in values["towers"]]
     reason = "towers without adapters" if adapters is not None else "towers that do not learn (freeze_vit, which is ms-swift's own)"
     return found._replace(description=_described(path, values), assumed=[*found.assumed, reason])
+
+
+def arguments_of_script(path: str) -> Mapping[str, Any]:
+    """Megatron-LM's arguments that a script gives."""
+    return read_arguments(path, file_text(path, MODEL)).fields
 
 
 def read_model(path: str) -> ModelFile:

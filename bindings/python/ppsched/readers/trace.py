@@ -17,7 +17,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, 
 from .._core import _abi
 from .._core._abi import Kind
 from .._core._library import Error
-from .._core.file_bytes import TRACE, read_bytes
+from .._core.file_bytes import TRACE, cannot_read, read_bytes
 from .._core.op import Op
 from .._core.whole_numbers import whole_of
 from .trace_ranks import Ranks, Told, check_whole, group_of_transfer, groups_of, neighbour_of, whole_number, world_of
@@ -124,7 +124,7 @@ def read_text(path: str) -> str:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise Error(f"{path}: broken gzip: {error}") from None
     except OSError as error:
-        raise Error(f"cannot read {path}: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     except ValueError as error:  # names with NUL
         raise Error(f"{path}: {error}") from None
 

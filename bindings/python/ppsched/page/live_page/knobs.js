@@ -31,6 +31,18 @@ function setSize(name, value) {
   resize(sizes.devices, sizes.chunks, sizes.microbatches);
 }
 
+/** Another number of layers; 0: the stages as they were given. */
+function setLayers(count) {
+  const before = layers;
+  try {
+    layers = count;
+    resize(problem.devices, sizeOf("chunks"), problem.microbatches);
+  } catch (error) {
+    layers = before;
+    throw error;
+  }
+}
+
 /** How many chunks a strategy gets: its own number, or the present one. */
 function chunksFor(name) {
   const wanted = strategies.get(name)?.chunks;
@@ -135,6 +147,7 @@ function showKnobs() {
     for (const element of sizeElements(name))
       set(element, sizeOf(name));
   set(byId("knob-strategy"), problem.strategy);
+  set(byId("knob-layers"), layers || "");
   byId("knob-whole").checked = !problem.split_backward;
   byId("knob-forward").checked = Boolean(problem.forward_only);
   byId("knob-senders").checked = problem.sender_waits === "like_kind";
@@ -196,6 +209,8 @@ function startKnobs() {
       element.addEventListener("input", (event) => turn(() => setSize(name, wholeOf(name, event.target.value))));
   for (const name of Object.keys(LIST_KNOBS))
     byId(`knob-${name}`).addEventListener("input", (event) => turn(() => setValues(name, numberList(name.replaceAll("_", " "), event.target.value))));
+  byId("knob-layers").addEventListener("input", (event) => turn(() => setLayers(
+    event.target.value.trim() === "" ? 0 : wholeNumber("layers", event.target.value.trim(), SIZE_LIMITS.stages))));
   byId("knob-whole").addEventListener("input", (event) => turn(() => {
     problem = { ...problem, split_backward: event.target.checked ? 0 : 1 };
   }));

@@ -6,8 +6,15 @@ let givenModel = model;                            // for the devices for which 
 
 const OF_STAGES = /_times$|_share$|^mem_(?!limit|other)|_bytes$/; // quantities for costs of stages
 
+const OF_LAYERS = new RegExp("^(forward|backward|backward_input|backward_weight|unshard|reduce_grad|recompute|offload|reload)_times$|"
+  + "^mem_(forward|backward_input|backward_weight|recomputed_backward|recomputed_backward_input|static|weights|optimizer|gradients|gathered|offload)$|"
+  + "^(unshard|reduce_grad|offload)_bytes$"); // what a stage has more of with more layers
+
+let layers = 0; // equal layers that the model consists of; 0: each stage is as given
+
 /** Takes the problem as given: other sizes are made from it. */
 function takeModel({ devices, stages, values }) {
+  layers = 0;
   model = givenModel = { devices, stages, values };
 }
 
@@ -62,6 +69,29 @@ function greatestDivisor(a, b) {
 /** The model's costs for another number of stages, divided or added up by the library. If neither number is a multiple of the
  * other, they are first divided into more stages. */
 function valuesIn(stages) {
+  const values = modelIn(stages);
+  return layers > 0 ? inLayers(values, stages) : values;
+}
+
+/** How many layers each stage has: as many as the others, or one more for the first ones. */
+function layersOf(stages) {
+  return Array.from({ length: stages }, (_, stage) => Math.floor(layers / stages) + (stage < layers % stages ? 1 : 0));
+}
+
+/** The costs of stages that consist of whole layers. A stage costs what it would with an equal share of the layers, times what it has
+ * of them. */
+function inLayers(values, stages) {
+  if (layers < stages)
+    throw new Error(`${layers} layers cannot fill ${stages} stages; give ${stages} or more layers, or fewer stages`);
+  if (values.overlapped_times)
+    throw new Error("overlapped times are those of pairs of stages, and do not follow from layers; leave layers empty");
+  const shares = layersOf(stages).map((count) => count * stages / layers);
+  const plain = values.backward_times ? { forward_times: [1] } : { forward_times: [1], backward_input_times: [1], backward_weight_times: [1] };
+  return Object.fromEntries(Object.entries({ ...plain, mem_forward: [1], ...values }).map(([name, list]) => [name, OF_LAYERS.test(name)
+    ? inShort(shares.map((share, stage) => share * list[list.length === 1 ? 0 : stage])) : list]));
+}
+
+function modelIn(stages) {
   if (stages === model.stages)
     return model.values;
   const common = stages / greatestDivisor(stages, model.stages) * model.stages, made = [];
@@ -82,5 +112,5 @@ function valuesIn(stages) {
 
 /** The problem that is ranked: the model as given, so that choosing a strategy does not change the table. */
 function asGiven() {
-  return { ...problem, stages: model.stages, values: model.values };
+  return { ...problem, stages: model.stages, values: layers < model.stages ? model.values : valuesIn(model.stages) };
 }

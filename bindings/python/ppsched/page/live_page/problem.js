@@ -37,10 +37,10 @@ function linkOf(problem, quantities) {
   return words.join("&");
 }
 
-function wholeNumber(key, text) {
+function wholeNumber(key, text, most = SIZE_LIMITS[key]) {
   const number = Number(text);
-  if (!/^\d{1,10}$/.test(text) || number < 1 || number > SIZE_LIMITS[key])
-    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be an integer from 1 to ${SIZE_LIMITS[key]}`);
+  if (!/^\d{1,10}$/.test(text) || number < 1 || number > most)
+    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be an integer from 1 to ${most}`);
   return number;
 }
 
