@@ -20,7 +20,7 @@ from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
-from .number_options import add_count_argument
+from .number_options import add_count_argument, whole
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
@@ -47,7 +47,7 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
     group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
                        help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
-    add_count_argument(group, "--offload-layers", metavar="N",
+    group.add_argument("--offload-layers", type=whole, metavar="N",
                        help="keep the activations of the first N decoders of each stage on the host from forward to backward")
     group.add_argument("--precision", choices=PRECISIONS, help="data type of linear layers (default: bf16)")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
