@@ -33,6 +33,9 @@ for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved
   picture "$strategy" 8 8
 done
 
+# That of graphs.md.
+PYTHONPATH=../bindings/python /usr/bin/python3 examples/vision_tower.py pictures/vision_tower.png
+
 # That of keeping.md: copies above and below each device's row.
 ../bindings/python/run.sh schedule --strategy group_interleaved_1f1b --devices 4 -s 8 -b 8 --offload all --offload-times 1 \
   --host-links pairs -o pictures/offload.png

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -80,11 +81,29 @@ class WheelTest(unittest.TestCase):
     @unittest.skipUnless(GIVEN or shutil.which("clang-14"), "needs the package clang-14")
     def test_a_teacher(self):
         self.ask("live", "-o", "live.html")
+        self.ask("live", "--devices", 4, "--microbatches", 8, "--beside", "gpipe", "zb_h1", "-o", "lesson.html")
         page = (self.folder / "live.html").read_text(encoding="utf-8")
         self.assertGreater(len(page), 300_000)
         self.assertNotRegex(page, r"@[A-Z]+@")
         version = re.search(r"ppsched (.*)", self.ask("--version").stdout)[1]
         self.assertIn(version, page)
+
+    @unittest.skipUnless(importlib.util.find_spec("yaml"), "needs PyYAML")
+    def test_journeys(self):
+        """What the page docs/journeys.md shows of the command and of Python; install_test has what it shows of C."""
+        page = (ROOT / "docs" / "journeys.md").read_text(encoding="utf-8")
+        packages = pathlib.Path(run(self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=self.folder).stdout.strip())
+        shutil.copytree(pathlib.Path(importlib.util.find_spec("yaml").origin).parent, packages / "yaml", dirs_exist_ok=True)
+        model, code = (re.search(rf"^```{kind}\n(.*?)^```", page, flags=re.M | re.S)[1] for kind in ("yaml", "python"))
+        (self.folder / "model.yaml").write_text(model, encoding="utf-8")
+        shown = re.findall(r"^    ppsched (.*)\n\n((?:    .*\n)+)", page, flags=re.M)
+        self.assertEqual(len(shown), 2)
+        for words, text in shown:
+            result = self.ask(*shlex.split(words))
+            pieces = ["".join(piece.split()) for piece in text.split("...")]
+            self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")
+        rows = run(self.python, "-c", code, cwd=self.folder).stdout.splitlines()
+        self.assertTrue(any(row.startswith("late_weights ") for row in rows), rows)
 
     def test_what_pip_tells(self):
         told = run(self.python, "-m", "pip", "show", "--verbose", "ppsched", cwd=self.folder).stdout

@@ -6,8 +6,12 @@ import itertools
 import json
 import os
 import random
+import re
+import runpy
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import ppsched
 from ppsched.command import cli
@@ -256,6 +260,29 @@ CHAIN = {"num_devices": 4, "num_batches": 6, "placement": [A, 0, 1, 2, 3], "num_
          "forward_times": 1, "mem_forward": [0, 1, 1, 1, 1]}
 
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+class PageTest(unittest.TestCase):
+    def test_tower_takes_what_the_page_says(self):
+        with open(os.path.join(ROOT, "docs", "graphs.md"), encoding="utf-8") as file:
+            page = file.read()
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), unittest.mock.patch.object(sys, "argv", ["vision_tower.py"]):
+            runpy.run_path(os.path.join(ROOT, "docs", "examples", "vision_tower.py"), run_name="__main__")
+        self.assertEqual(len(out.getvalue().splitlines()), 3)
+        self.assertIn(out.getvalue(), page)
+
+    def test_named_schedules_take_what_the_page_says(self):
+        """Chimera and waves: orders that auto finds for placements."""
+        with open(os.path.join(ROOT, "docs", "strategies.md"), encoding="utf-8") as file:
+            commands = re.findall(r"^\| .*`ppsched (schedule --strategy auto [^`]*)` \| (\d+)", file.read(), flags=re.M)
+        self.assertEqual(len(commands), 2)
+        for words, made in commands:
+            code, text, _ = answer(*words.split(), "--json", "--quiet")
+            self.assertEqual((code, json.loads(text)["metrics"]["makespan"]), (0, int(made)), words)
+
+
 class CommandTest(unittest.TestCase):
     """Tessel's cases, whose best known values come from its solver and from models made by hand."""
 
@@ -303,6 +330,20 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(compared["transfers"], transfers)
         self.assertEqual(picked["runs_on"], [])
         self.assertEqual(self.row(*picked["command"].split()[1:])["metrics"]["makespan"], 22)
+
+    def test_what_graphs_cannot_do_is_told(self):
+        """One line each, that says what would work or that chains alone can."""
+        path = self.config(KSHAPE)
+        for words, told in ((["--lower", "by_time"], "only for chains"), (["--jitter", "0.1", "--scenarios", "4"], "only for chains"),
+                            (["--capture"], "only for chains"), (["--launch", "torchtitan"], "only for chains"), (["--format", "csv"], "use json"),
+                            (["--sender-waits", "like_kind"], "only for chains")):
+            code, _, err = answer("schedule", "--strategy", "auto", "-c", path, "--quiet", *words)
+            self.assertNotEqual(code, 0, words)
+            self.assertEqual(len(err.strip().splitlines()), 1, err)
+            self.assertIn(told, err)
+        code, text, err = answer("schedule", "--strategy", "auto", "-c", path, "--link")
+        self.assertEqual((code, text, len(err.splitlines())), (1, "", 1))
+        self.assertIn("the page knows chains", err)
 
     def test_what_plans_cannot_do_is_told(self):
         path = self.config(KSHAPE)

@@ -57,7 +57,7 @@ class Layer(TypedDict, total=False):
     recompute: List[Recompute]
     hybrid_symbols: str
     device_scale: List[List[float]]
-    windows: Dict[str, Any]
+    windows: Dict[str, object]
 
 
 class StageLayers(TypedDict):

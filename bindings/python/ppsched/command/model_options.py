@@ -259,6 +259,7 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
     sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.description.positions or 4096))
     sizes: Dict[str, Any] = _bytes(options.get("sizes"))
+    windows: Dict[str, Any] = windows_of_words(options.get("pair_windows"))
     rows = options.get("sequence_parallel", tensor > 1 and not (found.options or found.is_megatron))
     return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
                     context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
@@ -266,7 +267,7 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
                     keeps_scores=bool(options.get("keep_scores")),
                     expert_load=1.0 if options.get("expert_load") is None else options["expert_load"],
-                    **windows_of_words(options.get("pair_windows")), **_adapters(options), **sizes)
+                    **windows, **_adapters(options), **sizes)
 
 
 def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:
