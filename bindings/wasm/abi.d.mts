@@ -1059,6 +1059,7 @@ export interface Pipeline {
   progress: number;
   progress_user: number;
   memory_limit: number;
+  offload_layers: number;
 }
 
 export interface StepPrice {
@@ -1357,6 +1358,7 @@ export interface Accelerator {
   bias_traffic: number;
   memory_hidden: number;
   scan_share: number;
+  host_bandwidth: number;
 }
 
 export interface PairWindows {

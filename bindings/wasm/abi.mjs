@@ -1007,7 +1007,7 @@ export const STRUCTS = {
     makespan: ["f64", 8, 1],
     equal_makespan: ["f64", 16, 1],
   } },
-  Pipeline: { size: 56, fields: {
+  Pipeline: { size: 64, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -1020,6 +1020,8 @@ export const STRUCTS = {
     progress: ["pointer", 36, 1],
     progress_user: ["pointer", 40, 1],
     memory_limit: ["f64", 48, 1],
+    offload_layers: ["u32", 56, 1],
+    reserved: ["u32", 60, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],
@@ -1283,7 +1285,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 288, fields: {
+  Accelerator: { size: 296, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1316,6 +1318,7 @@ export const STRUCTS = {
     bias_traffic: ["f64", 264, 1],
     memory_hidden: ["f64", 272, 1],
     scan_share: ["f64", 280, 1],
+    host_bandwidth: ["f64", 288, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

@@ -248,6 +248,8 @@ typedef struct ppsched_accelerator {
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
     double scan_share;            /* as attention_share, for the products of scans in chunks */
+    double host_bandwidth;        /* bytes per second between a device and the host's memory, in
+                                     each direction, of the data sheet; 0: unknown */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a

@@ -79,6 +79,13 @@ typedef struct ppsched_pipeline {
     void *progress_user;
     double memory_limit; /* bytes of a device that a strategy which searches stays within; 0: none.
                             Rules do not depend on it */
+    uint32_t offload_layers; /* of each stage the first so many decoders, whose activations are
+                                  on the host from forward to backward; one of a stage's decoders
+                                  must stay, and nothing is recomputed. Copies run beside the pass
+                                  that they belong to, at host_bandwidth; what is longer, the
+                                  device waits for. A copy of one layer stays on the device while
+                                  it is copied. 0: none */
+    uint32_t reserved;       /* 0 */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.

@@ -102,7 +102,7 @@ static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing
 static void set_device(ppsched_device_price *out, const struct ppi_pricing *pricing, uint32_t device)
 {
     const ppsched_device_metrics *metrics = &pricing->timeline->devices[device];
-    double largest = 0, logits = 0;
+    double largest = 0, logits = 0, copied = 0;
     uint32_t count;
     const uint32_t *own = ppi_priced_stages(pricing, device, &count);
     *out = (ppsched_device_price){.size = sizeof *out};
@@ -114,10 +114,11 @@ static void set_device(ppsched_device_price *out, const struct ppi_pricing *pric
         logits += stage->logits;
         out->other += stage->logit_gradients;
         largest = stage->largest > largest ? stage->largest : largest;
+        copied = stage->copied > copied ? stage->copied : copied;
     }
     double activations = metrics->peak_memory - metrics->static_memory;
     out->logits = logits < activations ? logits : activations;
-    out->activations = activations - out->logits;
+    out->activations = activations - out->logits + copied;
     out->gathered = pricing->model->training.sharding == 3 ? 2 * largest : 0;
     out->total = out->weights + out->gradients + out->optimizer + out->activations + out->logits + out->gathered + out->other;
 }
@@ -173,6 +174,11 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     pipeline->microbatches = pipeline->microbatches > 0 ? pipeline->microbatches : 1;
     if (pipeline->strategy == NULL)
         pipeline->strategy = pipeline->chunks > 1 ? "interleaved_1f1b" : "1f1b";
+    if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
+    if (pipeline->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
                         PPSCHED_PAIR_RULE_MEGATRON_DELAYED);

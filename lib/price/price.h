@@ -44,6 +44,7 @@ struct ppi_priced_stage {
     double weights, gradients, optimizer;
     double largest;                 /* bytes of the weights of its largest layer, not sharded */
     double logits, logit_gradients; /* bytes; 0 without a head */
+    double offloaded, copied;       /* bytes of activations that go to the host, and of the largest layer of these */
     double work;                    /* seconds of F, I and W, for one microbatch */
     double tensor, context, expert; /* seconds of exposed collectives, for one microbatch */
     double first_start, first_end;  /* of its first forward */
@@ -72,6 +73,9 @@ ppsched_status ppi_pricing_lay_out(struct ppi_pricing *pricing, ppsched_error *e
 
 /* Makes and evaluates the schedule, and sets the times of each stage. */
 ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error);
+
+/* Moves activations of each stage to the host, as the pipeline says: less memory, and passes that wait for copies. */
+ppsched_status ppi_pricing_offload(ppsched_config *config, struct ppi_pricing *pricing, ppsched_error *error);
 
 /* The stages of a device, in their order. */
 static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricing, uint32_t device, uint32_t *count)

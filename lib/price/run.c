@@ -32,7 +32,7 @@ static ppsched_status set_limit(ppsched_config *config, const struct ppi_pricing
 }
 
 /* `overlaps`: the schedule may have overlapped pairs. */
-static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing *pricing, bool overlaps, ppsched_error *error)
+static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pricing, bool overlaps, ppsched_error *error)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
     struct ppi_shape shape;
@@ -47,7 +47,12 @@ static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing
         plain->progress_user = pipeline->progress_user;
         status = ppi_layers_config(out, plain, pricing->layers, &pricing->split, error);
     }
-    if (status == PPSCHED_OK && pricing->layers->has_windows && overlaps)
+    if (status == PPSCHED_OK && pipeline->offload_layers > 0)
+        status = ppi_pricing_offload(*out, pricing, error);
+    if (status == PPSCHED_OK && pipeline->offload_layers > 0 && pricing->layers->has_windows && overlaps)
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                          "windows of pairs are not priced with activations on the host; leave offload_layers or windows out");
+    else if (status == PPSCHED_OK && pricing->layers->has_windows && overlaps)
         status = ppi_config_put_layer_windows(*out, pricing->layers, &pricing->split, pipeline->pair_rule, error);
     ppi_config_destroy(plain);
     return status;

@@ -172,6 +172,20 @@ class MegatronTest(PriceTest):
         wanted = self.price("--model", self.llama, *LAYOUT, "--overlap", "grad", "--precision", "fp8")
         self.assertEqual(row["step_time"], wanted["step_time"])
 
+    def test_a_script_alone(self):
+        """Says as much as a file of the same arguments: overlaps, precision, recomputation, copies to the host, the split."""
+        sizes = {name: value for name, value in ARGUMENTS.items() if name != "world_size"}
+        plain = self.price("-c", self.write("plain.json", json.dumps(sizes)))["step_time"]
+        for more in ({"tp_comm_overlap": True}, {"fp8_format": "hybrid"}, {"cpu_offloading_num_layers": 7}, {"recompute_granularity": "selective"},
+                     {"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 2},
+                     {"num_layers": 30, "account_for_embedding_in_pipeline_split": True, "account_for_loss_in_pipeline_split": True}):
+            fields = {**sizes, **more}
+            words = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in fields.items()]
+            script = self.write("train.sh", "torchrun pretrain_gpt.py " + " ".join(words) + "\n")
+            wanted = self.price("-c", self.write("file.json", json.dumps(fields)))
+            self.assertNotEqual(wanted["step_time"], plain, more)
+            self.assertEqual(self.price("--model", script), wanted, more)
+
     def test_switches_without_effect(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "world_size": 8, "overlap_grad_reduce": True}))
         self.assertEqual(self.price("-c", path)["exposed"]["data_parallel"], 0)
@@ -199,6 +213,44 @@ class MegatronTest(PriceTest):
         plain = self.price(*words)["memory"][0]["activations"]
         linear_inputs = 4096 + 4096 + 4096 + 14336
         self.assertAlmostEqual(plain - fp8, 32 * 8192 * (linear_inputs - 2 * 4096), delta=8192 * linear_inputs)
+
+    def test_activations_on_the_host(self):
+        """The same by the option, the file and a run; each names what it cannot do."""
+        layout = ("--tp", 2, "--pp", 2, "--dp", 2, "--seq", 8192, "--global-batch", 8)
+        kept, moved = (self.price("--model", self.llama, *layout, "--offload-layers", *words)["memory"][0] for words in ((1,), (11,)))
+        self.assertAlmostEqual((kept["activations"] - moved["activations"]) / (kept["activations"] * 10 / 16), 1, delta=0.15)
+        file = {**ARGUMENTS, "pipeline_model_parallel_size": 2, "world_size": 8, "global_batch_size": 8, "cpu_offloading_num_layers": 11}
+        path = self.write("arguments.json", json.dumps(file))
+        done = run_command(("price", "-c", path, "--json"))
+        self.assertNotIn("not taken", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["memory"][0], moved)
+        weights = self.write("weights.json", json.dumps({**file, "cpu_offloading_activations": False}))
+        self.assertGreater(self.price("-c", weights)["memory"][0]["activations"], kept["activations"] * 0.99)
+        windows = ("--strategy", "interleaved_1f1b_overlap", "--vpp", 2, "--pair-windows")
+        for words, reason in (((*windows, "--offload-layers", 2), "windows of pairs are not priced with activations on the host"),
+                              (("--offload-layers", -1), "--offload-layers is -1; it must be 0 or more"),
+                              (("--offload-layers", 16), "stage 0 has 16 decoders, and one must stay; at most 15"),
+                              (("--offload-layers", 2, "--recompute", "full"), "either recomputed or moved to the host")):
+            done = run_command(("price", "--model", self.llama, *layout, *words))
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+            self.assertIn(reason, done.stderr)
+        runs = self.write("runs.csv", "gpu,config,tp,pp,dp,seq,mbs,gbs,offload_layers,measured_step_s\n"
+                          "h100,llama.json,2,2,2,8192,1,8,11,1\nh100,llama.json,2,2,2,8192,1,8,,1\n")
+        rows = self.answer("price", "--runs", runs)
+        self.assertEqual(rows["errors"][0]["layouts"], 2)
+        self.assertGreaterEqual(rows["runs"][0]["step_time"], rows["runs"][1]["step_time"])
+
+    def test_selective_is_the_core_attention(self):
+        """With kept scores it frees these; with FlashAttention it is Megatron-LM's default module."""
+        words = ("--model", self.llama, *LAYOUT, "--recompute")
+        flash, none = self.price(*words, "selective"), self.price(*words, "none")
+        self.assertEqual(flash, self.price(*words, "modules=core_attn"))
+        self.assertGreater(flash["step_time"], 1.01 * none["step_time"])
+        kept, freed = (self.price(*words, kind, "--keep-scores")["memory"][0]["activations"] for kind in ("none", "selective"))
+        self.assertGreater(kept, 1.5 * freed)
+        row = {**RunsTest.ROW, "config": "llama.json", "recompute": "selective"}
+        path = self.write("runs.csv", ",".join(map(str, row)) + "\n" + ",".join(map(str, row.values())) + "\n")
+        self.assertEqual(self.price("--runs", path)["runs"][0]["step_time"], flash["step_time"])
 
     def test_recomputation_of_modules(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "recompute_granularity": "selective", "recompute_modules": ["mlp", "layernorm"]}))

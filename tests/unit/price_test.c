@@ -289,7 +289,7 @@ static void test_recompute(void **state)
     ppsched_model_destroy(model);
 }
 
-/* --- splits and what is refused --- */
+/* --- activations on the host --- */
 
 static void expect_refused(const ppsched_model *model, const ppsched_pipeline *pipeline, ppsched_status status,
                            const char *words)
@@ -301,6 +301,75 @@ static void expect_refused(const ppsched_model *model, const ppsched_pipeline *p
     if (strstr(error.message, words) == NULL)
         fail_msg("\"%s\" is not in \"%s\"", words, error.message);
 }
+
+/* A model whose device copies at so many bytes a second. */
+static ppsched_model *copying(double bandwidth)
+{
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    ppsched_accelerator device = *h100();
+    device.host_bandwidth = bandwidth;
+    expect_ok(model_of_shape(&model, &shape, &plain, &device, &error), &error);
+    return model;
+}
+
+static double longer(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Passes last as long as their work or their copies; the layer that is copied stays. */
+static void test_offload(void **state)
+{
+    (void)state;
+    const double bandwidths[] = {1e9, 20e9, 64e9, 1e13};
+    ppsched_model *model = make(&plain);
+    double forward = 0, all = microbatch_of(model), layer = memory_of(model, DECODER).activations;
+    for (uint32_t row = 0; row < ROWS; row++)
+        forward += (row == DECODER ? LAYERS : 1) * pass_of(model, row, PPSCHED_MODEL_PASS_FORWARD).time;
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .microbatches = 3};
+    double without = device_of(model, &pipeline, 0).activations;
+    for (size_t i = 0; i < sizeof bandwidths / sizeof bandwidths[0]; i++)
+        for (pipeline.offload_layers = 1; pipeline.offload_layers < LAYERS; pipeline.offload_layers += 3) {
+            ppsched_model *copies = copying(bandwidths[i]);
+            double copy = pipeline.offload_layers * layer / bandwidths[i];
+            expect_near(step_of(copies, &pipeline).pipeline_time, 3 * (longer(forward, copy) + longer(all - forward, copy)));
+            expect_near(device_of(copies, &pipeline, 0).activations, without - (pipeline.offload_layers - 1) * layer);
+            ppsched_model_destroy(copies);
+        }
+    ppsched_model *none = copying(0);
+    pipeline.offload_layers = 1;
+    expect_refused(none, &pipeline, PPSCHED_ERROR_RANGE, "host_bandwidth");
+    ppsched_model_destroy(none);
+    ppsched_model_destroy(model);
+}
+
+/* In a pipeline each stage copies its own, for all microbatches that it holds; W needs what came back. */
+static void test_offload_in_a_pipeline(void **state)
+{
+    (void)state;
+    ppsched_model *model = make(&plain);
+    ppsched_layer_memory decoder = memory_of(model, DECODER);
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 4};
+    double without = device_of(model, &pipeline, 0).activations;
+    pipeline.offload_layers = 2;
+    expect_near(device_of(model, &pipeline, 0).activations, without - (2 * 2 - 1) * decoder.activations);
+    pipeline = (ppsched_pipeline){.size = sizeof pipeline, .microbatches = 1, .strategy = "zb_h1"};
+    double kept = 0, needed = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        kept += (row == DECODER ? LAYERS : 1) * memory_of(model, row).activations;
+        needed += (row == DECODER ? LAYERS : 1) * memory_of(model, row).activations_until_weight;
+    }
+    for (uint32_t layers = 0; layers < LAYERS; layers++) {
+        pipeline.offload_layers = layers;
+        ppsched_device_price device = device_of(model, &pipeline, 0);
+        double moving = layers > 0 ? decoder.activations : 0;
+        expect_near(device.activations + device.logits, longer(kept - layers * decoder.activations, needed) + moving);
+    }
+    ppsched_model_destroy(model);
+}
+
+/* --- splits and what is refused --- */
 
 static void test_split(void **state)
 {
@@ -333,7 +402,16 @@ static void test_refused(void **state)
     pipeline.strategy = NULL;
     pipeline.recompute = "none";
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "kinds are selective, modules and full");
+    pipeline.recompute = "full";
+    pipeline.offload_layers = 1;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "recompute or offload_layers");
     pipeline.recompute = NULL;
+    pipeline.offload_layers = LAYERS / 2;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "stage 0 has 4 decoders, and one must stay; at most 3");
+    pipeline.offload_layers = 0;
+    pipeline.reserved = 1;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved");
+    pipeline.reserved = 0;
     pipeline.pair_rule = 3;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "pair_rule");
     ppsched_model *without = NULL;
@@ -359,6 +437,8 @@ int main(void)
                                        cmocka_unit_test(test_memory),
                                        cmocka_unit_test(test_gathered),
                                        cmocka_unit_test(test_recompute),
+                                       cmocka_unit_test(test_offload),
+                                       cmocka_unit_test(test_offload_in_a_pipeline),
                                        cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests_name("price", tests, NULL, NULL);

@@ -1626,6 +1626,8 @@ class Pipeline(Structure):
     progress: _FuncPointer
     progress_user: Optional[int]
     memory_limit: float
+    offload_layers: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1639,6 +1641,8 @@ class Pipeline(Structure):
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
         ("memory_limit", c_double),
+        ("offload_layers", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -2225,6 +2229,7 @@ class Accelerator(Structure):
     bias_traffic: float
     memory_hidden: float
     scan_share: float
+    host_bandwidth: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2258,6 +2263,7 @@ class Accelerator(Structure):
         ("bias_traffic", c_double),
         ("memory_hidden", c_double),
         ("scan_share", c_double),
+        ("host_bandwidth", c_double),
     ]
 
 

@@ -65,11 +65,13 @@ class Accelerator(NamedTuple):
     bias_traffic: float = 0.0
     memory_hidden: float = 0.0
     scan_share: float = 0.0
+    host_bandwidth: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
 MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
-            "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share")
+            "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share",
+            "host_bandwidth")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 

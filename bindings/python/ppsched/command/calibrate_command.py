@@ -60,7 +60,7 @@ def _with_units(row: Dict[str, Any]) -> Dict[str, Any]:
     """As device files have them."""
     links = {name: {**row[name], "bandwidth": f"{row[name]['bandwidth']!r}B/s", "latency": f"{row[name]['latency']!r}s"}
              for name in ("inside", "between") if name in row}
-    texts = {name: f"{row[name]!r}{unit}" for name, unit in (("memory", "B"), ("memory_bandwidth", "B/s"), ("op_time", "s"), ("host_time", "s")) if name in row}
+    texts = {name: f"{row[name]!r}{unit}" for name, unit in (("memory", "B"), ("memory_bandwidth", "B/s"), ("host_bandwidth", "B/s"), ("op_time", "s"), ("host_time", "s")) if name in row}
     return {**row, **links, **texts}
 
 

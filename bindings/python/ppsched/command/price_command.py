@@ -20,16 +20,16 @@ from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
-from .number_options import add_count_argument
+from .number_options import add_count_argument, whole
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
-from .price_job import OVERLAPS, PRECISIONS, Recompute, overlaps_of, priced, recompute_of
+from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
        "attention_fp8", "pair_windows", "pair_rule", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
-       "memory_margin")
+       "memory_margin", "offload_layers")
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
 def add_commands(commands: Commands) -> None:
@@ -47,6 +47,8 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
     group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
                        help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
+    group.add_argument("--offload-layers", type=whole, metavar="N",
+                       help="keep the activations of the first N decoders of each stage on the host from forward to backward")
     group.add_argument("--precision", choices=PRECISIONS, help="data type of linear layers (default: bf16)")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
                        help=f"collectives that overlap with matrix products: some of {', '.join(OVERLAPS)} (default: none)")
@@ -101,6 +103,8 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     recompute = recompute_of(options.get("recompute_kind") or _recompute_of_file(found.options))
     device = read_device(arguments.device or DEFAULT_DEVICE)
     job = job_of(found, of_model, device)
+    if job.model.table is None:  # a table has what it measured, by its own name
+        recompute = as_megatron(recompute, job.model.training.keeps_scores)
     training = job.model.training._replace(
         **windows_of_words(options.get("pair_windows")), precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
         attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),

@@ -49,6 +49,13 @@ def recompute_of(word: str) -> Recompute:
     raise Error(f"--recompute {shown(word)}: it must be none, selective, full, modules=a,b, block=N or uniform=N")
 
 
+def as_megatron(recompute: Recompute, keeps_scores: bool) -> Recompute:
+    """Selective recomputation computes the core attention again. If FlashAttention does not keep scores, that is the module core_attn."""
+    if recompute.kind != "selective" or keeps_scores:
+        return recompute
+    return Recompute("modules", recompute.layers, MODULES["core_attn"])
+
+
 # --- the split ---
 
 def _ends(model: Model) -> Tuple[int, int, int, int]:
@@ -99,9 +106,13 @@ def split_of(model: Model, pp: int, vpp: int, options: Mapping[str, Any]) -> Opt
 def priced(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> StepPrice:
     """The step of a job whose model has the training of the options already."""
     split = split_of(job.model, job.pp, job.vpp, options)
+    offloaded = options.get("offload_layers") or 0
+    if offloaded < 0:
+        raise Error(f"--offload-layers is {offloaded}; it must be 0 or more")
     try:
         return price(job.model, job.pp, job.microbatches, chunks=job.vpp, strategy=options.get("strategy"), split=split,
-                     recompute=recompute.kind, recompute_layers=recompute.layers, pair_rule=options.get("pair_rule") or "best")
+                     recompute=recompute.kind, recompute_layers=recompute.layers, pair_rule=options.get("pair_rule") or "best",
+                     offload_layers=offloaded)
     except Error as error:
         if "do not divide among" in str(error):
             error.args = (f"{str(error).split(';', maxsplit=1)[0]}; give --split, --layout, --account-for-embedding or --account-for-loss",)

@@ -11,7 +11,7 @@ from .._core.shown import printable
 from ..readers.runs import Run, unread_columns
 from .model_command import columns
 from .model_options import Job
-from .price_job import priced, recompute_of
+from .price_job import as_megatron, priced, recompute_of
 from .printing import tell
 
 
@@ -44,7 +44,7 @@ def tell_unread(command: str, path: str) -> None:
 
 def price_run(run: Run, device: Accelerator) -> StepPrice:
     """The step of a run on a device."""
-    recompute = recompute_of(run.recompute)
+    recompute = as_megatron(recompute_of(run.recompute), run.training.keeps_scores)
     training = run.training._replace(recompute_modules=recompute.modules)
     try:
         job = Job(Model(run.description, training, device), run.pp, run.microbatches, run.vpp)

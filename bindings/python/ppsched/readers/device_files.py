@@ -14,7 +14,7 @@ from .model_files import read_mapping_of
 
 # Dimension of each field; rates are plain numbers, in operations per second.
 MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time", "op_time": "time",
-            "host_time": "time"}
+            "host_time": "time", "host_bandwidth": "bandwidth"}
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 

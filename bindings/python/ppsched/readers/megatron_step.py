@@ -14,7 +14,8 @@ NUMBERS = {"decoder_first_pipeline_num_layers": "first_decoders", "decoder_last_
 MODULES = {"core_attn": 1, "layernorm": 2, "mlp": 4, "moe": 8, "moe_act": 16, "mla_up_proj": 32}  # bits of ppsched_recompute_module
 RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
 TAKEN = (*OVERLAPS, *PAIRS, *SWITCHES, *NUMBERS, "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "recompute_modules", "recompute_method",
-         "recompute_num_layers", "pipeline_model_parallel_layout", "moe_enable_deepep", "moe_flex_dispatcher_backend")
+         "recompute_num_layers", "pipeline_model_parallel_layout", "moe_enable_deepep", "moe_flex_dispatcher_backend",
+         "cpu_offloading", "cpu_offloading_num_layers", "cpu_offloading_activations")
 
 
 def _precision(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
@@ -60,6 +61,8 @@ def step_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     options.update({option: integer_of(where, name, fields[name], 1) for name, option in NUMBERS.items() if fields.get(name) is not None})
     if fields.get("pipeline_model_parallel_layout") is not None:
         options["layout"] = str(fields["pipeline_model_parallel_layout"])
+    if fields.get("cpu_offloading_num_layers") and fields.get("cpu_offloading_activations") is not False:
+        options["offload_layers"] = integer_of(where, "cpu_offloading_num_layers", fields["cpu_offloading_num_layers"], 1)
     if fields.get("moe_enable_deepep") or fields.get("moe_flex_dispatcher_backend") in ("deepep", "hybridep"):
         options["one_copy_a_node"] = True
     return options

@@ -24,7 +24,8 @@ DISPATCHES = {"": False, "none": False, "alltoall": False, "allgather": False, "
 GRAPHS = {"": False, "no": False, "partial": False, "yes": True}
 READ = (*NEEDED, *SIZES, "id", "model", "config", "params", "kv_heads", "ffn", "experts", "topk", "gpus", "tp", "pp", "vp", "cp", "ep", "etp", "dp",
         "precision", "fp8_recipe", "recompute", "strategy", "split", "zero", "gradient_bytes", "sequence_parallel", "keeps_scores", "dropout",
-        "attention_fp8", "frozen_weights", "tp_overlap", "ep_overlap", "cp_overlap", "grad_overlap", "param_overlap", "ep_dispatch", "cuda_graph")
+        "attention_fp8", "frozen_weights", "tp_overlap", "ep_overlap", "cp_overlap", "grad_overlap", "param_overlap", "ep_dispatch", "cuda_graph",
+        "offload_layers")
 HARMLESS = ("source", "overlap_in_the_run", "settings_complete", "settings_from", "measured_unit", "measured_value", "published_memory_GiB", "note",
             "predicted_step_s", "can_describe", "why_not")  # of tests/published, and of whoever compares
 DECIDING = ("strategy", "split", "zero", "gradient_bytes", "recompute", "fp8_recipe")
@@ -185,7 +186,7 @@ def _training(row: _Row, replicas: int) -> Training:
 
 
 def _settings(row: _Row) -> Dict[str, Any]:
-    settings: Dict[str, Any] = {"strategy": row.text("strategy") or None}
+    settings: Dict[str, Any] = {"strategy": row.text("strategy") or None, "offload_layers": row.count("offload_layers", 0)}
     split = row.text("split")
     if split == "account_embedding_loss":
         settings.update(account_for_embedding=True, account_for_loss=True)
@@ -208,11 +209,12 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
     recompute = row.text("recompute").replace("+", ",") or "none"
     description = files.model(row)
     name = device or files.device(row)
+    settings = _settings(row)
     key = (name, row.text("model"), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
-           recompute)
+           recompute, str(settings["offload_layers"]))
     experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
-               recompute, _settings(row), row.number("measured_step_s"), shared * replicas, key, experts,
+               recompute, settings, row.number("measured_step_s"), shared * replicas, key, experts,
                all(row.text(name) for name in DECIDING if name in row.cells))
 
 
