@@ -19,7 +19,8 @@ enum ppsched_objective {
     PPSCHED_OBJECTIVE_MAKESPAN = 2 /* the time from 0 to the last end */
 };
 
-/* Bounds on the objective over one iteration. Sized. Times in the caller's unit. */
+/* Bounds on the objective over one iteration. Set `size` to sizeof of this struct. Times in the
+ * caller's unit. */
 typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;    /* the device whose bound is `value`; of several, the lowest */

@@ -43,7 +43,7 @@ enum ppsched_chakra_links {
                                          be TIMES */
 };
 
-/* Sized: set `size`; zero means the default. */
+/* Set `size` to sizeof of this struct. A field that is 0 has its default. */
 typedef struct ppsched_chakra_options {
     uint32_t size;
     int32_t sizes;       /* enum ppsched_chakra_sizes */

@@ -205,7 +205,7 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
 
-/* Progress of a search. Sized; borrowed during the call. */
+/* Progress of a search. The library sets `size`. The pointer is valid only during the call. */
 typedef struct ppsched_progress {
     uint32_t size;
     uint32_t reserved; /* 0 */

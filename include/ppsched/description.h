@@ -129,7 +129,7 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_NO_NORM = 1048576        /* all: no norm before it */
 };
 
-/* A block. Sized: set `size`. Fields that its kind does not use are 0. */
+/* A block. Set `size` to sizeof of this struct. Fields that its kind does not use are 0. */
 typedef struct ppsched_block {
     uint32_t size;
     int32_t kind;   /* enum ppsched_block_kind */
@@ -178,7 +178,7 @@ typedef struct ppsched_block {
 #define PPSCHED_MAX_LAYER_KINDS 256
 #define PPSCHED_MAX_BLOCKS 16
 
-/* A kind of layer. Sized: set `size`. */
+/* A kind of layer. Set `size` to sizeof of this struct. */
 typedef struct ppsched_layer_kind {
     uint32_t size;
     uint32_t block_count; /* may be 0, for a layer that does nothing */
@@ -187,8 +187,8 @@ typedef struct ppsched_layer_kind {
     const ppsched_block *const *blocks;
 } ppsched_layer_kind;
 
-/* An encoder before the layers, such as a vision tower. It is in the first stage. Sized: set
- * `size`. */
+/* An encoder before the layers, such as a vision tower. It is in the first stage. Set `size` to
+ * sizeof of this struct. */
 typedef struct ppsched_tower {
     uint32_t size;
     uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, optimizer states and
@@ -214,7 +214,7 @@ enum ppsched_description_flag {
     PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM = 16
 };
 
-/* The content of a description. Sized: set `size`. */
+/* The content of a description. Set `size` to sizeof of this struct. */
 typedef struct ppsched_description_info {
     uint32_t size;
     uint32_t flags; /* enum ppsched_description_flag */
@@ -283,7 +283,8 @@ enum ppsched_transformer_flag {
 };
 
 /* A decoder-only transformer, described in one struct. Each layer has attention, and an MLP or
- * experts of one size. Sized: set `size`. Parts that the model does not have are 0. */
+ * experts of one size. Set `size` to sizeof of this struct. Parts that the model does not have are
+ * 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
     uint32_t flags; /* enum ppsched_transformer_flag */

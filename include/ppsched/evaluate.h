@@ -51,7 +51,8 @@ enum ppsched_evaluate_flag {
                                                 more per stage pass */
 };
 
-/* Metrics of the whole schedule. Sized. Times and memory in the caller's units. */
+/* Metrics of the whole schedule. Set `size` to sizeof of this struct. Times and memory in the
+ * caller's units. */
 typedef struct ppsched_metrics {
     uint32_t size;
     uint32_t span_device;   /* the device with the longest span; of several, the lowest */
@@ -68,7 +69,8 @@ typedef struct ppsched_metrics {
     double peak_memory;     /* of `peak_device` */
 } ppsched_metrics;
 
-/* Metrics of one device. Sized. Times and memory in the caller's units. */
+/* Metrics of one device. Set `size` to sizeof of this struct. Times and memory in the caller's
+ * units. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
     uint32_t peak_position; /* position in the queue of the op at which memory first reaches the
@@ -86,7 +88,8 @@ typedef struct ppsched_device_metrics {
     double memory_limit;    /* infinite if none is set */
 } ppsched_device_metrics;
 
-/* Why a device is idle. The parts sum to its idle time. Sized. Times in the caller's unit.
+/* Why a device is idle. The parts sum to its idle time. Set `size` to sizeof of this struct. Times
+ * in the caller's unit.
  *   - A wait that ends when a value is received is divided into the parts of this value's path. If
  *     an overlapped pair waits for two values, the value that arrives last counts. If both arrive
  *     at once, the value of the pair's first op counts.

@@ -51,7 +51,7 @@ enum ppsched_format {
                                         scheduled nodes per rank */
 };
 
-/* Sized: set `size`; zero means the default. */
+/* Set `size` to sizeof of this struct. A field that is 0 has its default. */
 typedef struct ppsched_export_options {
     uint32_t size;
     uint32_t text_columns; /* TEXT: the largest width of a device's row. At least 20 columns of it

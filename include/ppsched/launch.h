@@ -32,8 +32,8 @@ enum ppsched_runtime {
     PPSCHED_RUNTIME_MINDSPEED = 9   /* MindSpeed on Megatron-LM: flags of its launcher */
 };
 
-/* Facts that launch arguments need in addition to the schedule. Sized: set `size`; zero means the
- * default. */
+/* Facts that launch arguments need in addition to the schedule. Set `size` to sizeof of this
+ * struct. A field that is 0 has its default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
     uint32_t exact;  /* 1: a runtime that would compute a similar order itself is refused (SAIL,

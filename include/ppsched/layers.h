@@ -93,8 +93,8 @@ typedef struct ppsched_recompute {
                            backward: from 0 to the layer's own mem_forward */
 } ppsched_recompute;
 
-/* One layer, or several equal ones in a row. Sized: set `size`. Times and memory are in the
- * caller's units. They are finite and >= 0, except that mem_backward_weight is <= 0 and
+/* One layer, or several equal ones in a row. Set `size` to sizeof of this struct. Times and memory
+ * are in the caller's units. They are finite and >= 0, except that mem_backward_weight is <= 0 and
  * mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
@@ -146,7 +146,7 @@ typedef struct ppsched_layer {
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the
- * layers does not change. Sized: set `size`. */
+ * layers does not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_split {
     uint32_t size;
     uint32_t stages;           /* S, the virtual stages of the whole model */

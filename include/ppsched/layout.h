@@ -40,7 +40,8 @@ typedef struct ppsched_layout_stage {
     uint32_t heads;
 } ppsched_layout_stage;
 
-/* Rules for a layout string. Sized: set `size`; a number of 0 means any number. */
+/* Rules for a layout string. Set `size` to sizeof of this struct. A field that is 0 allows any
+ * number. */
 typedef struct ppsched_layout_rules {
     uint32_t size;
     uint32_t no_decoders; /* 1: `decoders` 0 means none */

@@ -67,7 +67,8 @@ enum ppsched_unshard_lookahead {
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
- * gradients, add sends and receives, defer receives. Sized: set `size`; zero means off. */
+ * gradients, add sends and receives, defer receives. Set `size` to sizeof of this struct. A field
+ * that is 0 turns its part off. */
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */

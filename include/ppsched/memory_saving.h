@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* Which stage passes to recompute. Sized: set `size`; zero means the default. */
+/* Which stage passes to recompute. Set `size` to sizeof of this struct. A field that is 0 has its
+ * default. */
 typedef struct ppsched_recompute_options {
     uint32_t size;
     uint32_t chunks; /* N: all stage passes of the N lowest stages of each device; 0: of all
@@ -33,7 +34,8 @@ PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
                                                       const ppsched_recompute_options *options,
                                                       ppsched_error *error);
 
-/* Which stage passes to offload, and when to reload. Sized: set `size`; zero means the default. */
+/* Which stage passes to offload, and when to reload. Set `size` to sizeof of this struct. A field
+ * that is 0 has its default. */
 typedef struct ppsched_offload_options {
     uint32_t size;
     uint32_t chunks;            /* N: the stage passes of the N lowest stages of each device; 0: of

@@ -151,8 +151,8 @@ enum ppsched_precision {
     PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale per 16 elements */
 };
 
-/* How the model is trained. Sized: set `size`. 0 means the default. The default of counts is 1; the
- * default of bytes is the number in the comment. */
+/* How the model is trained. Set `size` to sizeof of this struct. 0 means the default. The default
+ * of counts is 1; the default of bytes is the number in the comment. */
 typedef struct ppsched_training {
     uint32_t size;
     uint32_t flags; /* enum ppsched_training_flag */
@@ -206,9 +206,9 @@ typedef struct ppsched_link_rate {
     double all_gather; /* factor of all-gather and reduce-scatter; 0 means 1 */
 } ppsched_link_rate;
 
-/* The data sheet of a device. Sized: set `size`. Lists of efficiencies are in descending order of
- * `least`. For an op the first entry applies whose `least` the op reaches. If it reaches none, the
- * last entry applies. An empty list means 1. */
+/* The data sheet of a device. Set `size` to sizeof of this struct. Lists of efficiencies are in
+ * descending order of `least`. For an op the first entry applies whose `least` the op reaches. If
+ * it reaches none, the last entry applies. An empty list means 1. */
 typedef struct ppsched_accelerator {
     uint32_t size;
     uint32_t node_devices; /* devices of a node, connected by `inside`; 0 means 1 */
@@ -276,9 +276,10 @@ PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 
-/* Numbers of parameters of the whole model, not divided by the training. Sized. `active` is the
- * number of parameters that one token uses, embedding and output included. `total` and `active` do
- * not include towers and MTP layers. The formulas of blocks are in description.h. Added to them:
+/* Numbers of parameters of the whole model, not divided by the training. Set `size` to sizeof of
+ * this struct. `active` is the number of parameters that one token uses, embedding and output
+ * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
+ * in description.h. Added to them:
  *   norms      h each, with NORM_BIAS 2h; also one final norm
  *   biases     one per output of a matrix; router h E, its bias E */
 typedef struct ppsched_parameters {
@@ -312,7 +313,7 @@ enum ppsched_model_role {
 
 /* A row: layers of a model that cost the same, one row per kind. The order of rows is: towers,
  * embedding, decoders, MTP, head. Decoders have a row for each kind of the description that is in
- * use. Sized. */
+ * use. Set `size` to sizeof of this struct. */
 typedef struct ppsched_model_row {
     uint32_t size;
     int32_t role;        /* enum ppsched_model_role */
@@ -345,8 +346,9 @@ enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_MODULES = 5    /* what recomputation of modules computes again */
 };
 
-/* The cost of a pass of one layer, for one microbatch on one device. Sized. `time` is the sum of
- * matrix_time, vector_time, memory_time, communication_time and launch_time. */
+/* The cost of a pass of one layer, for one microbatch on one device. Set `size` to sizeof of this
+ * struct. `time` is the sum of matrix_time, vector_time, memory_time, communication_time and
+ * launch_time. */
 typedef struct ppsched_pass_cost {
     uint32_t size;
     uint32_t reserved;
@@ -373,12 +375,11 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        const ppsched_model *model, uint32_t row,
                                                        int32_t pass, ppsched_error *error);
 
-/* The memory of one layer on one device, in bytes. Sized. Activations are those of
- * Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are
- *                T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism
- *                T h (34 + 5 a s / h) / t.
- * Gated MLPs keep 6 T f / t, not 4. If scores are not kept, 4 bytes per row and head remain.
- * Experts keep activations for the routed tokens, divided equally among experts. */
+/* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
+ * are those of Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T
+ * h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated MLPs
+ * keep 6 T f / t, not 4. If scores are not kept, 4 bytes per row and head remain. Experts keep
+ * activations for the routed tokens, divided equally among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -403,9 +404,10 @@ PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
                                                     const ppsched_model *model, uint32_t row,
                                                     ppsched_error *error);
 
-/* The cost of the update at the end of a step, after the last backward. Sized. In `optimizer_time`
- * the optimizer reads and writes all its states once. In `reduce_time` the gradients are summed
- * over data parallelism, and sharded weights are all-gathered. Neither overlaps with compute. */
+/* The cost of the update at the end of a step, after the last backward. Set `size` to sizeof of
+ * this struct. In `optimizer_time` the optimizer reads and writes all its states once. In
+ * `reduce_time` the gradients are summed over data parallelism, and sharded weights are
+ * all-gathered. Neither overlaps with compute. */
 typedef struct ppsched_update_cost {
     uint32_t size;
     uint32_t reserved;
@@ -427,8 +429,8 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          ppsched_error *error);
 
 /* Factors measured time / predicted time by row and pass: factors[3 * row + pass]. Passes are
- * FORWARD, INPUT and WEIGHT of enum ppsched_model_pass. Sized. A factor of 0 means 1. Rows past
- * `rows` have 1, too. */
+ * FORWARD, INPUT and WEIGHT of enum ppsched_model_pass. Set `size` to sizeof of this struct. A
+ * factor of 0 means 1. Rows past `rows` have 1, too. */
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t rows;
@@ -461,7 +463,7 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 /* The result of megatron/training/theoretical_memory_usage.py (at d98e8a6) for the same model:
  * weights and optimizer of the most loaded device, and activations of the first stage. The estimate
  * assumes bf16, ignores full recomputation, and leaves experts and gates out of the activations.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
@@ -473,7 +475,7 @@ typedef struct ppsched_megatron_memory {
     double activation_bytes_without;
 } ppsched_megatron_memory;
 
-/* The pipeline of Megatron-LM's estimate. Sized. */
+/* The pipeline of Megatron-LM's estimate. Set `size` to sizeof of this struct. */
 typedef struct ppsched_megatron_pipeline {
     uint32_t size;
     uint32_t devices;      /* p */

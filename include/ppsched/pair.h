@@ -33,7 +33,8 @@ typedef struct ppsched_window {
                          starts; else 0 */
 } ppsched_window;
 
-/* The windows of an overlapped pair. Each list is in the order in which its windows run. Sized. */
+/* The windows of an overlapped pair. Each list is in the order in which its windows run. Set `size`
+ * to sizeof of this struct. */
 typedef struct ppsched_pair_windows {
     uint32_t size;
     uint32_t reserved;
@@ -64,7 +65,7 @@ typedef struct ppsched_window_span {
     uint32_t index; /* in its list */
 } ppsched_window_span;
 
-/* The times of a pair. Sized. */
+/* The times of a pair. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pair_times {
     uint32_t size;
     uint32_t is_best;    /* 1: no order is shorter */

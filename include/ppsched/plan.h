@@ -53,8 +53,8 @@ extern "C" {
  *   plan, no other thread may use it in any other way. */
 typedef struct ppsched_plan ppsched_plan;
 
-/* Splits by layers: the plan searches for a split of the model's layers for each candidate. Sized:
- * set `size`; zero means the default.
+/* Splits by layers: the plan searches for a split of the model's layers for each candidate. Set
+ * `size` to sizeof of this struct. A field that is 0 has its default.
  *   - The plan's `chunks` has another default. Up to 16: all numbers from 1 to the number of layers
  *     per device. From 17 to 64: only the layers per device divided by 1, 2, 3 and so on, and
  *     rounded down; here layers that must be in the first or last stage do not count. On one
@@ -78,7 +78,7 @@ typedef struct ppsched_split_options {
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times that of a
  * slice in the middle of the sequence. W has no slice_time. Memory and bytes are divided by K. If
  * the config has slices already, the costs of these slices do not change.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if that is NULL */
@@ -93,7 +93,7 @@ typedef struct ppsched_slice_options {
 /* How to rank candidates if times vary. In each scenario the score of a candidate is its makespan
  * divided by the number of iterations. Scenarios ignore the lowering. Stage factors are refused,
  * because candidates have different stages.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_ranking_options {
     uint32_t size;
     uint32_t scenario_count; /* number of scenarios. With 0 there are none: rank_by must be STEP,
@@ -104,8 +104,9 @@ typedef struct ppsched_ranking_options {
     const ppsched_scenario_options *scenario_options; /* NULL: no factors */
 } ppsched_ranking_options;
 
-/* The candidates to list, and how to evaluate and rank them. Sized: set `size`; zero means the
- * default. Lists and structs behind pointers are read only during the call.
+/* The candidates to list, and how to evaluate and rank them. Set `size` to sizeof of this struct. A
+ * field that is 0 has its default. Lists and structs behind pointers are read only during the
+ * call.
  *
  * By default all strategies that flush between iterations are tried, except
  *   - those that search long (ppsched_strategy_info), unless `effort` is set;
@@ -192,7 +193,7 @@ typedef struct ppsched_plan_options {
     uint32_t reserved[7];       /* 0 */
 } ppsched_plan_options;
 
-/* A candidate. Sized. Texts are borrowed from the plan. */
+/* A candidate. Set `size` to sizeof of this struct. Texts are borrowed from the plan. */
 typedef struct ppsched_candidate {
     uint32_t size;
     ppsched_status status; /* OK, or REFUSED if the candidate does not support the problem: see

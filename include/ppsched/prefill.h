@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /* A prompt, and the cost of its chunks. The F of a chunk of n tokens, after p earlier tokens, takes
- *   constant + linear * n + quadratic * n * (p + n / 2)
- * times the forward time of its stage. Sized: set `size`. */
+ *   constant + linear * n + quadratic * n * (p + n / 2) times the forward time of its stage. Set
+ *   `size` to sizeof of this struct. */
 typedef struct ppsched_prefill {
     uint32_t size;
     uint32_t chunks;  /* number of chunks. 0: the call chooses the number */
@@ -31,7 +31,7 @@ typedef struct ppsched_prefill {
     double quadratic; /* per pair of tokens, >= 0 */
 } ppsched_prefill;
 
-/* How good the chosen chunks are. Sized. */
+/* How good the chosen chunks are. Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill_figures {
     uint32_t size;
     uint32_t is_best;      /* 1 if no other chunks make the strategy's schedule shorter */

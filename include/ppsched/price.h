@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-/* The pipeline of one replica. Sized: set `size`. */
+/* The pipeline of one replica. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pipeline {
     uint32_t size;
     uint32_t devices;      /* p; 0 means 1 */
@@ -99,7 +99,7 @@ PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 /* The time of a step in seconds, its parts, and figures computed from it. pipeline_time includes
  * all exposed parts except exposed_data_parallel. They are those of the device with the most work.
  * exposed_pipeline is its idle time. The others are the time of collectives that nothing hides.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_step_price {
     uint32_t size;
     uint32_t devices; /* devices of all replicas */
@@ -121,7 +121,7 @@ typedef struct ppsched_step_price {
 PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
                                                   const ppsched_price *price, ppsched_error *error);
 
-/* The peak memory of a device by cause, in bytes. Sized. */
+/* The peak memory of a device by cause, in bytes. Set `size` to sizeof of this struct. */
 typedef struct ppsched_device_price {
     uint32_t size;
     uint32_t reserved;

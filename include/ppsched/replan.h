@@ -53,8 +53,8 @@ extern "C" {
  * Thread-safety: it never changes; any number of threads may read it at once. */
 typedef struct ppsched_replan ppsched_replan;
 
-/* The running job, and what changes. Sized: set `size`; zero means the default. Lists behind
- * pointers are read only during the call. */
+/* The running job, and what changes. Set `size` to sizeof of this struct. A field that is 0 has its
+ * default. Lists behind pointers are read only during the call. */
 typedef struct ppsched_replan_options {
     uint32_t size;
     uint32_t running_devices;          /* number of devices of the running job. These have the first
@@ -91,7 +91,7 @@ typedef struct ppsched_replan_options {
                                    is best; of several, the one that moves the fewest bytes */
 } ppsched_replan_options;
 
-/* The figures of a result. Sized. */
+/* The figures of a result. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replan_figures {
     uint32_t size;
     uint32_t can_stay;        /* 1: no device is lost, and the running split fits */

@@ -50,8 +50,8 @@ extern "C" {
  * Thread-safety: it does not change; any number of threads may read it at once. */
 typedef struct ppsched_replicas ppsched_replicas;
 
-/* What the replicas share. Sized: set `size`; zero means the default. What pointers lead to is read
- * during the call only. */
+/* What the replicas share. Set `size` to sizeof of this struct. A field that is 0 has its default.
+ * What pointers lead to is read during the call only. */
 typedef struct ppsched_replicas_options {
     uint32_t size;
     uint32_t microbatches;        /* of the global batch, over all replicas; at least one each;
@@ -65,7 +65,7 @@ typedef struct ppsched_replicas_options {
                                     stages per device 2 */
 } ppsched_replicas_options;
 
-/* The figures of all replicas. Sized. */
+/* The figures of all replicas. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replicas_figures {
     uint32_t size;
     uint32_t proved;        /* 1: no other shares, splits and orders of the devices have a shorter
@@ -76,7 +76,8 @@ typedef struct ppsched_replicas_figures {
                                share */
 } ppsched_replicas_figures;
 
-/* The share of a replica. Sized. What pointers lead to belongs to the replicas. */
+/* The share of a replica. Set `size` to sizeof of this struct. What pointers lead to belongs to the
+ * replicas. */
 typedef struct ppsched_replica {
     uint32_t size;
     uint32_t microbatches;

@@ -46,7 +46,7 @@ enum ppsched_rank_by {
     PPSCHED_RANK_BY_WORST = 3     /* the longest of all scenarios */
 };
 
-/* How times vary. Sized. In a scenario
+/* How times vary. Set `size` to sizeof of this struct. In a scenario
  *   - the time of an op is multiplied by the factors of its device and its stage, and by its own
  *     jitter. An overlapped pair is one op, with the jitter of its F;
  *   - the delay of a message is multiplied by the factor of its link, and by its own
@@ -75,7 +75,7 @@ typedef struct ppsched_scenario_options {
     size_t link_factor_count;     /* D * D */
 } ppsched_scenario_options;
 
-/* Figures over all scenarios. Sized. Times in the caller's unit. */
+/* Figures over all scenarios. Set `size` to sizeof of this struct. Times in the caller's unit. */
 typedef struct ppsched_scenario_metrics {
     uint32_t size;
     uint32_t count;          /* number of scenarios */

@@ -60,8 +60,8 @@ enum ppsched_steady_reason {
                                             more than a share of 2^-40 */
 };
 
-/* The period of a schedule. Sized. Times in the caller's unit. If `reason` is not FOUND, `blocks`
- * and all members after it are 0, except `timed`. */
+/* The period of a schedule. Set `size` to sizeof of this struct. Times in the caller's unit. If
+ * `reason` is not FOUND, `blocks` and all members after it are 0, except `timed`. */
 typedef struct ppsched_steady_period {
     uint32_t size;
     int32_t reason;     /* enum ppsched_steady_reason */

@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* A description of a strategy. Sized. All texts are static storage.
+/* A description of a strategy. Set `size` to sizeof of this struct. All texts are static
+ * storage.
  * Thread-safety: constant data. */
 typedef struct ppsched_strategy_info {
     uint32_t size;
@@ -51,7 +52,7 @@ typedef struct ppsched_strategy_info {
     const char *const *aliases; /* `alias_count` other names that are accepted */
 } ppsched_strategy_info;
 
-/* An option of a strategy. Sized. All texts are static storage.
+/* An option of a strategy. Set `size` to sizeof of this struct. All texts are static storage.
  * Thread-safety: constant data. */
 typedef struct ppsched_option_info {
     uint32_t size;
