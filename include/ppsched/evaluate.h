@@ -55,8 +55,10 @@ enum ppsched_evaluate_flag {
  * caller's units. */
 typedef struct ppsched_metrics {
     uint32_t size;
-    uint32_t span_device;   /* the device with the longest span; of several, the lowest */
-    uint32_t peak_device;   /* the device with the largest peak memory; of several, the lowest */
+    uint32_t span_device;   /* the device with the longest span; the lowest such device if there are
+                               several */
+    uint32_t peak_device;   /* the device with the largest peak memory; the lowest such device if
+                               there are several */
     uint32_t limit_device;  /* the lowest device whose peak memory is above its limit by more than a
                                share of 1e-9 of the limit; PPSCHED_NONE if all fit */
     double makespan;        /* time from 0 to the last end */
@@ -66,7 +68,7 @@ typedef struct ppsched_metrics {
     double bubble_of_total; /* idle / (D * makespan) */
     double bubble_of_ideal; /* idle / busy */
     double bubble_of_span;  /* 1 - mean busy / span */
-    double peak_memory;     /* of `peak_device` */
+    double peak_memory;     /* peak memory of `peak_device` */
 } ppsched_metrics;
 
 /* Metrics of one device. Set `size` to sizeof of this struct. Times and memory in the caller's
@@ -79,13 +81,13 @@ typedef struct ppsched_device_metrics {
                                memory is never above the static memory */
     double busy;            /* sum of the durations of ops; an overlapped pair counts once */
     double idle;            /* makespan - busy */
-    double first_start;     /* of F, B, I and W; 0 if the queue has none of them */
-    double last_end;        /* of F, B, I and W; 0 if the queue has none of them */
+    double first_start;     /* start of the first F, B, I or W; 0 if the queue has none of them */
+    double last_end;        /* end of the last F, B, I or W; 0 if the queue has none of them */
     double static_memory;   /* sum of MEM_STATIC, MEM_WEIGHTS times the weight versions, and
                                MEM_OPTIMIZER of its stages, and of MEM_OTHER of the device */
-    double peak_memory;     /* includes the static memory */
-    double peak_time;       /* when memory first reaches the peak */
-    double memory_limit;    /* infinite if none is set */
+    double peak_memory;     /* largest memory of the device, static memory included */
+    double peak_time;       /* time when memory first reaches the peak */
+    double memory_limit;    /* memory limit of the device; infinite if no limit is set */
 } ppsched_device_metrics;
 
 /* Why a device is idle. The parts sum to its idle time. Set `size` to sizeof of this struct. Times
@@ -156,12 +158,12 @@ typedef struct ppsched_idle_window {
 /* One item in a device's memory. 32 bytes, no padding. */
 typedef struct ppsched_memory_item {
     int32_t cause;       /* enum ppsched_memory_cause */
-    uint32_t stage;      /* PPSCHED_NONE for OTHER */
-    uint32_t microbatch; /* PPSCHED_NONE if it belongs to no microbatch */
+    uint32_t stage;      /* stage that the memory belongs to; PPSCHED_NONE for OTHER */
+    uint32_t microbatch; /* microbatch that the memory belongs to; PPSCHED_NONE if there is none */
     uint32_t position;   /* position in the device's queue of the op that took this memory;
                             PPSCHED_NONE if the memory is always held */
     double memory;
-    double since; /* time when it was taken */
+    double since; /* time when the memory was taken */
 } ppsched_memory_item;
 
 /* A change of a device's memory: `memory` is the level from `time` on. 16 bytes, no padding. */

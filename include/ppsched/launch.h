@@ -48,8 +48,8 @@ typedef struct ppsched_launch_options {
                                     unknown; the batch sizes are left out */
     const ppsched_layers *model; /* the layers of the model. With `split` the arguments also say
                                     which layers each stage has. NULL: both are unknown */
-    const ppsched_split *split;  /* which layers are in which stage */
-    uint32_t data_parallel;      /* replicas of the pipeline; 0 means 1 */
+    const ppsched_split *split;  /* the split: which layers are in which stage */
+    uint32_t data_parallel;      /* number of replicas of the pipeline; 0 means 1 */
     uint32_t reserved;           /* 0 */
 } ppsched_launch_options;
 

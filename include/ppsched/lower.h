@@ -37,13 +37,14 @@ extern "C" {
 /* Where lowering puts sends and receives. A send always comes after its producer; only receives may
  * be between the two. There are no sends between stages on the same device. */
 enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,        /* adds no sends and receives; the other passes run */
-    PPSCHED_LOWERING_PYTORCH = 1,     /* as PyTorch: all devices take turns, one op per turn. When a
-                                         value is sent, its receive is put at the place in the queue
-                                         that the receiving device has reached */
-    PPSCHED_LOWERING_BY_TIME = 2,     /* as sail-sg and zeropipe: a receive is put before the op
-                                         that its device runs when the value is sent. Needs the
-                                         config's times */
+    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives are added. The other changes that
+                                         these options ask for are still made */
+    PPSCHED_LOWERING_PYTORCH = 1,     /* works as in PyTorch: all devices take turns, one op per
+                                         turn. When a value is sent, its receive is put at the place
+                                         in the queue that the receiving device has reached */
+    PPSCHED_LOWERING_BY_TIME = 2,     /* works as in sail-sg and zeropipe: a receive is put before
+                                         the op that its device runs when the value is sent. Needs
+                                         the config's times */
     PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. It is put
                                          earlier where devices that block in sends and receives
                                          would otherwise deadlock. So the result never deadlocks */
@@ -53,11 +54,14 @@ enum ppsched_lowering {
  * stages in its queue, unless it holds them. The lookahead is the number of these stages, from the
  * stage of the op on. With 1 it gathers only the stage of the op. */
 enum ppsched_unshard_lookahead {
-    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* `unshard`: as many stages as the device may hold */
-    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* for device r the smaller of r + 2 and `unshard`. If an
-                                            UNSHARD takes as long as a forward, this many are done
-                                            before the device's first op has its input */
-    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* `unshard_lookaheads`, a number for each device */
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the number of
+                                            stages that it may hold */
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
+                                            `unshard`. If an UNSHARD takes as long as a forward,
+                                            this many are done before the device's first op has its
+                                            input */
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
+                                            for each device */
     PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* computed by this library from the config's times: as
                                             late as possible without delaying compute ops, and
                                             within the memory limits if possible. If FULL and AUTO

@@ -54,7 +54,7 @@ typedef struct ppsched_balance {
     uint32_t size;
     uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
                          distributions were tried */
-    double most;      /* costs of the replica with the largest sum */
+    double most;      /* sum of the costs of the replica with the largest sum */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 

@@ -82,7 +82,7 @@ enum ppsched_training_flag {
                                                     it they are never in memory (FlashAttention) */
     /* Collectives that overlap with matrix products. Without its flag, all the time of a collective
      * counts. */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* of tensor parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
     PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, during the last
@@ -107,8 +107,8 @@ enum ppsched_training_flag {
     /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
      * collectives are on channels of their own. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
-    PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* of tensor parallelism, on channel 2 */
-    PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* of context parallelism, on channel 3 */
+    PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* tensor parallelism, on channel 2 */
+    PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* context parallelism, on channel 3 */
 };
 
 /* Matrices that have an adapter. A matrix that the model does not have is ignored. */
@@ -146,8 +146,8 @@ enum ppsched_recompute_module {
 enum ppsched_precision {
     PPSCHED_PRECISION_BF16 = 0,
     PPSCHED_PRECISION_FP16 = 1,
-    PPSCHED_PRECISION_FP8 = 2,   /* one scale per tensor or block */
-    PPSCHED_PRECISION_MXFP8 = 3, /* one scale per 32 elements */
+    PPSCHED_PRECISION_FP8 = 2,   /* 8 bits, one scale per tensor or block */
+    PPSCHED_PRECISION_MXFP8 = 3, /* 8 bits, one scale per 32 elements */
     PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale per 16 elements */
 };
 
@@ -162,13 +162,13 @@ typedef struct ppsched_training {
     uint32_t context_parallel;
     uint32_t expert_parallel; /* divides the experts over the devices of tensor, context and data
                                  parallelism */
-    uint32_t expert_tensor_parallel; /* divides each expert; 0: as `tensor_parallel` */
+    uint32_t expert_tensor_parallel; /* divides each expert. Default: `tensor_parallel` */
     uint32_t data_parallel;
     uint32_t sharding; /* what is sharded over data and context parallelism: 0 nothing, 1 optimizer
                           states (ZeRO-1), 2 also gradients, 3 also weights (ZeRO-3, FSDP; arXiv
                           1910.02054) */
-    double weight_bytes;        /* per parameter; 2 */
-    double gradient_bytes;      /* 4 */
+    double weight_bytes;        /* bytes per parameter. Default: 2 */
+    double gradient_bytes;      /* bytes of gradient per parameter. Default: 4 */
     double optimizer_bytes;     /* 12: Adam's two moments and the main weights, 4 bytes each */
     double activation_bytes;    /* per element; 2. If set, it also applies to inputs of 8-bit and
                                    4-bit products */
@@ -200,7 +200,7 @@ typedef struct ppsched_efficiency {
  * In an all-reduce the second term counts twice. */
 typedef struct ppsched_link_rate {
     double bandwidth;  /* bytes per second */
-    double efficiency; /* for large messages; 0 means 1 */
+    double efficiency; /* share of `bandwidth` that large messages reach; 0 means 1 */
     double latency;
     double all_reduce; /* factor of all-reduce; 0 means 1, as for a ring */
     double all_gather; /* factor of all-gather and reduce-scatter; 0 means 1 */
@@ -211,8 +211,8 @@ typedef struct ppsched_link_rate {
  * it reaches none, the last entry applies. An empty list means 1. */
 typedef struct ppsched_accelerator {
     uint32_t size;
-    uint32_t node_devices; /* devices of a node, connected by `inside`; 0 means 1 */
-    const char *name;      /* may be NULL */
+    uint32_t node_devices; /* number of devices of a node, connected by `inside`; 0 means 1 */
+    const char *name;      /* name of the device; may be NULL */
     double matrix_rate;    /* peak operations per second of matrix products in 16 bits */
     double vector_rate;
     double memory_bandwidth;
@@ -290,10 +290,10 @@ typedef struct ppsched_parameters {
     uint64_t embedding;
     uint64_t positions;
     uint64_t other;  /* extra_parameters of the description, in the stage of the embedding */
-    uint64_t output; /* 0 if tied */
+    uint64_t output; /* parameters of the output; 0 if it is tied */
     uint64_t final_norm;
-    uint64_t towers; /* of all towers */
-    uint64_t mtp;    /* of one MTP layer */
+    uint64_t towers; /* parameters of all towers */
+    uint64_t mtp;    /* parameters of one MTP layer */
 } ppsched_parameters;
 
 /* Counts the parameters.
@@ -308,7 +308,7 @@ enum ppsched_model_role {
     PPSCHED_MODEL_ROLE_TOWER = 1, /* a whole tower, in the stage of the embedding */
     PPSCHED_MODEL_ROLE_DECODER = 2,
     PPSCHED_MODEL_ROLE_MTP = 3,
-    PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output, loss */
+    PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output and loss */
 };
 
 /* A row: layers of a model that cost the same, one row per kind. The order of rows is: towers,
@@ -413,8 +413,8 @@ typedef struct ppsched_update_cost {
     uint32_t reserved;
     double optimizer_time;
     double reduce_time;    /* gradient_time + parameter_time */
-    double gradient_time;  /* sums of gradients */
-    double parameter_time; /* all-gathers of weights */
+    double gradient_time;  /* time of the sums of gradients */
+    double parameter_time; /* time of the all-gathers of weights */
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with `parameters` parameters. `expert_parameters` of

@@ -61,8 +61,9 @@ typedef struct ppsched_replan_options {
                                           numbers in the config; all others are added. 0: all
                                           devices are running */
     const char *strategy;              /* strategy of the running job; required */
-    const ppsched_layers *layers;      /* required */
-    const uint32_t *running_split;     /* layers of each stage; required */
+    const ppsched_layers *layers;      /* the layers of the model; required */
+    const uint32_t *running_split;     /* number of layers of each stage of the running job;
+                                          required */
     const uint8_t *running_recomputes; /* as `recomputes` of ppsched_split. Default: no
                                           recomputation */
     const uint32_t *running_order;     /* the device in each place, one per running device. Default:

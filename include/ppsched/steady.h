@@ -52,7 +52,7 @@ enum ppsched_steady_reason {
     PPSCHED_STEADY_REASON_COSTS = 2,     /* microbatches or slices differ; or there are several
                                             iterations, and memory has other causes in addition to
                                             activations */
-    PPSCHED_STEADY_REASON_SHORT = 3,     /* too few microbatches */
+    PPSCHED_STEADY_REASON_SHORT = 3,     /* there are too few microbatches */
     PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not repeat within half of the
                                             microbatches */
     PPSCHED_STEADY_REASON_ROUNDING = 5   /* the times are not multiples of one power of two, and
@@ -65,14 +65,14 @@ enum ppsched_steady_reason {
 typedef struct ppsched_steady_period {
     uint32_t size;
     int32_t reason;     /* enum ppsched_steady_reason */
-    uint32_t block;     /* microbatches of a block of the order; 0 if the order is not known to
-                           repeat */
-    uint32_t blocks;    /* blocks of a period */
+    uint32_t block;     /* number of microbatches of a block of the order; 0 if the order is not
+                           known to repeat */
+    uint32_t blocks;    /* number of blocks of a period */
     uint32_t transient; /* about how many microbatches come before the first period; at a time,
                            devices are at different microbatches */
     uint32_t timed;     /* number of microbatches of an iteration that were timed op by op; without
                            flushes, of all iterations */
-    double time;        /* length of a period */
+    double time;        /* duration of a period */
     double cycle_time;  /* time per microbatch: `time` / (`block` * `blocks`) */
     double rounding;    /* the largest change of a time by rounding, as a share of this time; 0 if
                            all sums are exact */
