@@ -113,18 +113,18 @@ enum ppsched_training_flag {
 
 /* Matrices that have an adapter. A matrix that the model does not have is ignored. */
 enum ppsched_adapter_target {
-    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* of attention; in latent attention both matrices: to the
-                                         query rank and from it */
+    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries. In latent attention both matrices: to the query
+                                         rank and from it */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* in latent attention the matrix to the key-value rank */
     PPSCHED_ADAPTER_TARGET_VALUE = 4, /* in latent attention the matrix from the key-value rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
-    PPSCHED_ADAPTER_TARGET_GATE = 16, /* of gated MLPs, shared experts included */
+    PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
     PPSCHED_ADAPTER_TARGET_DOWN = 64,
     PPSCHED_ADAPTER_TARGET_EXPERTS = 128, /* all matrices of routed experts */
     PPSCHED_ADAPTER_TARGET_ROUTER = 256,
-    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* of the delta rule, Mamba and convolutions: all
-                                                matrices except the last */
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba and convolutions: all matrices
+                                                except the last */
     PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
     PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* output gates, indexes, compressors, latents of experts,
                                             gates of shared experts, MTP's projection */
@@ -169,7 +169,7 @@ typedef struct ppsched_training {
                           1910.02054) */
     double weight_bytes;        /* bytes per parameter. Default: 2 */
     double gradient_bytes;      /* bytes of gradient per parameter. Default: 4 */
-    double optimizer_bytes;     /* 12: Adam's two moments and the main weights, 4 bytes each */
+    double optimizer_bytes;     /* Default: 12, for two moments of Adam and the main weights */
     double activation_bytes;    /* per element; 2. If set, it also applies to inputs of 8-bit and
                                    4-bit products */
     int32_t precision;          /* enum ppsched_precision */
@@ -179,8 +179,8 @@ typedef struct ppsched_training {
                            share; 1. Times and memory are those of this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
      * one of r x n. Adapters imply FROZEN_WEIGHTS. */
-    uint32_t adapter_rank;        /* r; 0: none */
-    uint32_t adapter_expert_rank; /* r of routed experts; 0: adapter_rank */
+    uint32_t adapter_rank;        /* rank r of adapters; 0: no adapters */
+    uint32_t adapter_expert_rank; /* rank r of adapters of routed experts. Default: adapter_rank */
     uint32_t adapter_targets;     /* enum ppsched_adapter_target; 0: all but ROUTER and HEAD */
     uint32_t reserved;            /* 0 */
 } ppsched_training;
@@ -191,7 +191,7 @@ typedef struct ppsched_training {
  * bytes. */
 typedef struct ppsched_efficiency {
     double least;
-    double share; /* above 0, up to 1 */
+    double share; /* share of the rate, above 0, up to 1 */
 } ppsched_efficiency;
 
 /* Speed of the links of one device, in one direction. A plain record. A collective of n devices on
@@ -239,15 +239,16 @@ typedef struct ppsched_accelerator {
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least
                                      their sum */
-    double hidden_share;          /* share of an overlapped collective that is hidden */
+    double hidden_share;          /* share of an overlapped collective that costs no time */
     double permute_traffic;       /* how often each row routed to an expert is read or written in
                                      addition, because rows are sorted and sorted back */
-    double slowdown;              /* of matrix products while a collective overlaps; 0 means 1 */
+    double slowdown;              /* time factor of matrix products during a collective; 0 means
+                                     1 */
     double fused_permute_traffic; /* permute_traffic with ONE_COPY_A_NODE, whose exchange sorts */
     double bias_traffic;          /* how often each row of an expert is moved to add biases */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
-    double scan_share;            /* as attention_share, for the products of scans in chunks */
+    double scan_share;            /* attention_share for the products of scans in chunks */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -321,7 +322,7 @@ typedef struct ppsched_model_row {
                             the model */
     uint32_t layers;     /* number of layers in the model */
     uint32_t index;      /* index of the kind or the tower in the description */
-    uint64_t parameters; /* of one layer, not divided by the training */
+    uint64_t parameters; /* parameters of one layer, not divided by the training */
     uint64_t active;     /* the parameters of one layer that one token uses */
     uint64_t mixers;     /* parameters of mixers, without norms */
     uint64_t feed_forwards;
@@ -338,8 +339,8 @@ PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const p
 /* Passes of a layer. */
 enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_FORWARD = 0,
-    PPSCHED_MODEL_PASS_INPUT = 1,     /* gradients of the input */
-    PPSCHED_MODEL_PASS_WEIGHT = 2,    /* gradients of the weights */
+    PPSCHED_MODEL_PASS_INPUT = 1,     /* backward for the gradients of the input */
+    PPSCHED_MODEL_PASS_WEIGHT = 2,    /* backward for the gradients of the weights */
     PPSCHED_MODEL_PASS_SELECTIVE = 3, /* what selective recomputation computes again: the attention
                                          scores (Korthikanti et al.) */
     PPSCHED_MODEL_PASS_FULL = 4,      /* what full recomputation computes again: a forward */
@@ -480,7 +481,7 @@ typedef struct ppsched_megatron_pipeline {
     uint32_t size;
     uint32_t devices;      /* p */
     uint32_t chunks;       /* stages per device with interleaving; 0 or 1: no interleaving */
-    uint32_t microbatches; /* 0: unknown */
+    uint32_t microbatches; /* number of microbatches; 0 means unknown */
     uint32_t selective;    /* 1: --recompute-granularity selective */
     uint32_t reserved;
 } ppsched_megatron_pipeline;

@@ -55,8 +55,7 @@ typedef struct ppsched_replicas ppsched_replicas;
 typedef struct ppsched_replicas_options {
     uint32_t size;
     uint32_t microbatches;        /* number of microbatches of the global batch, over all replicas;
-                                     at least one for each replica;
-                                     required */
+                                     at least one for each replica. Required */
     const char *strategy;         /* name of the strategy of all replicas; required */
     const ppsched_layers *layers; /* the layers of the model; required */
     uint32_t chunks;              /* number of stages per device. Default: 1 */

@@ -109,8 +109,8 @@ enum ppsched_slot_use {
  * These are positions in the device's queue. An overlapped pair has the position of its first op.
  * 24 bytes, no padding. */
 typedef struct ppsched_lifetime {
-    uint32_t microbatch; /* number of the microbatch, as in ppsched_op. With slices it is microbatch
-                            * slices + slice */
+    uint32_t microbatch; /* number of the microbatch m, as in ppsched_op. For slice k of K slices it
+                            is m * K + k */
     uint32_t stage;      /* the stage; PPSCHED_NONE with MICROBATCH */
     int32_t kind;        /* kind of op: F, or with RECEIVE the kind RECV_F or RECV_B */
     uint32_t slot;       /* number of the slot in its arena, from 0 */
@@ -121,7 +121,7 @@ typedef struct ppsched_lifetime {
 /* An arena: a set of equal slots that a runtime allocates once. 20 bytes, no padding. */
 typedef struct ppsched_arena {
     uint32_t stage; /* the stage of the arena with RECEIVE; otherwise PPSCHED_NONE */
-    int32_t kind;   /* kind of its lifetimes */
+    int32_t kind;   /* kind of op of its lifetimes, as in ppsched_lifetime */
     uint32_t slots; /* number of slots that it needs: the most lifetimes at once */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
     uint32_t count; /* number of its lifetimes */

@@ -47,8 +47,9 @@ typedef struct ppsched_steady ppsched_steady;
 /* Whether a period was found, or why all ops were timed one by one. */
 enum ppsched_steady_reason {
     PPSCHED_STEADY_REASON_FOUND = 0,     /* a period was found */
-    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat: searches, gpipe,
-                                            looped_bfs, offload, forward only */
+    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat. This is so for
+                                            searches, gpipe, looped_bfs, offload, and schedules of
+                                            only forwards */
     PPSCHED_STEADY_REASON_COSTS = 2,     /* microbatches or slices differ; or there are several
                                             iterations, and memory has other causes in addition to
                                             activations */
