@@ -19,11 +19,13 @@ enum ppsched_objective {
     PPSCHED_OBJECTIVE_MAKESPAN = 2 /* the time from 0 to the last end */
 };
 
-/* Bounds on the objective over one iteration. Sized. Times in the caller's unit. */
+/* Bounds on the objective over one iteration. Set `size` to sizeof of this struct. Times in the
+ * caller's unit. */
 typedef struct ppsched_bound {
     uint32_t size;
-    uint32_t device;    /* the device whose bound is `value`; of several, the lowest */
-    double value;       /* the largest of work, fill_drain, memory and one_machine */
+    uint32_t device;    /* the device whose bound is `value`; the lowest such device if there are
+                           several */
+    double value;       /* the bound: the largest of work, fill_drain, memory and one_machine */
     double work;        /* bound from the work of a device: it must run all its ops. For the
                            makespan it must also wait for its first input */
     double fill_drain;  /* bound from a path. It goes from the first F of stage 0 to a device,

@@ -43,14 +43,14 @@ enum ppsched_chakra_links {
                                          be TIMES */
 };
 
-/* Sized: set `size`; zero means the default. */
+/* Set `size` to sizeof of this struct. A field that is 0 has its default. */
 typedef struct ppsched_chakra_options {
     uint32_t size;
     int32_t sizes;       /* enum ppsched_chakra_sizes */
     int32_t links;       /* enum ppsched_chakra_links */
     uint32_t reserved;   /* 0 */
-    double time_scale;   /* microseconds per unit of time; 0 means 1 */
-    double bytes_scale;  /* bytes per unit of the config's bytes; 0 means 1 */
+    double time_scale;   /* number of microseconds per unit of time of the config; 0 means 1 */
+    double bytes_scale;  /* number of bytes per unit of bytes of the config; 0 means 1 */
     double memory_scale; /* bytes per unit of memory. F then writes a tensor as large as its memory,
                             which B or W reads. 0: no tensors */
     double most_loss;    /* the largest change of a number by rounding that is allowed, as a share

@@ -39,7 +39,7 @@ typedef struct ppsched_finding {
                                 belongs; else PPSCHED_NONE */
     uint32_t other_position; /* index of `other` in its device's queue, or PPSCHED_NONE */
     ppsched_op op;
-    ppsched_op other; /* kind 0 if there is none */
+    ppsched_op other; /* the other op; its kind is 0 if there is none */
 } ppsched_finding;
 
 /* Checks that a schedule is valid:

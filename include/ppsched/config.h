@@ -44,7 +44,8 @@ typedef struct ppsched_config ppsched_config;
 
 /* Which device holds which stages. D is the number of devices, S the number of stages. */
 enum ppsched_placement {
-    PPSCHED_PLACEMENT_DEFAULT = 0,       /* the strategy's own; LOOP for custom schedules */
+    PPSCHED_PLACEMENT_DEFAULT = 0,       /* the strategy's own placement. For custom schedules it is
+                                            LOOP */
     PPSCHED_PLACEMENT_LINEAR = 1,        /* S = D, stage s on device s */
     PPSCHED_PLACEMENT_LOOP = 2,          /* stage s on device s mod D */
     PPSCHED_PLACEMENT_V = 3,             /* devices 0..D-1, then D-1..0, and so on in turn */
@@ -143,11 +144,11 @@ PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
 
 /* Whether a device waits until a value that it sent has arrived. */
 enum ppsched_sender_waits {
-    /* It never waits: transfers run next to compute. */
+    /* A sender never waits: transfers run next to compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
-    /* It waits between two ops of one kind on the same stage. Megatron-LM does so by default in
-     * warm-up and cool-down, where a device sends and receives before it continues.
+    /* A sender waits between two ops of one kind on the same stage. Megatron-LM does so by default
+     * in warm-up and cool-down, where a device sends and receives before it continues.
      *   - There are two kinds here: F is one, and B, I and W together are the other.
      *   - The rule is for two ops in a row on a device that have the same stage and kind and, if
      *     the schedule flushes, the same iteration. If the output of the first op goes to another
@@ -205,7 +206,7 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
 
-/* Progress of a search. Sized; borrowed during the call. */
+/* Progress of a search. The library sets `size`. The pointer is valid only during the call. */
 typedef struct ppsched_progress {
     uint32_t size;
     uint32_t reserved; /* 0 */

@@ -90,85 +90,101 @@ enum ppsched_block_kind {
     PPSCHED_BLOCK_KIND_LINEAR = 8
 };
 
-/* Properties of a block. The comment of each property begins with the kinds of blocks that may have
- * it. */
+/* Properties of a block. "For ..." says which kinds of blocks may have the property. */
 enum ppsched_block_flag {
-    /* All: the block reads the same normed input as the block before it, and adds its result to the
-     * same residual. */
+    /* For blocks of all kinds: the block reads the same normed input as the block before it, and
+     * adds its result to the same residual. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
-    /* Biases. Attention: of queries, keys and values. Latent: of the projections from h to the
-     * ranks. MLP and experts: of all matrices. Mamba: of the first and the last projection.
-     * Convolution: of both projections and of the convolution itself. */
+    /* The block has biases. In attention: of queries, keys and values. In latent attention: of the
+     * projections from h to the ranks. In an MLP and in experts: of all matrices. In Mamba: of the
+     * first and the last projection. In a convolution: of both projections and of the convolution
+     * itself. */
     PPSCHED_BLOCK_FLAG_BIAS = 2,
 
-    PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,      /* attention, latent: a bias of the last projection */
-    PPSCHED_BLOCK_FLAG_QK_NORM = 8,          /* attention: norms of queries and keys, of size d */
-    PPSCHED_BLOCK_FLAG_QK_NORM_ALL = 16,     /* attention: over all heads, of size a d and k d */
-    PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32, /* latent: no norms of the ranks */
-    PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,     /* attention, latent: a gate per element, h * a * v */
-    PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,      /* attention, latent: a gate per head, h a */
-    PPSCHED_BLOCK_FLAG_SINKS = 256,          /* attention, latent: a learned sink per head */
-    PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* attention: no projection of values */
+    PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,      /* for attention and latent attention: the last
+                                                projection has a bias */
+    PPSCHED_BLOCK_FLAG_QK_NORM = 8,          /* for attention: queries and keys have norms of size
+                                                d */
+    PPSCHED_BLOCK_FLAG_QK_NORM_ALL = 16,     /* for attention: queries and keys have norms over all
+                                                heads, of size a d and k d */
+    PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32, /* for latent attention: the ranks have no norms */
+    PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,     /* for attention and latent attention: one output gate
+                                                per element, with h a v parameters */
+    PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,      /* for attention and latent attention: one output gate
+                                                per head, with h a parameters */
+    PPSCHED_BLOCK_FLAG_SINKS = 256,          /* for attention and latent attention: each head has a
+                                                learned sink */
+    PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* for attention: the keys are also the values, so
+                                                values have no projection */
 
-    /* Attention: the keys and values are those of the nearest earlier layer that computes its own
-     * and has the same window. */
+    /* For attention: the block uses the keys and values of an earlier layer. This is the nearest
+     * earlier layer that computes keys and values and has the same window. */
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
 
-    /* Latent: the index is that of an earlier layer. So no stage may begin with this layer. */
+    /* For latent attention: the block uses the index of an earlier layer. So no stage may begin
+     * with this layer. */
     PPSCHED_BLOCK_FLAG_SHARED_INDEX = 2048,
 
-    PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,          /* Mamba: its first version */
-    PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192, /* Mamba: a bias of its convolution */
-    PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,    /* Mamba-2: no norm before its last projection */
-    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* MLP, experts: three matrices, not two (SwiGLU) */
-    PPSCHED_BLOCK_FLAG_ROUTER_BIAS = 65536,     /* experts: a bias of the router */
-    PPSCHED_BLOCK_FLAG_SHARED_GATE = 131072,    /* experts: a gate of h for the shared experts */
-    PPSCHED_BLOCK_FLAG_LATENT_NORM = 262144,    /* experts: a norm of the latent */
-    PPSCHED_BLOCK_FLAG_FREE_NORMS = 524288,     /* attention: QK_NORM without weights */
-    PPSCHED_BLOCK_FLAG_NO_NORM = 1048576        /* all: no norm before it */
+    PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,          /* for Mamba: the block is the first version of
+                                                   Mamba */
+    PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192, /* for Mamba: the convolution has a bias */
+    PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,    /* for Mamba-2: there is no norm before the last
+                                                   projection */
+    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: three matrices, not two
+                                                   (SwiGLU) */
+    PPSCHED_BLOCK_FLAG_ROUTER_BIAS = 65536,     /* for experts: the router has a bias */
+    PPSCHED_BLOCK_FLAG_SHARED_GATE = 131072,    /* for experts: the shared experts have a gate with
+                                                   h parameters */
+    PPSCHED_BLOCK_FLAG_LATENT_NORM = 262144,    /* for experts: the latent input has a norm */
+    PPSCHED_BLOCK_FLAG_FREE_NORMS = 524288,     /* for attention: the norms of QK_NORM have no
+                                                   weights */
+    PPSCHED_BLOCK_FLAG_NO_NORM = 1048576        /* for blocks of all kinds: there is no norm before
+                                                   the block */
 };
 
-/* A block. Sized: set `size`. Fields that its kind does not use are 0. */
+/* A block. Set `size` to sizeof of this struct. Fields that its kind does not use are 0. */
 typedef struct ppsched_block {
     uint32_t size;
     int32_t kind;   /* enum ppsched_block_kind */
     uint32_t flags; /* enum ppsched_block_flag */
-    uint32_t norms; /* number of norms of size h before and after the block. 0: one norm, or none
-                       with PARALLEL or NO_NORM */
-    uint32_t heads;
-    uint32_t key_value_heads; /* 0: `heads` */
-    uint32_t head_size;       /* d, of queries and keys; 0: h / heads */
-    uint32_t value_size;      /* v; 0: head_size */
-    uint32_t rope_size;       /* of latent queries and keys, in addition to head_size */
-    uint32_t query_rank;      /* 0: one matrix for queries, not two */
-    uint32_t key_value_rank;
-    uint32_t window; /* tokens that a query sees, including its own; 0: all earlier tokens */
-    uint32_t chunk;  /* number of tokens of a chunk. A query sees only its own chunk. 0: no
+    uint32_t norms; /* number of norms of size h before and after the block. 0 means one norm, or
+                       none with the flag PARALLEL or NO_NORM */
+    uint32_t heads; /* number of heads, a */
+    uint32_t key_value_heads; /* number of heads of keys and values, k; 0 means `heads` */
+    uint32_t head_size;       /* size d of a query and a key of a head; 0 means h / heads */
+    uint32_t value_size;      /* size v of a value of a head; 0 means head_size */
+    uint32_t rope_size;       /* size of the part with positions of latent queries and keys, in
+                                 addition to head_size */
+    uint32_t query_rank;      /* rank q of queries; 0 means one matrix for queries, not two */
+    uint32_t key_value_rank;  /* rank r of keys and values */
+    uint32_t window; /* number of tokens that a query sees, including its own; 0 means all earlier
+                        tokens */
+    uint32_t chunk;  /* number of tokens of a chunk; a query sees only its own chunk. 0 means no
                         chunks */
-    uint32_t index_heads;
-    uint32_t index_size;
+    uint32_t index_heads;    /* number of heads of the index */
+    uint32_t index_size;     /* size of a head of the index */
     uint32_t index_tokens;   /* number of tokens that the index selects for each query */
-    uint32_t convolution;    /* length of the short convolution in tokens; 0: none */
-    uint32_t decay_rank;     /* rank of KDA's decay, which is one per channel; 0: one decay per
-                                head */
-    uint32_t gate_rank;      /* rank of the delta rule's output gate; 0: a full matrix */
-    uint32_t state_size;     /* of Mamba */
-    uint32_t groups;         /* of Mamba-2; 0 means 1 */
-    uint32_t time_step_rank; /* of Mamba */
-    uint32_t ratio;          /* number of tokens that are compressed to one; 0: no compression, only
-                                the window */
-    uint32_t output_groups;
-    uint32_t output_rank;
+    uint32_t convolution;    /* length of the short convolution in tokens; 0 means no convolution */
+    uint32_t decay_rank;     /* rank of KDA's decay, which has one value per channel; 0 means one
+                                decay per head */
+    uint32_t gate_rank;      /* rank of the delta rule's output gate; 0 means a full matrix */
+    uint32_t state_size;     /* size of Mamba's state */
+    uint32_t groups;         /* number of Mamba-2's groups; 0 means 1 */
+    uint32_t time_step_rank; /* rank of Mamba's time step */
+    uint32_t ratio;          /* number of tokens that are compressed to one; 0 means no compression,
+                                only the window */
+    uint32_t output_groups;  /* number of groups of the output projection */
+    uint32_t output_rank;    /* rank of each group of the output projection */
     uint32_t width; /* width of an MLP or an expert; number of channels of Mamba. In Mamba-2 this is
                        heads * head_size */
-    uint32_t experts;
-    uint32_t experts_per_token;
-    uint32_t shared_width;     /* sum over all shared experts */
-    uint32_t latent_size;      /* width of the input and output of routed experts; 0: h */
-    uint32_t idle_experts;     /* number of experts that may be chosen but do nothing (LongCat) */
-    uint32_t reserved;         /* 0 */
-    uint64_t extra_parameters; /* number of other parameters. They count as parameters, but add no
+    uint32_t experts;           /* number of routed experts */
+    uint32_t experts_per_token; /* number of routed experts that a token uses */
+    uint32_t shared_width;      /* sum of the widths of all shared experts */
+    uint32_t latent_size;       /* width of the input and output of routed experts; 0 means h */
+    uint32_t idle_experts;      /* number of experts that may be chosen but do nothing (LongCat) */
+    uint32_t reserved;          /* 0 */
+    uint64_t extra_parameters;  /* number of other parameters. They count as parameters, but add no
                                   operations */
 } ppsched_block;
 
@@ -178,17 +194,17 @@ typedef struct ppsched_block {
 #define PPSCHED_MAX_LAYER_KINDS 256
 #define PPSCHED_MAX_BLOCKS 16
 
-/* A kind of layer. Sized: set `size`. */
+/* A kind of layer. Set `size` to sizeof of this struct. */
 typedef struct ppsched_layer_kind {
     uint32_t size;
-    uint32_t block_count; /* may be 0, for a layer that does nothing */
-    const char *name;     /* name, different for each kind. It must have no blanks, commas, quotes
-                             or brackets, and must not begin with a digit */
+    uint32_t block_count; /* number of blocks; 0 for a layer that does nothing */
+    const char *name;     /* name of the kind, different for each kind. It must have no blanks,
+                             commas, quotes or brackets, and must not begin with a digit */
     const ppsched_block *const *blocks;
 } ppsched_layer_kind;
 
-/* An encoder before the layers, such as a vision tower. It is in the first stage. Sized: set
- * `size`. */
+/* An encoder before the layers, such as a vision tower. It is in the first stage. Set `size` to
+ * sizeof of this struct. */
 typedef struct ppsched_tower {
     uint32_t size;
     uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, optimizer states and
@@ -196,7 +212,7 @@ typedef struct ppsched_tower {
     const char *name;
     uint32_t hidden_size;
     uint32_t layers;
-    uint32_t tokens; /* tokens per sample; 0: `sequence_length` of the training */
+    uint32_t tokens; /* number of tokens per sample; 0 means `sequence_length` of the training */
     uint32_t has_norm_bias;
     const ppsched_layer_kind *kind; /* kind of all its layers, which must have no experts. The kind
                                        gets the tower's name */
@@ -207,14 +223,15 @@ typedef struct ppsched_tower {
 /* Properties of a model. */
 enum ppsched_description_flag {
     PPSCHED_DESCRIPTION_FLAG_TIED = 1,       /* the output uses the embedding's matrix */
-    PPSCHED_DESCRIPTION_FLAG_NORM_BIAS = 2,  /* LayerNorm with 2h parameters; else RMSNorm with h */
+    PPSCHED_DESCRIPTION_FLAG_NORM_BIAS = 2,  /* norms are LayerNorm with 2h parameters. Without this
+                                                flag they are RMSNorm with h */
     PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL = 4, /* queries also see later tokens */
-    PPSCHED_DESCRIPTION_FLAG_DROPOUT = 8,    /* dropout after each block, and on scores if they are
-                                                kept */
+    PPSCHED_DESCRIPTION_FLAG_DROPOUT = 8,    /* there is dropout after each block, and on scores if
+                                                they are kept */
     PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM = 16
 };
 
-/* The content of a description. Sized: set `size`. */
+/* The content of a description. Set `size` to sizeof of this struct. */
 typedef struct ppsched_description_info {
     uint32_t size;
     uint32_t flags; /* enum ppsched_description_flag */
@@ -239,7 +256,7 @@ typedef struct ppsched_description_info {
                                   embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
     uint32_t reserved;         /* 0 */
-    const char *family;        /* its model_type, or NULL */
+    const char *family;        /* model_type of the config.json that was read, or NULL */
 } ppsched_description_info;
 
 /* A description of a model.
@@ -269,27 +286,32 @@ PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **
 enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_TIED = 1,      /* the output uses the embedding's matrix */
     PPSCHED_TRANSFORMER_FLAG_GATED = 2,     /* an MLP has three matrices, not two (SwiGLU, GeGLU) */
-    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4, /* LayerNorm with 2h parameters; else RMSNorm with h */
+    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4, /* norms are LayerNorm with 2h parameters. Without this
+                                               flag they are RMSNorm with h */
     PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
-    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16, /* after the attention */
+    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16, /* the projection after the attention has a
+                                                      bias */
     PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
-    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* norms of queries and of keys, of size d */
-    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* four norms per layer (Gemma 2) */
+    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* queries and keys have norms of size d */
+    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* a layer has four norms (Gemma 2) */
     PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
-    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* half of the scores, if these are not kept */
-    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* after attention and MLP, and on scores if kept */
+    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* queries see only earlier tokens. If scores are not
+                                                kept, only half of them count */
+    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* there is dropout after attention and MLP, and on
+                                                scores if they are kept */
     PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
-    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* no norms in latent attention */
+    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* latent attention has no norms */
 };
 
 /* A decoder-only transformer, described in one struct. Each layer has attention, and an MLP or
- * experts of one size. Sized: set `size`. Parts that the model does not have are 0. */
+ * experts of one size. Set `size` to sizeof of this struct. Parts that the model does not have are
+ * 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
     uint32_t flags; /* enum ppsched_transformer_flag */
     uint32_t layers;
     uint32_t hidden_size;
-    uint32_t ffn_size; /* f, of a dense MLP */
+    uint32_t ffn_size; /* width f of a dense MLP */
     uint32_t heads;
     uint32_t key_value_heads; /* 0: `heads` */
     uint32_t head_size;       /* d; 0: hidden_size / heads */
@@ -298,13 +320,14 @@ typedef struct ppsched_transformer {
     /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
     uint32_t query_rank; /* 0: one matrix for queries, not two */
     uint32_t key_value_rank;
-    uint32_t rope_head_size; /* of queries and keys, in addition to head_size */
+    uint32_t rope_head_size; /* size of the part with positions of queries and keys, in addition to
+                                head_size */
     uint32_t value_head_size;
     /* Mixture of experts, if experts is above 0. */
     uint32_t experts;
     uint32_t experts_per_token;
     uint32_t expert_ffn_size;
-    uint32_t shared_ffn_size; /* sum over all shared experts */
+    uint32_t shared_ffn_size; /* sum of the widths of all shared experts */
     uint32_t dense_layers;    /* number of first layers that have no experts */
     uint32_t expert_interval; /* of the other layers, layer i (counted from 0 over all layers) has
                                  experts if i + expert_offset is a multiple of this; 0: all have

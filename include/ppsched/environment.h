@@ -28,7 +28,8 @@ typedef void (*ppsched_release_function)(void *user, void *memory);
 /* Receives a message: one complete line without a newline. `level`: enum ppsched_log_level. */
 typedef void (*ppsched_log_function)(void *user, int32_t level, const char *message);
 
-/* The caller's functions. Sized: set `size`, and set other members to zero for the default.
+/* The caller's functions. Set `size` to sizeof of this struct. Other members that are zero have
+ * their defaults.
  *
  * Set both `allocate` and `release`, or neither. Without them the library uses malloc and free.
  *

@@ -51,11 +51,14 @@ enum ppsched_evaluate_flag {
                                                 more per stage pass */
 };
 
-/* Metrics of the whole schedule. Sized. Times and memory in the caller's units. */
+/* Metrics of the whole schedule. Set `size` to sizeof of this struct. Times and memory in the
+ * caller's units. */
 typedef struct ppsched_metrics {
     uint32_t size;
-    uint32_t span_device;   /* the device with the longest span; of several, the lowest */
-    uint32_t peak_device;   /* the device with the largest peak memory; of several, the lowest */
+    uint32_t span_device;   /* the device with the longest span; the lowest such device if there are
+                               several */
+    uint32_t peak_device;   /* the device with the largest peak memory; the lowest such device if
+                               there are several */
     uint32_t limit_device;  /* the lowest device whose peak memory is above its limit by more than a
                                share of 1e-9 of the limit; PPSCHED_NONE if all fit */
     double makespan;        /* time from 0 to the last end */
@@ -65,10 +68,11 @@ typedef struct ppsched_metrics {
     double bubble_of_total; /* idle / (D * makespan) */
     double bubble_of_ideal; /* idle / busy */
     double bubble_of_span;  /* 1 - mean busy / span */
-    double peak_memory;     /* of `peak_device` */
+    double peak_memory;     /* peak memory of `peak_device` */
 } ppsched_metrics;
 
-/* Metrics of one device. Sized. Times and memory in the caller's units. */
+/* Metrics of one device. Set `size` to sizeof of this struct. Times and memory in the caller's
+ * units. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
     uint32_t peak_position; /* position in the queue of the op at which memory first reaches the
@@ -77,16 +81,18 @@ typedef struct ppsched_device_metrics {
                                memory is never above the static memory */
     double busy;            /* sum of the durations of ops; an overlapped pair counts once */
     double idle;            /* makespan - busy */
-    double first_start;     /* of F, B, I and W; 0 if the queue has none of them */
-    double last_end;        /* of F, B, I and W; 0 if the queue has none of them */
+    double first_start;     /* start of the first F, B, I or W; 0 if the queue has none of them */
+    double last_end;        /* end of the last F, B, I or W; 0 if the queue has none of them */
     double static_memory;   /* sum of MEM_STATIC, MEM_WEIGHTS times the weight versions, and
                                MEM_OPTIMIZER of its stages, and of MEM_OTHER of the device */
-    double peak_memory;     /* includes the static memory */
-    double peak_time;       /* when memory first reaches the peak */
-    double memory_limit;    /* infinite if none is set */
+    double peak_memory;     /* largest memory of the device, static memory included */
+    double peak_time;       /* time when memory first reaches the peak */
+    double memory_limit;    /* memory limit of the device; infinite if no limit is set */
 } ppsched_device_metrics;
 
-/* Why a device is idle. The parts sum to its idle time. Sized. Times in the caller's unit.
+/* The idle time of a device, divided by cause. The causes add up to the idle time. "The value" is
+ * the value that the device waits for. Set `size` to sizeof of this struct. Times in the caller's
+ * unit.
  *   - A wait that ends when a value is received is divided into the parts of this value's path. If
  *     an overlapped pair waits for two values, the value that arrives last counts. If both arrive
  *     at once, the value of the pair's first op counts.
@@ -96,25 +102,27 @@ typedef struct ppsched_device_metrics {
 typedef struct ppsched_idle {
     uint32_t size;
     uint32_t reserved;
-    double fill;         /* before the device's first op of an iteration: the value that it waits
-                            for is not computed yet */
-    double drain;        /* after the device's last op of an iteration */
-    double neighbour;    /* between these ops: the value that it waits for is not computed yet.
-                            Excludes `imbalance` */
-    double imbalance;    /* the part of that wait that is due to more work on other devices. It is
-                            at most the busy time of the busiest device minus that of this device */
-    double transfer;     /* the value is under way: latency, and bytes / bandwidth. Also, once the
-                            value that the device needs next is computed: the device sends, or waits
-                            for a value that it sent (enum ppsched_sender_waits) */
-    double link;         /* the value waits for its link, which transfers other values */
-    double head_of_line; /* the value, or its receive, waits for other sends and receives of its
-                            channel */
-    double weights;      /* the weights that the device needs are not gathered yet, or UNSHARD or
-                            REDUCE_GRAD stops the device (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
-    double reload;       /* activations are not copied back from the host yet, or the device is in
-                            an OFFLOAD_WAIT */
-    double calls;        /* the device is in the call of its own SEND or RECV, or waits while
-                            another device is in the call that sends the value
+    double fill;         /* time before the device's first op of an iteration, while the value is
+                            not computed yet */
+    double drain;        /* time after the device's last op of an iteration */
+    double neighbour;    /* time between the first and the last op of an iteration, while the value
+                            is not computed yet. Excludes `imbalance` */
+    double imbalance;    /* time between the first and the last op of an iteration, while the value
+                            is not computed yet because other devices have more work. It is at most
+                            the busy time of the busiest device minus that of this device */
+    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. Also
+                            the time, after the value is computed, in which the device sends, or
+                            waits for a value that it sent (enum ppsched_sender_waits) */
+    double link;         /* time while the value waits for its link, which transfers other values */
+    double head_of_line; /* time while the value, or its receive, waits for other sends and receives
+                            of its channel */
+    double weights;      /* time while the weights that the device needs are not gathered yet, or an
+                            UNSHARD or REDUCE_GRAD stops the device
+                            (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
+    double reload;       /* time while activations are not copied back from the host yet, or the
+                            device is in an OFFLOAD_WAIT */
+    double calls;        /* time in the call of the device's own SEND or RECV, or while another
+                            device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
     double slow_devices; /* idle time that the device would not have if all devices were as fast as
                             stated, with the same order: without DEVICE_SPEEDS, DEVICE_SCALE and
@@ -127,7 +135,7 @@ typedef struct ppsched_idle {
  * ppsched_quantity) that set the amount. */
 enum ppsched_memory_cause {
     PPSCHED_MEMORY_CAUSE_STATIC = 0,      /* mem_static of the device's stages */
-    PPSCHED_MEMORY_CAUSE_WEIGHTS = 1,     /* mem_weights, times the weight versions */
+    PPSCHED_MEMORY_CAUSE_WEIGHTS = 1,     /* mem_weights, times the number of weight versions */
     PPSCHED_MEMORY_CAUSE_OPTIMIZER = 2,   /* mem_optimizer */
     PPSCHED_MEMORY_CAUSE_OTHER = 3,       /* mem_other of the device */
     PPSCHED_MEMORY_CAUSE_GRADIENTS = 4,   /* mem_gradients */
@@ -135,17 +143,18 @@ enum ppsched_memory_cause {
     PPSCHED_MEMORY_CAUSE_SENDS = 6,       /* mem_send_forward, mem_send_backward */
     PPSCHED_MEMORY_CAUSE_RECEIVES = 7,    /* mem_receive_forward, mem_receive_backward */
     PPSCHED_MEMORY_CAUSE_OUTPUTS = 8,     /* mem_output */
-    PPSCHED_MEMORY_CAUSE_WORK = 9,        /* mem_work_forward and so on */
-    PPSCHED_MEMORY_CAUSE_ACTIVATIONS = 10 /* mem_forward, plus what backwards recompute or add,
-                                             minus what mem_backward_input and mem_backward_weight
-                                             have released */
+    PPSCHED_MEMORY_CAUSE_WORK = 9,        /* mem_work_forward, mem_work_backward,
+                                             mem_work_backward_input, mem_work_backward_weight */
+    PPSCHED_MEMORY_CAUSE_ACTIVATIONS = 10 /* mem_forward, plus memory that backwards recompute or
+                                             add, minus memory that mem_backward_input and
+                                             mem_backward_weight have released */
 };
 
 /* A span of time in which a device computes nothing. 32 bytes, no padding. */
 typedef struct ppsched_idle_window {
     double start;
     double end;
-    double memory; /* the most memory that the device holds in this time */
+    double memory; /* the most memory that the device holds between `start` and `end` */
     double free;   /* memory limit minus `memory`: infinite without a limit, negative if `memory` is
                       above it */
 } ppsched_idle_window;
@@ -153,12 +162,12 @@ typedef struct ppsched_idle_window {
 /* One item in a device's memory. 32 bytes, no padding. */
 typedef struct ppsched_memory_item {
     int32_t cause;       /* enum ppsched_memory_cause */
-    uint32_t stage;      /* PPSCHED_NONE for OTHER */
-    uint32_t microbatch; /* PPSCHED_NONE if it belongs to no microbatch */
+    uint32_t stage;      /* stage that the memory belongs to; PPSCHED_NONE for OTHER */
+    uint32_t microbatch; /* microbatch that the memory belongs to; PPSCHED_NONE if there is none */
     uint32_t position;   /* position in the device's queue of the op that took this memory;
                             PPSCHED_NONE if the memory is always held */
     double memory;
-    double since; /* time when it was taken */
+    double since; /* time when the memory was taken */
 } ppsched_memory_item;
 
 /* A change of a device's memory: `memory` is the level from `time` on. 16 bytes, no padding. */

@@ -41,7 +41,7 @@ enum ppsched_reason {
  * padding. */
 typedef struct ppsched_critical_op {
     uint32_t device;
-    uint32_t position; /* in the device's queue */
+    uint32_t position; /* position of the op in the device's queue */
     ppsched_op op;
     int32_t reason; /* enum ppsched_reason. The op waited for the op before it in the path */
     double start;

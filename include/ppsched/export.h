@@ -39,8 +39,8 @@ enum ppsched_format {
     PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op;
                                         compute_only if all ops are F, B, I and W, else
                                         compute_comms */
-    PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends,
-                                        metrics, flags */
+    PPSCHED_FORMAT_JSON = 3,         /* JSON with one object: sizes, queues with tokens, starts and
+                                        ends, metrics, flags */
     PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks,
                                         arrows, memory counters */
     PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts
@@ -51,12 +51,14 @@ enum ppsched_format {
                                         scheduled nodes per rank */
 };
 
-/* Sized: set `size`; zero means the default. */
+/* Options of single formats. Set `size` to sizeof of this struct. A field that is 0 has its
+ * default. */
 typedef struct ppsched_export_options {
     uint32_t size;
-    uint32_t text_columns; /* TEXT: the largest width of a device's row. At least 20 columns of it
-                              are for ops. 0: as wide as complete labels need */
-    double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0 means 1 */
+    uint32_t text_columns; /* only for TEXT: the largest width of a device's row in columns. At
+                              least 20 columns are for ops. 0 means as wide as complete labels
+                              need */
+    double time_scale;     /* only for CHROME_TRACE: microseconds per unit of time. 0 means 1 */
 } ppsched_export_options;
 
 /* Receives the next `size` bytes of the text; they do not end with a NUL. Returns 0 to continue.
@@ -64,8 +66,8 @@ typedef struct ppsched_export_options {
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 
 /* Writes a schedule in a format (enum ppsched_format). `options` may be NULL.
- *   - `timeline` must be one of this schedule. It may be NULL for CSV, MEGATRON and DEEPSPEED, and
- *     for JSON, which then has no times and no metrics.
+ *   - `timeline` must be a timeline of this schedule. It may be NULL for CSV, MEGATRON and
+ *     DEEPSPEED, and for JSON, which then has no times and no metrics.
  *   - The text is ASCII, or UTF-8 if a name in it needs UTF-8. If an argument is wrong, nothing is
  *     written.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; WRITER if `write` stopped the call; NO_MEMORY; REFUSED if

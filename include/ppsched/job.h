@@ -55,30 +55,36 @@ extern "C" {
 #endif
 
 /* Dimensions: the numbers in which layouts differ. The options may list values of a dimension;
- * combinations that are not possible are left out. Without a list, these values are tried, if the
- * model and the devices allow them: */
+ * combinations that are not possible are left out. The comment of each dimension says which values
+ * are tried if the options have no list for it. Values that the model or the devices do not allow
+ * are left out. */
 enum ppsched_job_dimension {
-    PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* divisors of the devices, within a node */
-    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* divisors c of the devices for which 2c divides the
-                                          sequence, and each device has at least 1024 tokens of a
-                                          sequence */
-    PPSCHED_JOB_DIMENSION_EXPERT = 2,  /* divisors of the devices; 1 for models without experts */
-    PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3, /* 1, and the value of tensor parallelism */
-    PPSCHED_JOB_DIMENSION_PIPELINE = 4,      /* divisors of the devices, up to the number of
-                                                layers */
-    PPSCHED_JOB_DIMENSION_CHUNKS = 5,      /* stages per device: 1 to 4, and divisors of the number
-                                              of decoders per device; on one device 1 */
-    PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6, /* powers of 2 up to 64 */
-    PPSCHED_JOB_DIMENSION_SHARDING = 7,    /* 1 and 3 (ZeRO-1 and FSDP); without replicas 0 */
-    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* sequences of a step: those of 4 Mi tokens, rounded up
-                                              to a multiple of the largest divisor of the devices
-                                              that is not above this number */
+    PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* tries the divisors of the number of devices, up to the
+                                          devices of a node */
+    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* tries each divisor c of the number of devices for which 2c
+                                          divides the sequence length, and each device has at least
+                                          1024 tokens of a sequence */
+    PPSCHED_JOB_DIMENSION_EXPERT = 2,  /* tries the divisors of the number of devices; only 1 for
+                                          models without experts */
+    PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3, /* tries 1, and the same value as for TENSOR */
+    PPSCHED_JOB_DIMENSION_PIPELINE = 4,      /* tries the divisors of the number of devices, up to
+                                                the number of layers */
+    PPSCHED_JOB_DIMENSION_CHUNKS = 5,        /* number of stages per device. Tries 1 to 4, and the
+                                              divisors of the number of decoder layers per device;
+                                              only 1 if the pipeline has one device */
+    PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6,   /* tries the powers of 2 up to 64 */
+    PPSCHED_JOB_DIMENSION_SHARDING = 7,      /* tries 1 and 3 (ZeRO-1 and FSDP); only 0 without
+                                              data-parallel replicas */
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* number of sequences in a step. Tries one value n: the
+                                              number of sequences with 4 Mi tokens in all, rounded
+                                              up to a multiple of d. d is the largest divisor of the
+                                              number of devices that is at most n before rounding */
 };
 
-/* Values of a dimension. A plain record. */
+/* The values to try for one dimension. A plain record. */
 typedef struct ppsched_job_list {
     int32_t dimension; /* enum ppsched_job_dimension */
-    uint32_t count;    /* 1 or more */
+    uint32_t count;    /* number of values, 1 or more */
     const uint32_t *values;
 } ppsched_job_list;
 
@@ -89,23 +95,26 @@ enum ppsched_job_goal {
     PPSCHED_JOB_GOAL_TOKENS = 1 /* the time per token, for layouts with different batches */
 };
 
-/* The layouts to list, and how to rank them. Sized: set `size`; zero means the default. Lists are
- * read only during the call. */
+/* The layouts to list, and how to rank them. Set `size` to sizeof of this struct. A field that is 0
+ * has its default. Lists are read only during the call. */
 typedef struct ppsched_job_options {
     uint32_t size;
-    uint32_t gpus; /* all devices, 1 to 2^20; required */
-    const ppsched_job_list *lists;
+    uint32_t gpus;                 /* number of devices of the job, 1 to 2^20. Required */
+    const ppsched_job_list *lists; /* values to try for some dimensions */
     uint32_t list_count;
     int32_t goal;    /* enum ppsched_job_goal */
-    int32_t runtime; /* enum ppsched_runtime: only layouts that this runtime runs. Default: all */
-    uint32_t top;    /* how many of the best layouts are wanted. Default: 10 */
-    const char *const *strategies; /* names or aliases of strategies. Default: 1f1b, zb_h1,
-                                      interleaved_1f1b, interleaved_zb, zbv, and for
+    int32_t runtime; /* enum ppsched_runtime. If set, only layouts that this runtime runs are
+                        listed. Default: all layouts */
+    uint32_t top;    /* number of best layouts to find. Default: 10 */
+    const char *const *strategies; /* names or aliases of the strategies to try. Default: 1f1b,
+                                      zb_h1, interleaved_1f1b, interleaved_zb, zbv, and for
                                       pipelines of at most 1024 stage passes zb_auto */
     uint32_t strategy_count;
     uint32_t reserved;                /* 0 */
-    double memory_limit;              /* bytes per device; 0: `memory` of the accelerator */
-    const ppsched_layer_table *table; /* measured costs, read during the call only; NULL: none */
+    double memory_limit;              /* memory limit of each device in bytes. Default: `memory` of
+                                         the accelerator */
+    const ppsched_layer_table *table; /* measured costs; NULL if there are none. The table is read
+                                         only during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -133,16 +142,18 @@ PPSCHED_API void ppsched_job_destroy(ppsched_job *job);
 
 /* What is known about a layout. */
 enum ppsched_job_state {
-    PPSCHED_JOB_STATE_LISTED = 0,       /* only its bounds are known */
-    PPSCHED_JOB_STATE_SLOWER = 1,       /* by its bound on time it cannot have a wanted rank */
-    PPSCHED_JOB_STATE_OVER_LIMIT = 2,   /* its bound on memory is above the limit */
-    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3, /* priced: no tried schedule and recomputation fits */
-    PPSCHED_JOB_STATE_REFUSED = 4,      /* no strategy supports its sizes, or the runtime does
-                                           not */
-    PPSCHED_JOB_STATE_PRICED = 5
+    PPSCHED_JOB_STATE_LISTED = 0,       /* only the bounds of the layout are known */
+    PPSCHED_JOB_STATE_SLOWER = 1,       /* the bound on its time shows that the layout cannot be
+                                           among the `top` best */
+    PPSCHED_JOB_STATE_OVER_LIMIT = 2,   /* the bound on its memory is above the memory limit */
+    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3, /* no schedule and recomputation that was tried for the
+                                           layout fits into memory */
+    PPSCHED_JOB_STATE_REFUSED = 4,      /* no strategy supports the sizes of the layout, or the
+                                           runtime does not */
+    PPSCHED_JOB_STATE_PRICED = 5        /* the layout has a price */
 };
 
-/* A layout. Sized. */
+/* A layout. Set `size` to sizeof of this struct. */
 typedef struct ppsched_job_layout {
     uint32_t size;
     int32_t state; /* enum ppsched_job_state */
@@ -150,42 +161,45 @@ typedef struct ppsched_job_layout {
     uint32_t context_parallel;
     uint32_t expert_parallel;
     uint32_t expert_tensor_parallel;
-    uint32_t pipeline; /* devices of a pipeline */
+    uint32_t pipeline; /* number of devices of a pipeline */
     uint32_t data_parallel;
-    uint32_t chunks;
-    uint32_t micro_batch_size;
-    uint32_t microbatches; /* microbatches of a replica in a step */
-    uint32_t global_batch; /* sequences of a step */
+    uint32_t chunks;           /* number of stages per device */
+    uint32_t micro_batch_size; /* number of sequences in a microbatch */
+    uint32_t microbatches;     /* number of microbatches of a replica in a step */
+    uint32_t global_batch;     /* number of sequences in a step */
     uint32_t sharding;
-    uint32_t rank;       /* 0 for the best; PPSCHED_NONE: not among the best */
+    uint32_t rank;       /* rank of the layout: 0 for the best, PPSCHED_NONE if it is not among the
+                            best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
     double least_memory; /* lower bound in bytes on the memory of the fullest device */
 } ppsched_job_layout;
 
-/* How many layouts are listed, and one of them.
+/* The first function returns how many layouts are listed. The second describes one of them.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last. */
 PPSCHED_API uint32_t ppsched_job_layout_count(const ppsched_job *job);
 PPSCHED_API ppsched_status ppsched_job_get_layout(ppsched_job_layout *out, const ppsched_job *job,
                                                   uint32_t layout, ppsched_error *error);
 
-/* What the search found for one layout. Sized. */
+/* What the search found for one layout. Set `size` to sizeof of this struct. */
 typedef struct ppsched_job_found {
     uint32_t size;
     int32_t state;    /* enum ppsched_job_state, except LISTED and OVER_LIMIT */
-    uint32_t runs_on; /* the runtimes that run the layout, bits 1 << enum ppsched_runtime. They run
-                         its order, split and recomputation exactly. Whether they support its
-                         parallelism is decided by a rule of thumb */
+    uint32_t runs_on; /* the runtimes that run the layout, as bits 1 << enum ppsched_runtime. These
+                         runtimes run exactly the order, the split and the recomputation. A rule of
+                         thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* bytes of the fullest device, with its send and receive buffers */
+    double memory;    /* peak memory in bytes of the fullest device, with its send and receive
+                         buffers */
 } ppsched_job_found;
 
 /* Prices one layout. It tries strategies, splits and recomputation, and takes the fastest that
- * fits. If some runtime runs any of those that fit, only these count. `above` is a time in seconds:
- * if nothing in the layout can be faster, the state is SLOWER. With infinity, the layout is priced
- * in any case. If the state is PRICED, `*out` receives the price, which the caller destroys. If the
- * state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit least.
- * Otherwise it receives NULL. The result does not depend on what was priced before.
+ * fits. If some runtime can run one of the pipelines that fit, only pipelines that some runtime can
+ * run are compared. `above` is a time in seconds: if nothing in the layout can be faster, the state
+ * is SLOWER. With infinity, the layout is priced in any case. If the state is PRICED, `*out`
+ * receives the price, which the caller destroys. If the state is DOES_NOT_FIT, `*out` receives the
+ * price of the pipeline that exceeds the limit least. Otherwise it receives NULL. The result does
+ * not depend on what was priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
@@ -200,7 +214,7 @@ PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,
                                                     ppsched_error *error);
 
-/* Prices as many layouts as the wanted ranks need. May be called once.
+/* Prices as many layouts as are needed to find the `top` best layouts. May be called once.
  * Errors: ARGUMENT; CANCELLED if the progress callback stops the call (nothing is ranked then);
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);

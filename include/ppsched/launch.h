@@ -32,24 +32,26 @@ enum ppsched_runtime {
     PPSCHED_RUNTIME_MINDSPEED = 9   /* MindSpeed on Megatron-LM: flags of its launcher */
 };
 
-/* Facts that launch arguments need in addition to the schedule. Sized: set `size`; zero means the
- * default. */
+/* Facts that launch arguments need in addition to the schedule. Set `size` to sizeof of this
+ * struct. A field that is 0 has its default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: a runtime that would compute a similar order itself is refused (SAIL,
+    uint32_t exact;  /* 1: runtimes that would compute a similar order themselves are refused (SAIL,
                         PRIMUS) */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
                         the runtime has exactly this order, else "schedule.csv". COLOSSALAI needs a
                         file for every order on a V placement */
     uint32_t layers; /* number of decoder layers of the model. SAIL and TORCHTITAN compute the
-                        stages per device from it. 0: unknown, or those of `model` */
-    uint32_t micro_batch;        /* samples per microbatch, for the batch sizes of runtimes. 0:
-                                    unknown; the batch sizes are left out */
+                        stages per device from it. 0: the number is unknown, or follows from
+                        `model` */
+    uint32_t micro_batch;        /* number of samples per microbatch, for the batch sizes in the
+                                    arguments. 0: the number is unknown, and the arguments have no
+                                    batch sizes */
     const ppsched_layers *model; /* the layers of the model. With `split` the arguments also say
                                     which layers each stage has. NULL: both are unknown */
-    const ppsched_split *split;  /* which layers are in which stage */
-    uint32_t data_parallel;      /* replicas of the pipeline; 0 means 1 */
+    const ppsched_split *split;  /* the split: which layers are in which stage */
+    uint32_t data_parallel;      /* number of replicas of the pipeline; 0 means 1 */
     uint32_t reserved;           /* 0 */
 } ppsched_launch_options;
 

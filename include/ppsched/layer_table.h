@@ -5,27 +5,29 @@
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A model (model.h) looks up each of its rows in the table:
- *   - A measured row fits if its kind is that of the model's row, and each of its sizes is that of
- *     the training or "any" (0). Of several rows that fit, the row with the fewest sizes "any" is
- *     taken; if several have equally few, their mean is taken. Sizes of experts do not count for
- *     layers without experts.
+ *   - A measured row fits a row of the model if both have the same kind, and each size of the
+ *     measured row is that of the training or 0, which means any size. If several rows fit, the row
+ *     with the fewest sizes of 0 is taken. If several rows have equally few, their mean is taken.
+ *     Sizes of experts do not count for layers without experts.
  *   - If no row fits, the rows of the kind with the nearest sizes are taken: those whose sizes
  *     differ by the smallest factor, all sizes together. The cost model's value for the training is
  *     multiplied by measured / predicted of these rows.
- *   - A time that no row of the kind has is the cost model's, multiplied by the mean factor of the
- *     kind's other times. Bytes that no row of the kind has are the cost model's, multiplied by the
- *     mean factor of these bytes of other kinds.
+ *   - If no row of the kind has a time, the cost model's time is multiplied by the mean factor of
+ *     the kind's other times. If no row of the kind has a number of bytes, the cost model's bytes
+ *     are multiplied by the mean factor of these bytes in other kinds.
  *   - For embedding, head, MTP layers and towers without a row, the cost model's values are
  *     multiplied by the mean factors of the other kinds. A decoder without a row is refused.
  *   - A row with a kind of recomputation has the bytes that this kind keeps. The time of the
  *     recomputation is the backward of this row minus the backward without recomputation. Without
- *     such rows the time is the cost model's, multiplied by the factor of the forward.
- *   - mem_static is that of a device without sharding. Sharding divides it as in the cost model.
- * A collective takes the measured time for its bytes in groups of its size and span. Times between
- * two measured sizes are on a straight line. Below the smallest size the time is that of the
- * smallest. Above the largest size it is on the line of the last two. In other groups, and if only
- * one size was measured, the cost model's time is multiplied by measured / predicted of the nearest
- * group. */
+ *     such rows, the cost model's time of the recomputation is multiplied by the factor of the
+ *     forward.
+ *   - mem_static is the number of bytes that a device holds without sharding. With sharding,
+ *     mem_static is divided as in the cost model.
+ * A collective takes the time that was measured for its number of bytes, in groups of its size and
+ * span. Between two measured numbers of bytes, the time is interpolated linearly. Below the
+ * smallest measured number of bytes, the time is the time of the smallest. Above the largest, the
+ * time is extrapolated from the last two. For other groups, and if only one number of bytes was
+ * measured, the cost model's time is multiplied by measured / predicted of the nearest group. */
 #ifndef PPSCHED_LAYER_TABLE_H
 #define PPSCHED_LAYER_TABLE_H
 
@@ -43,19 +45,20 @@ extern "C" {
 /* Measured costs of one layer on one device for one microbatch. A plain record. A size of 0 means
  * any size. A time or a number of bytes below 0 means that it was not measured. */
 typedef struct ppsched_measured_layer {
-    const char *kind;      /* name of a row of the model, such as "decoder" */
-    const char *recompute; /* "none", "selective", "full" or "modules"; NULL: "none" */
+    const char *kind;      /* kind of layer: the name of a row of the model, such as "decoder" */
+    const char *recompute; /* kind of recomputation: "none", "selective", "full" or "modules". NULL
+                              means "none" */
     uint32_t tensor_parallel;
     uint32_t context_parallel;
     uint32_t expert_parallel;
     uint32_t expert_tensor_parallel;
     uint32_t micro_batch_size;
     uint32_t sequence_length;
-    double forward_time; /* seconds */
-    double backward_input_time;
-    double backward_weight_time;
-    double mem_forward; /* bytes from forward to backward */
-    double mem_static;  /* bytes of weights, gradients and optimizer states */
+    double forward_time;         /* seconds of F */
+    double backward_input_time;  /* seconds of I */
+    double backward_weight_time; /* seconds of W */
+    double mem_forward;          /* activation bytes held from the forward to the backward */
+    double mem_static; /* bytes of weights, gradients and optimizer states, without sharding */
 } ppsched_measured_layer;
 
 /* Kinds of measured transfers between devices. */
@@ -64,22 +67,24 @@ enum ppsched_collective {
     PPSCHED_COLLECTIVE_ALL_GATHER = 1,
     PPSCHED_COLLECTIVE_REDUCE_SCATTER = 2,
     PPSCHED_COLLECTIVE_ALL_TO_ALL = 3,
-    PPSCHED_COLLECTIVE_SEND = 4 /* from one device of a pipeline to the next */
+    PPSCHED_COLLECTIVE_SEND = 4 /* a transfer from one device of a pipeline to the next */
 };
 
 /* The measured time of one collective. A plain record. */
 typedef struct ppsched_measured_collective {
     int32_t collective; /* enum ppsched_collective */
-    uint32_t group;     /* number of devices that take part, 2 or more */
-    uint32_t span;      /* number of devices over which they are spread: 16 if 8 devices are every
-                           second one of 16; 0: as `group` */
+    uint32_t group;     /* number of devices in the collective, 2 or more */
+    uint32_t span;      /* number of consecutive devices within which the group lies. Example: a
+                           group with every second device of 16 has group 8 and span 16. 0 means the
+                           same as `group` */
     uint32_t reserved;  /* 0 */
-    double bytes;       /* bytes of the whole value; for an all-to-all and a send, bytes that a
-                           device sends. Above 0 */
-    double time;        /* seconds, above 0 */
+    double bytes;       /* size of the whole value in bytes, above 0. For an all-to-all and a send:
+                           bytes that one device sends */
+    double time;        /* measured time in seconds, above 0 */
 } ppsched_measured_collective;
 
-/* A layer table. Sized: set `size`. It is read only during the call. */
+/* A layer table. Set `size` to sizeof of this struct. The library reads the table only during the
+ * call. */
 typedef struct ppsched_layer_table {
     uint32_t size;
     uint32_t layer_count;
@@ -89,11 +94,11 @@ typedef struct ppsched_layer_table {
     uint32_t reserved; /* 0 */
 } ppsched_layer_table;
 
-/* As ppsched_model_create, with measured costs. The accelerator is required, because the cost model
- * fills the gaps of the table. Errors: as ppsched_model_create; ARGUMENT for a list that is NULL
- * with a count above 0; RANGE without an accelerator, and for numbers that are out of range or not
- * finite, an unknown name, a decoder that the table does not have, two rows of one layout that fit
- * equally, and more than 65536 rows. */
+/* Works as ppsched_model_create, but uses measured costs. The accelerator is required, because the
+ * cost model fills the gaps of the table. Errors: as ppsched_model_create; ARGUMENT for a list that
+ * is NULL with a count above 0; RANGE without an accelerator, and for numbers that are out of range
+ * or not finite, an unknown name, a decoder that the table does not have, two rows of one layout
+ * that fit equally, and more than 65536 rows. */
 PPSCHED_API ppsched_status ppsched_model_create_measured(
     ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
@@ -101,11 +106,14 @@ PPSCHED_API ppsched_status ppsched_model_create_measured(
 
 /* The source of a figure of a model's row. */
 enum ppsched_measure {
-    PPSCHED_MEASURE_FORMULA = 0, /* only the cost model */
-    PPSCHED_MEASURE_TABLE = 1,   /* a measured row that fits */
-    PPSCHED_MEASURE_NEAREST = 2, /* the cost model, scaled by the nearest rows of the kind */
-    PPSCHED_MEASURE_SAME = 3,    /* the cost model, scaled by other figures of the kind */
-    PPSCHED_MEASURE_OTHERS = 4   /* the cost model, scaled by other kinds */
+    PPSCHED_MEASURE_FORMULA = 0, /* the figure comes from the cost model only */
+    PPSCHED_MEASURE_TABLE = 1,   /* the figure comes from a measured row that fits */
+    PPSCHED_MEASURE_NEAREST = 2, /* the cost model's figure, scaled by the nearest measured rows of
+                                    the same kind of layer */
+    PPSCHED_MEASURE_SAME = 3,    /* the cost model's figure, scaled by other figures of the same
+                                    kind of layer */
+    PPSCHED_MEASURE_OTHERS = 4   /* the cost model's figure, scaled by figures of other kinds of
+                                    layers */
 };
 
 /* The source of a figure, and its factor: the value that is used / the cost model's value. A plain
@@ -113,21 +121,21 @@ enum ppsched_measure {
 typedef struct ppsched_figure_measure {
     int32_t source;    /* enum ppsched_measure */
     uint32_t reserved; /* 0 */
-    double factor;     /* 1 with FORMULA */
+    double factor;     /* always 1 if `source` is FORMULA */
 } ppsched_figure_measure;
 
-/* The sources of the figures of a model's row. Sized. */
+/* The sources of the figures of a model's row. Set `size` to sizeof of this struct. */
 typedef struct ppsched_row_measure {
     uint32_t size;
     uint32_t reserved;
-    ppsched_figure_measure forward;
-    ppsched_figure_measure input;
-    ppsched_figure_measure weight;
-    ppsched_figure_measure mem_forward;
-    ppsched_figure_measure mem_static;
-    ppsched_figure_measure selective; /* times of recomputation */
-    ppsched_figure_measure full;
-    ppsched_figure_measure modules;
+    ppsched_figure_measure forward;     /* time of F */
+    ppsched_figure_measure input;       /* time of I */
+    ppsched_figure_measure weight;      /* time of W */
+    ppsched_figure_measure mem_forward; /* activation bytes */
+    ppsched_figure_measure mem_static;  /* bytes of weights, gradients and optimizer states */
+    ppsched_figure_measure selective;   /* time of recomputation of kind "selective" */
+    ppsched_figure_measure full;        /* time of recomputation of kind "full" */
+    ppsched_figure_measure modules;     /* time of recomputation of kind "modules" */
 } ppsched_row_measure;
 
 /* Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row past the last. */

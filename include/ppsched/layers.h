@@ -51,10 +51,10 @@ typedef struct ppsched_layers ppsched_layers;
 /* The stage in which a layer must be. */
 enum ppsched_layer_place {
     PPSCHED_LAYER_PLACE_ANY = 0,
-    PPSCHED_LAYER_PLACE_FIRST = 1, /* in the first stage, such as the embedding. These layers come
-                                      before all others */
-    PPSCHED_LAYER_PLACE_LAST = 2 /* in the last stage, such as the head. These layers come after all
-                                    others */
+    PPSCHED_LAYER_PLACE_FIRST = 1, /* the layer is in the first stage. Example: the embedding. These
+                                      layers come before all others */
+    PPSCHED_LAYER_PLACE_LAST = 2 /* the layer is in the last stage. Example: the head. These layers
+                                    come after all others */
 };
 
 /* Properties of a layer. */
@@ -86,15 +86,15 @@ enum ppsched_layer_flag {
  *   - A B recomputes one layer after another. While it runs it holds the activations of the largest
  *     of these layers. */
 typedef struct ppsched_recompute {
-    const char *name;   /* such as "selective" or "full". The kinds of one layer must have different
-                           names */
-    double time;        /* added to the time of B, or of I if the backward is split; >= 0 */
+    const char *name;   /* name of the kind of recomputation, such as "selective" or "full". The
+                           kinds of one layer must have different names */
+    double time;        /* time that is added to B, or to I if the backward is split; >= 0 */
     double mem_forward; /* memory that the recomputed layer holds of a microbatch from F to the
                            backward: from 0 to the layer's own mem_forward */
 } ppsched_recompute;
 
-/* One layer, or several equal ones in a row. Sized: set `size`. Times and memory are in the
- * caller's units. They are finite and >= 0, except that mem_backward_weight is <= 0 and
+/* One layer, or several equal ones in a row. Set `size` to sizeof of this struct. Times and memory
+ * are in the caller's units. They are finite and >= 0, except that mem_backward_weight is <= 0 and
  * mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
@@ -105,7 +105,7 @@ typedef struct ppsched_recompute {
  *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
-    uint32_t count;   /* number of layers; 0: one */
+    uint32_t count;   /* number of equal layers in a row; 0 means 1 */
     const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or a name of the
                          caller's choice; copied */
     int32_t place;    /* enum ppsched_layer_place */
@@ -114,7 +114,7 @@ typedef struct ppsched_layer {
     double backward_time;
     double backward_input_time;
     double backward_weight_time;
-    double mem_forward; /* of one microbatch */
+    double mem_forward; /* activation memory of one microbatch, held from F to the backward */
     double mem_backward_input;
     double mem_backward_weight;
     double mem_static;
@@ -123,7 +123,8 @@ typedef struct ppsched_layer {
                                             gradient of this output has as many */
     const ppsched_recompute *recomputes; /* its kinds of recomputation, copied; NULL if there are
                                             none */
-    uint32_t recompute_count;            /* up to PPSCHED_MAX_RECOMPUTES */
+    uint32_t recompute_count;            /* length of `recomputes`, at most
+                                            PPSCHED_MAX_RECOMPUTES */
     uint32_t type_count;                 /* number of device types after type 0, up to 255, for
                                             which device_scale has values. All entries that have
                                             such types have the same number */
@@ -146,7 +147,7 @@ typedef struct ppsched_layer {
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the
- * layers does not change. Sized: set `size`. */
+ * layers does not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_split {
     uint32_t size;
     uint32_t stages;           /* S, the virtual stages of the whole model */

@@ -40,19 +40,20 @@ typedef struct ppsched_layout_stage {
     uint32_t heads;
 } ppsched_layout_stage;
 
-/* Rules for a layout string. Sized: set `size`; a number of 0 means any number. */
+/* Rules for a layout string. Set `size` to sizeof of this struct. A field that is 0 allows any
+ * number. */
 typedef struct ppsched_layout_rules {
     uint32_t size;
-    uint32_t no_decoders; /* 1: `decoders` 0 means none */
-    uint32_t no_mtps;     /* 1: `mtps` 0 means none, as in Megatron-LM */
+    uint32_t no_decoders; /* 1: if `decoders` is 0, the model has no decoders */
+    uint32_t no_mtps;     /* 1: if `mtps` is 0, the model has no MTP layers, as in Megatron-LM */
     uint32_t launcher;    /* 1: also the rules of Megatron-LM's launcher: several chunks per device
                              need more than 1 device */
     uint32_t no_overlap;  /* 1, with `launcher`: the rules for --no-overlap-p2p-communication:
                              several chunks per device need more than 2 devices */
     uint32_t reserved;    /* 0 */
-    int64_t chunks;       /* stages per device (virtual_pipeline_model_parallel_size) */
-    int64_t decoders;     /* decoders of the model (num_layers) */
-    int64_t mtps;         /* MTP layers of the model (mtp_num_layers) */
+    int64_t chunks;       /* number of stages per device (virtual_pipeline_model_parallel_size) */
+    int64_t decoders;     /* number of decoders of the model (num_layers) */
+    int64_t mtps;         /* number of MTP layers of the model (mtp_num_layers) */
 } ppsched_layout_rules;
 
 /* Flags of Megatron-LM's launcher that define a split without a layout string. Sized: set `size`;
@@ -64,9 +65,12 @@ typedef struct ppsched_megatron_split {
     uint32_t no_overlap;            /* 1: --no-overlap-p2p-communication */
     int64_t layers_per_chunk;       /* --num-layers-per-virtual-pipeline-stage */
     int64_t chunks;                 /* --num-virtual-stages-per-pipeline-rank */
-    int64_t first_decoders;         /* --decoder-first-pipeline-num-layers, of device 0 */
-    int64_t last_decoders;          /* --decoder-last-pipeline-num-layers, of the last device */
-    int64_t mtps;                   /* --mtp-num-layers; in the last stage */
+    int64_t first_decoders;         /* --decoder-first-pipeline-num-layers, the number of decoders
+                                       of device 0 */
+    int64_t last_decoders;          /* --decoder-last-pipeline-num-layers, the number of decoders of
+                                       the last device */
+    int64_t mtps;                   /* --mtp-num-layers, the number of MTP layers. They are in the
+                                       last stage */
 } ppsched_megatron_split;
 
 /* --- making one --- */

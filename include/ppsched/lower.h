@@ -37,13 +37,14 @@ extern "C" {
 /* Where lowering puts sends and receives. A send always comes after its producer; only receives may
  * be between the two. There are no sends between stages on the same device. */
 enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,        /* adds no sends and receives; the other passes run */
-    PPSCHED_LOWERING_PYTORCH = 1,     /* as PyTorch: all devices take turns, one op per turn. When a
-                                         value is sent, its receive is put at the place in the queue
-                                         that the receiving device has reached */
-    PPSCHED_LOWERING_BY_TIME = 2,     /* as sail-sg and zeropipe: a receive is put before the op
-                                         that its device runs when the value is sent. Needs the
-                                         config's times */
+    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives are added. The other changes that
+                                         these options ask for are still made */
+    PPSCHED_LOWERING_PYTORCH = 1,     /* works as in PyTorch: all devices take turns, one op per
+                                         turn. When a value is sent, its receive is put at the place
+                                         in the queue that the receiving device has reached */
+    PPSCHED_LOWERING_BY_TIME = 2,     /* works as in sail-sg and zeropipe: a receive is put before
+                                         the op that its device runs when the value is sent. Needs
+                                         the config's times */
     PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. It is put
                                          earlier where devices that block in sends and receives
                                          would otherwise deadlock. So the result never deadlocks */
@@ -53,11 +54,14 @@ enum ppsched_lowering {
  * stages in its queue, unless it holds them. The lookahead is the number of these stages, from the
  * stage of the op on. With 1 it gathers only the stage of the op. */
 enum ppsched_unshard_lookahead {
-    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* `unshard`: as many stages as the device may hold */
-    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* for device r the smaller of r + 2 and `unshard`. If an
-                                            UNSHARD takes as long as a forward, this many are done
-                                            before the device's first op has its input */
-    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* `unshard_lookaheads`, a number for each device */
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the number of
+                                            stages that it may hold */
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
+                                            `unshard`. If an UNSHARD takes as long as a forward,
+                                            this many are done before the device's first op has its
+                                            input */
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
+                                            for each device */
     PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* computed by this library from the config's times: as
                                             late as possible without delaying compute ops, and
                                             within the memory limits if possible. If FULL and AUTO
@@ -67,38 +71,41 @@ enum ppsched_unshard_lookahead {
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
- * gradients, add sends and receives, defer receives. Sized: set `size`; zero means off. */
+ * gradients, add sends and receives, defer receives. Set `size` to sizeof of this struct. A field
+ * that is 0 turns its part off. */
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */
-    uint32_t merge_backwards; /* 1: an I that has its W right after it becomes a B */
-    uint32_t split_backwards; /* 1: a B that is in no overlapped pair becomes an I with its W right
+    uint32_t merge_backwards; /* 1: each I that has its W right after it becomes a B */
+    uint32_t split_backwards; /* 1: each B outside overlapped pairs becomes an I with its W right
                                  after it */
     uint32_t unshard;         /* the largest number of stages whose parameters a device holds at
-                                 once, as PyTorch's max_active_stages (there 3). 0: no UNSHARD and
-                                 no RESHARD. `unshard_lookahead` says how long before a stage's next
-                                 op its UNSHARD comes. RESHARD comes when the stage is not among the
-                                 next `unshard` stages of the queue, and at the end of the queue. If
-                                 the last of these stages begins an overlapped pair of two stages,
-                                 the device holds one more */
+                                 once, like max_active_stages of PyTorch, whose value is 3. 0: no
+                                 UNSHARD and no RESHARD. `unshard_lookahead` says how long before a
+                                 stage's next op its UNSHARD comes. RESHARD comes when the stage is
+                                 not among the next `unshard` stages of the queue, and at the end of
+                                 the queue. If the last of these stages begins an overlapped pair of
+                                 two stages, the device holds one more */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
-                             2: the same, and in the PYTORCH lowering the device uses its next turn
-                             to wait for the REDUCE_GRAD, as in PyTorch 2.15. So later receives may
-                             move. The wait is no op of the schedule */
-    uint32_t defer_receives; /* 1: moves receives later, as PyTorch's defer_pp_recv. Only with
-                                PYTORCH. A receive moves to the place right before its consumer. If
-                                the sending device has a higher rank, and there is an earlier send
-                                to that device, the receive moves to the place right before this
-                                send. This is not safe: many orders deadlock if sends block, and
-                                some orders of the V placement even if sends are buffered. Check
-                                with ppsched_schedule_prove */
+                             2: adds the same REDUCE_GRADs. In addition, in the PYTORCH lowering the
+                             device uses its next turn to wait for the REDUCE_GRAD, as in PyTorch
+                             2.15. So later receives may move. The wait is no op of the schedule */
+    uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
+                                the PYTORCH lowering. A receive moves to the place right before its
+                                consumer. If the sending device has a higher rank, and there is an
+                                earlier send to that device, the receive moves to the place right
+                                before this send. This is not safe: many orders deadlock if sends
+                                block, and some orders of the V placement even if sends are
+                                buffered. Check with ppsched_schedule_prove */
 
-    /* How early each UNSHARD comes, as PyTorch's unshard_lookahead. Only with `unshard`. The order
-     * of other ops does not change, except that receives may move: in the PYTORCH lowering an
+    /* How early each UNSHARD comes, like unshard_lookahead of PyTorch. Only with `unshard`. The
+     * order of other ops does not change, except that receives may move: in the PYTORCH lowering an
      * UNSHARD takes a turn. */
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
-    const uint32_t *unshard_lookaheads; /* with LIST: for each device 1 to `unshard`; borrowed */
-    uint32_t unshard_lookahead_count;   /* with LIST: the number of devices, else 0 */
+    const uint32_t *unshard_lookaheads; /* only with LIST: for each device a number from 1 to
+                                           `unshard`; borrowed */
+    uint32_t unshard_lookahead_count;   /* length of `unshard_lookaheads`: with LIST the number of
+                                           devices, otherwise 0 */
 
     /* Prefetch distance of receives, 0 to 64, only with JUST_IN_TIME: how many units (ops or
      * overlapped pairs) before its consumer a receive is put. The distance is smaller where it

@@ -15,11 +15,12 @@
 extern "C" {
 #endif
 
-/* Which stage passes to recompute. Sized: set `size`; zero means the default. */
+/* Which stage passes to recompute. Set `size` to sizeof of this struct. A field that is 0 has its
+ * default. */
 typedef struct ppsched_recompute_options {
     uint32_t size;
-    uint32_t chunks; /* N: all stage passes of the N lowest stages of each device; 0: of all
-                        stages */
+    uint32_t chunks; /* number N of stages: recompute all stage passes of the N lowest stages of
+                        each device. 0: recompute those of all stages */
 } ppsched_recompute_options;
 
 /* Makes a schedule in which the stage passes of `options` are recomputed. A RECOMPUTE comes right
@@ -33,20 +34,22 @@ PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
                                                       const ppsched_recompute_options *options,
                                                       ppsched_error *error);
 
-/* Which stage passes to offload, and when to reload. Sized: set `size`; zero means the default. */
+/* Which stage passes to offload, and when to reload. Set `size` to sizeof of this struct. A field
+ * that is 0 has its default. */
 typedef struct ppsched_offload_options {
     uint32_t size;
-    uint32_t chunks;            /* N: the stage passes of the N lowest stages of each device; 0: of
-                                   all stages */
-    uint32_t until_limit;       /* 1: only as many of these stage passes as needed to fit
-                                   PPSCHED_QUANTITY_MEM_LIMIT; those with the latest backward come
-                                   first. 0: all of them */
+    uint32_t chunks;            /* number N of stages: offload the stage passes of the N lowest
+                                   stages of each device. 0: offload those of all stages */
+    uint32_t until_limit;       /* 1: offload only as many of these stage passes as are needed to
+                                   fit PPSCHED_QUANTITY_MEM_LIMIT, those with the latest backward
+                                   first. 0: offload all of them */
     uint32_t prefetch_distance; /* number of ops of the device between a RELOAD and its backward,
                                    whatever time they take. 0: RELOADs come as late as possible with
-                                   copies that are done in time. RANGE with until_limit */
-    double share;               /* 0 to 1: on each device only the stage passes with the longest
-                                   time from F to backward, up to this share of the memory of all of
-                                   them; 0: all */
+                                   copies that are done in time. With until_limit, any other value
+                                   than 0 is a RANGE error */
+    double share;               /* share of memory, 0 to 1: on each device, offload only the stage
+                                   passes with the longest time from F to backward, up to this share
+                                   of the memory of all these stage passes. 0: offload all */
 } ppsched_offload_options;
 
 /* Makes a schedule in which the stage passes of `options` are offloaded. The call uses the config's

@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-/* Options of the search for an order. Sized: set `size`; zero means the default. */
+/* Options of the search for an order. Set `size` to sizeof of this struct. A field that is 0 has
+ * its default. */
 typedef struct ppsched_order_options {
     uint32_t size;
     int32_t objective; /* enum ppsched_objective. Default: MAKESPAN */
@@ -47,12 +48,13 @@ PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
     const ppsched_schedule *schedule, const ppsched_config *config,
     const ppsched_order_options *options, ppsched_error *error);
 
-/* How well microbatches are balanced over data-parallel replicas. Sized. */
+/* How well microbatches are balanced over data-parallel replicas. Set `size` to sizeof of this
+ * struct. */
 typedef struct ppsched_balance {
     uint32_t size;
     uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
                          distributions were tried */
-    double most;      /* costs of the replica with the largest sum */
+    double most;      /* sum of the costs of the replica with the largest sum */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 

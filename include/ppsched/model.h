@@ -82,7 +82,7 @@ enum ppsched_training_flag {
                                                     it they are never in memory (FlashAttention) */
     /* Collectives that overlap with matrix products. Without its flag, all the time of a collective
      * counts. */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* of tensor parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
     PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, during the last
@@ -107,24 +107,24 @@ enum ppsched_training_flag {
     /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
      * collectives are on channels of their own. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
-    PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* of tensor parallelism, on channel 2 */
-    PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* of context parallelism, on channel 3 */
+    PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* tensor parallelism, on channel 2 */
+    PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* context parallelism, on channel 3 */
 };
 
 /* Matrices that have an adapter. A matrix that the model does not have is ignored. */
 enum ppsched_adapter_target {
-    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* of attention; in latent attention both matrices: to the
-                                         query rank and from it */
+    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries. In latent attention both matrices: to the query
+                                         rank and from it */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* in latent attention the matrix to the key-value rank */
     PPSCHED_ADAPTER_TARGET_VALUE = 4, /* in latent attention the matrix from the key-value rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
-    PPSCHED_ADAPTER_TARGET_GATE = 16, /* of gated MLPs, shared experts included */
+    PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
     PPSCHED_ADAPTER_TARGET_DOWN = 64,
     PPSCHED_ADAPTER_TARGET_EXPERTS = 128, /* all matrices of routed experts */
     PPSCHED_ADAPTER_TARGET_ROUTER = 256,
-    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* of the delta rule, Mamba and convolutions: all
-                                                matrices except the last */
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba and convolutions: all matrices
+                                                except the last */
     PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
     PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* output gates, indexes, compressors, latents of experts,
                                             gates of shared experts, MTP's projection */
@@ -146,13 +146,13 @@ enum ppsched_recompute_module {
 enum ppsched_precision {
     PPSCHED_PRECISION_BF16 = 0,
     PPSCHED_PRECISION_FP16 = 1,
-    PPSCHED_PRECISION_FP8 = 2,   /* one scale per tensor or block */
-    PPSCHED_PRECISION_MXFP8 = 3, /* one scale per 32 elements */
+    PPSCHED_PRECISION_FP8 = 2,   /* 8 bits, one scale per tensor or block */
+    PPSCHED_PRECISION_MXFP8 = 3, /* 8 bits, one scale per 32 elements */
     PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale per 16 elements */
 };
 
-/* How the model is trained. Sized: set `size`. 0 means the default. The default of counts is 1; the
- * default of bytes is the number in the comment. */
+/* How the model is trained. Set `size` to sizeof of this struct. 0 means the default. The default
+ * of counts is 1; the default of bytes is the number in the comment. */
 typedef struct ppsched_training {
     uint32_t size;
     uint32_t flags; /* enum ppsched_training_flag */
@@ -162,14 +162,14 @@ typedef struct ppsched_training {
     uint32_t context_parallel;
     uint32_t expert_parallel; /* divides the experts over the devices of tensor, context and data
                                  parallelism */
-    uint32_t expert_tensor_parallel; /* divides each expert; 0: as `tensor_parallel` */
+    uint32_t expert_tensor_parallel; /* divides each expert. Default: `tensor_parallel` */
     uint32_t data_parallel;
     uint32_t sharding; /* what is sharded over data and context parallelism: 0 nothing, 1 optimizer
                           states (ZeRO-1), 2 also gradients, 3 also weights (ZeRO-3, FSDP; arXiv
                           1910.02054) */
-    double weight_bytes;        /* per parameter; 2 */
-    double gradient_bytes;      /* 4 */
-    double optimizer_bytes;     /* 12: Adam's two moments and the main weights, 4 bytes each */
+    double weight_bytes;        /* bytes per parameter. Default: 2 */
+    double gradient_bytes;      /* bytes of gradient per parameter. Default: 4 */
+    double optimizer_bytes;     /* Default: 12, for two moments of Adam and the main weights */
     double activation_bytes;    /* per element; 2. If set, it also applies to inputs of 8-bit and
                                    4-bit products */
     int32_t precision;          /* enum ppsched_precision */
@@ -179,8 +179,8 @@ typedef struct ppsched_training {
                            share; 1. Times and memory are those of this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
      * one of r x n. Adapters imply FROZEN_WEIGHTS. */
-    uint32_t adapter_rank;        /* r; 0: none */
-    uint32_t adapter_expert_rank; /* r of routed experts; 0: adapter_rank */
+    uint32_t adapter_rank;        /* rank r of adapters; 0: no adapters */
+    uint32_t adapter_expert_rank; /* rank r of adapters of routed experts. Default: adapter_rank */
     uint32_t adapter_targets;     /* enum ppsched_adapter_target; 0: all but ROUTER and HEAD */
     uint32_t reserved;            /* 0 */
 } ppsched_training;
@@ -191,7 +191,7 @@ typedef struct ppsched_training {
  * bytes. */
 typedef struct ppsched_efficiency {
     double least;
-    double share; /* above 0, up to 1 */
+    double share; /* share of the rate, above 0, up to 1 */
 } ppsched_efficiency;
 
 /* Speed of the links of one device, in one direction. A plain record. A collective of n devices on
@@ -200,19 +200,19 @@ typedef struct ppsched_efficiency {
  * In an all-reduce the second term counts twice. */
 typedef struct ppsched_link_rate {
     double bandwidth;  /* bytes per second */
-    double efficiency; /* for large messages; 0 means 1 */
+    double efficiency; /* share of `bandwidth` that large messages reach; 0 means 1 */
     double latency;
     double all_reduce; /* factor of all-reduce; 0 means 1, as for a ring */
     double all_gather; /* factor of all-gather and reduce-scatter; 0 means 1 */
 } ppsched_link_rate;
 
-/* The data sheet of a device. Sized: set `size`. Lists of efficiencies are in descending order of
- * `least`. For an op the first entry applies whose `least` the op reaches. If it reaches none, the
- * last entry applies. An empty list means 1. */
+/* The data sheet of a device. Set `size` to sizeof of this struct. Lists of efficiencies are in
+ * descending order of `least`. For an op the first entry applies whose `least` the op reaches. If
+ * it reaches none, the last entry applies. An empty list means 1. */
 typedef struct ppsched_accelerator {
     uint32_t size;
-    uint32_t node_devices; /* devices of a node, connected by `inside`; 0 means 1 */
-    const char *name;      /* may be NULL */
+    uint32_t node_devices; /* number of devices of a node, connected by `inside`; 0 means 1 */
+    const char *name;      /* name of the device; may be NULL */
     double matrix_rate;    /* peak operations per second of matrix products in 16 bits */
     double vector_rate;
     double memory_bandwidth;
@@ -239,17 +239,17 @@ typedef struct ppsched_accelerator {
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least
                                      their sum */
-    double hidden_share;          /* share of an overlapped collective that is hidden */
+    double hidden_share;          /* share of an overlapped collective that costs no time */
     double permute_traffic;       /* how often each row routed to an expert is read or written in
                                      addition, because rows are sorted and sorted back */
-    double slowdown;              /* of matrix products while a collective overlaps; 0 means 1 */
+    double slowdown;              /* time factor of matrix products during a collective; 0 means
+                                     1 */
     double fused_permute_traffic; /* permute_traffic with ONE_COPY_A_NODE, whose exchange sorts */
     double bias_traffic;          /* how often each row of an expert is moved to add biases */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
-    double scan_share;            /* as attention_share, for the products of scans in chunks */
-    double host_bandwidth;        /* bytes per second between a device and the host's memory, in
-                                     each direction, of the data sheet; 0: unknown */
+    double scan_share;            /* attention_share for the products of scans in chunks */
+    double host_bandwidth;        /* bytes per second to the host's memory, and from it; 0: unknown */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -278,9 +278,10 @@ PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 
-/* Numbers of parameters of the whole model, not divided by the training. Sized. `active` is the
- * number of parameters that one token uses, embedding and output included. `total` and `active` do
- * not include towers and MTP layers. The formulas of blocks are in description.h. Added to them:
+/* Numbers of parameters of the whole model, not divided by the training. Set `size` to sizeof of
+ * this struct. `active` is the number of parameters that one token uses, embedding and output
+ * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
+ * in description.h. Added to them:
  *   norms      h each, with NORM_BIAS 2h; also one final norm
  *   biases     one per output of a matrix; router h E, its bias E */
 typedef struct ppsched_parameters {
@@ -291,10 +292,10 @@ typedef struct ppsched_parameters {
     uint64_t embedding;
     uint64_t positions;
     uint64_t other;  /* extra_parameters of the description, in the stage of the embedding */
-    uint64_t output; /* 0 if tied */
+    uint64_t output; /* parameters of the output; 0 if it is tied */
     uint64_t final_norm;
-    uint64_t towers; /* of all towers */
-    uint64_t mtp;    /* of one MTP layer */
+    uint64_t towers; /* parameters of all towers */
+    uint64_t mtp;    /* parameters of one MTP layer */
 } ppsched_parameters;
 
 /* Counts the parameters.
@@ -309,12 +310,12 @@ enum ppsched_model_role {
     PPSCHED_MODEL_ROLE_TOWER = 1, /* a whole tower, in the stage of the embedding */
     PPSCHED_MODEL_ROLE_DECODER = 2,
     PPSCHED_MODEL_ROLE_MTP = 3,
-    PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output, loss */
+    PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output and loss */
 };
 
 /* A row: layers of a model that cost the same, one row per kind. The order of rows is: towers,
  * embedding, decoders, MTP, head. Decoders have a row for each kind of the description that is in
- * use. Sized. */
+ * use. Set `size` to sizeof of this struct. */
 typedef struct ppsched_model_row {
     uint32_t size;
     int32_t role;        /* enum ppsched_model_role */
@@ -322,7 +323,7 @@ typedef struct ppsched_model_row {
                             the model */
     uint32_t layers;     /* number of layers in the model */
     uint32_t index;      /* index of the kind or the tower in the description */
-    uint64_t parameters; /* of one layer, not divided by the training */
+    uint64_t parameters; /* parameters of one layer, not divided by the training */
     uint64_t active;     /* the parameters of one layer that one token uses */
     uint64_t mixers;     /* parameters of mixers, without norms */
     uint64_t feed_forwards;
@@ -339,16 +340,17 @@ PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const p
 /* Passes of a layer. */
 enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_FORWARD = 0,
-    PPSCHED_MODEL_PASS_INPUT = 1,     /* gradients of the input */
-    PPSCHED_MODEL_PASS_WEIGHT = 2,    /* gradients of the weights */
+    PPSCHED_MODEL_PASS_INPUT = 1,     /* backward for the gradients of the input */
+    PPSCHED_MODEL_PASS_WEIGHT = 2,    /* backward for the gradients of the weights */
     PPSCHED_MODEL_PASS_SELECTIVE = 3, /* what selective recomputation computes again: the attention
                                          scores (Korthikanti et al.) */
     PPSCHED_MODEL_PASS_FULL = 4,      /* what full recomputation computes again: a forward */
     PPSCHED_MODEL_PASS_MODULES = 5    /* what recomputation of modules computes again */
 };
 
-/* The cost of a pass of one layer, for one microbatch on one device. Sized. `time` is the sum of
- * matrix_time, vector_time, memory_time, communication_time and launch_time. */
+/* The cost of a pass of one layer, for one microbatch on one device. Set `size` to sizeof of this
+ * struct. `time` is the sum of matrix_time, vector_time, memory_time, communication_time and
+ * launch_time. */
 typedef struct ppsched_pass_cost {
     uint32_t size;
     uint32_t reserved;
@@ -375,12 +377,11 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        const ppsched_model *model, uint32_t row,
                                                        int32_t pass, ppsched_error *error);
 
-/* The memory of one layer on one device, in bytes. Sized. Activations are those of
- * Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are
- *                T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism
- *                T h (34 + 5 a s / h) / t.
- * Gated MLPs keep 6 T f / t, not 4. If scores are not kept, 4 bytes per row and head remain.
- * Experts keep activations for the routed tokens, divided equally among experts. */
+/* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
+ * are those of Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T
+ * h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated MLPs
+ * keep 6 T f / t, not 4. If scores are not kept, 4 bytes per row and head remain. Experts keep
+ * activations for the routed tokens, divided equally among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -405,16 +406,17 @@ PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
                                                     const ppsched_model *model, uint32_t row,
                                                     ppsched_error *error);
 
-/* The cost of the update at the end of a step, after the last backward. Sized. In `optimizer_time`
- * the optimizer reads and writes all its states once. In `reduce_time` the gradients are summed
- * over data parallelism, and sharded weights are all-gathered. Neither overlaps with compute. */
+/* The cost of the update at the end of a step, after the last backward. Set `size` to sizeof of
+ * this struct. In `optimizer_time` the optimizer reads and writes all its states once. In
+ * `reduce_time` the gradients are summed over data parallelism, and sharded weights are
+ * all-gathered. Neither overlaps with compute. */
 typedef struct ppsched_update_cost {
     uint32_t size;
     uint32_t reserved;
     double optimizer_time;
     double reduce_time;    /* gradient_time + parameter_time */
-    double gradient_time;  /* sums of gradients */
-    double parameter_time; /* all-gathers of weights */
+    double gradient_time;  /* time of the sums of gradients */
+    double parameter_time; /* time of the all-gathers of weights */
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with `parameters` parameters. `expert_parameters` of
@@ -429,8 +431,8 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          ppsched_error *error);
 
 /* Factors measured time / predicted time by row and pass: factors[3 * row + pass]. Passes are
- * FORWARD, INPUT and WEIGHT of enum ppsched_model_pass. Sized. A factor of 0 means 1. Rows past
- * `rows` have 1, too. */
+ * FORWARD, INPUT and WEIGHT of enum ppsched_model_pass. Set `size` to sizeof of this struct. A
+ * factor of 0 means 1. Rows past `rows` have 1, too. */
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t rows;
@@ -463,7 +465,7 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 /* The result of megatron/training/theoretical_memory_usage.py (at d98e8a6) for the same model:
  * weights and optimizer of the most loaded device, and activations of the first stage. The estimate
  * assumes bf16, ignores full recomputation, and leaves experts and gates out of the activations.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
@@ -475,12 +477,12 @@ typedef struct ppsched_megatron_memory {
     double activation_bytes_without;
 } ppsched_megatron_memory;
 
-/* The pipeline of Megatron-LM's estimate. Sized. */
+/* The pipeline of Megatron-LM's estimate. Set `size` to sizeof of this struct. */
 typedef struct ppsched_megatron_pipeline {
     uint32_t size;
     uint32_t devices;      /* p */
     uint32_t chunks;       /* stages per device with interleaving; 0 or 1: no interleaving */
-    uint32_t microbatches; /* 0: unknown */
+    uint32_t microbatches; /* number of microbatches; 0 means unknown */
     uint32_t selective;    /* 1: --recompute-granularity selective */
     uint32_t reserved;
 } ppsched_megatron_pipeline;

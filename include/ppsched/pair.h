@@ -28,20 +28,21 @@ extern "C" {
  * bytes, no padding. */
 typedef struct ppsched_window {
     double time;      /* time that the window takes if nothing runs next to it, >= 0 */
-    uint32_t channel; /* from 0 to 3 */
+    uint32_t channel; /* number of the channel on which the window runs, 0 to 3 */
     uint32_t after;   /* in a weight gradient: how many windows of the backward must end before it
                          starts; else 0 */
 } ppsched_window;
 
-/* The windows of an overlapped pair. Each list is in the order in which its windows run. Sized. */
+/* The windows of an overlapped pair. Each list is in the order in which its windows run. Set `size`
+ * to sizeof of this struct. */
 typedef struct ppsched_pair_windows {
     uint32_t size;
     uint32_t reserved;
-    const ppsched_window *forward; /* of an F */
+    const ppsched_window *forward; /* windows of the F */
     size_t forward_count;
-    const ppsched_window *backward; /* of a B, or with `weight` of an I */
+    const ppsched_window *backward; /* windows of the B; if `weight` is set, windows of the I */
     size_t backward_count;
-    const ppsched_window *weight; /* of a W; NULL: none */
+    const ppsched_window *weight; /* windows of the W; NULL if there is none */
     size_t weight_count;
     double slowdown[4]; /* by channel: factor on the time of its windows while another channel is
                            busy, >= 1; 0: 1 */
@@ -61,18 +62,19 @@ typedef struct ppsched_window_span {
     double start;
     double end;
     int32_t kind;   /* PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W */
-    uint32_t index; /* in its list */
+    uint32_t index; /* index of the window in its list */
 } ppsched_window_span;
 
-/* The times of a pair. Sized. */
+/* The times of a pair. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pair_times {
     uint32_t size;
-    uint32_t is_best;    /* 1: no order is shorter */
-    double time;         /* from the first start to the last end */
+    uint32_t is_best;    /* 1: no other order of the windows is shorter */
+    double time;         /* time of the pair, from the first start to the last end */
     double bound;        /* lower bound on the time of all orders; equal to `time` if `is_best` */
-    double serial;       /* one window after another: the sum of all */
-    double forward_end;  /* of the last window of the forward */
-    double backward_end; /* of the last window of the backward, without its weight gradient */
+    double serial;       /* time of the pair if its windows run one after another: the sum of all
+                            windows */
+    double forward_end;  /* end of the last window of the forward */
+    double backward_end; /* end of the last window of the backward, without its weight gradient */
 } ppsched_pair_times;
 
 /* Finds the best order of a pair's windows.

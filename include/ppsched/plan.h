@@ -53,8 +53,8 @@ extern "C" {
  *   plan, no other thread may use it in any other way. */
 typedef struct ppsched_plan ppsched_plan;
 
-/* Splits by layers: the plan searches for a split of the model's layers for each candidate. Sized:
- * set `size`; zero means the default.
+/* Splits by layers: the plan searches for a split of the model's layers for each candidate. Set
+ * `size` to sizeof of this struct. A field that is 0 has its default.
  *   - The plan's `chunks` has another default. Up to 16: all numbers from 1 to the number of layers
  *     per device. From 17 to 64: only the layers per device divided by 1, 2, 3 and so on, and
  *     rounded down; here layers that must be in the first or last stage do not count. On one
@@ -65,7 +65,7 @@ typedef struct ppsched_split_options {
     uint32_t size;
     uint32_t effort;              /* 1 to 4: how much work the search for splits does. Each value
                                      takes up to 8 times as long as the one before. Default: 3 */
-    const ppsched_layers *layers; /* required */
+    const ppsched_layers *layers; /* the layers of the model. Required */
     uint32_t empty_stages;        /* 1: stages other than the first and the last may be without
                                      layers. If `runtime` is set, the runtime decides, and this
                                      value is ignored */
@@ -78,34 +78,37 @@ typedef struct ppsched_split_options {
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times that of a
  * slice in the middle of the sequence. W has no slice_time. Memory and bytes are divided by K. If
  * the config has slices already, the costs of these slices do not change.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
-    uint32_t slice_count;   /* length of `slices`; 0 if that is NULL */
+    uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
     const uint32_t *slices; /* numbers of slices K to try. Values above 1 need a config of whole
                                microbatches. With them only strategies that support slices are
                                tried, unless strategies are named. Default: the config's slices */
-    double slice_time;      /* added to the time of F, B and I of a slice, because kernels are less
-                               efficient on short sequences */
-    double attention_share; /* share of attention in the times of ops, 0 to 1 */
+    double slice_time;      /* time that is added to F, B and I of each slice, because kernels are
+                               less efficient on short sequences */
+    double attention_share; /* share of attention in the times of ops (attention_share in the
+                               formula above), 0 to 1 */
 } ppsched_slice_options;
 
 /* How to rank candidates if times vary. In each scenario the score of a candidate is its makespan
  * divided by the number of iterations. Scenarios ignore the lowering. Stage factors are refused,
  * because candidates have different stages.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_ranking_options {
     uint32_t size;
     uint32_t scenario_count; /* number of scenarios. With 0 there are none: rank_by must be STEP,
                                 and scenario_options NULL */
     int32_t rank_by;         /* enum ppsched_rank_by; all except STEP need scenarios */
     uint32_t reserved;       /* 0 */
-    double quantile;         /* for PPSCHED_RANK_BY_QUANTILE, above 0, up to 1. Default: 0.9 */
-    const ppsched_scenario_options *scenario_options; /* NULL: no factors */
+    double quantile;         /* the quantile for PPSCHED_RANK_BY_QUANTILE, above 0, up to 1.
+                                Default: 0.9 */
+    const ppsched_scenario_options *scenario_options; /* how times vary. NULL: no factors */
 } ppsched_ranking_options;
 
-/* The candidates to list, and how to evaluate and rank them. Sized: set `size`; zero means the
- * default. Lists and structs behind pointers are read only during the call.
+/* The candidates to list, and how to evaluate and rank them. Set `size` to sizeof of this struct. A
+ * field that is 0 has its default. Lists and structs behind pointers are read only during the
+ * call.
  *
  * By default all strategies that flush between iterations are tried, except
  *   - those that search long (ppsched_strategy_info), unless `effort` is set;
@@ -128,37 +131,48 @@ typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;             /* enum ppsched_objective: which time counts as the step time.
                                       Default: makespan */
-    const char *const *strategies; /* names or aliases. Default: see above */
-    const uint32_t *chunks;        /* V, stages per device. Default: 1 to 4 */
-    const uint32_t *group_sizes;   /* g of interleaved strategies. Default: see above */
-    const uint32_t *microbatches;  /* M, numbers of microbatches for the same batch. Default: the
-                                      config's */
-    const double *memory_limits;   /* each is a limit of all devices. Default: the config's */
-    const ppsched_lower_options *lower;     /* candidates are lowered in this way, and timed with
-                                               their transfers. `lowering` must not be NONE.
-                                               Default: not lowered */
+    const char *const *strategies; /* names or aliases of the strategies to try. Default: see
+                                      above */
+    const uint32_t *chunks;        /* values of V (stages per device) to try. Default: 1 to 4 */
+    const uint32_t *group_sizes;   /* group sizes g to try with interleaved strategies. Default: see
+                                      above */
+    const uint32_t *microbatches;  /* values of M (number of microbatches) to try for the same
+                                      batch. Default: M of the config */
+    const double *memory_limits;   /* memory limits to try. Each value is the memory limit of every
+                                      single device. Default: the limits of the config */
+    const ppsched_lower_options *lower;     /* how candidates are lowered. Lowered candidates are
+                                               timed with their transfers. `lowering` must not be
+                                               NONE. Default: candidates are not lowered */
     const ppsched_channel_model *channel;   /* how transfers of lowered schedules wait for each
-                                               other. Default: they wait only for their links */
-    const ppsched_model_end *embedding;     /* see ppsched_config_with_stages. Default: nothing */
-    const ppsched_model_end *head;          /* see ppsched_config_with_stages. Default: nothing */
-    const ppsched_split_options *split;     /* Default: the config's stages */
-    const ppsched_slice_options *slice;     /* Default: the config's slices */
-    const ppsched_ranking_options *ranking; /* Default: by the planned time */
-    uint32_t strategy_count;                /* length of `strategies`; 0 if that is NULL. The counts
-                                               below are those of the other lists */
+                                               other. Default: transfers wait only for their
+                                               links */
+    const ppsched_model_end *embedding;     /* cost of the embedding, see
+                                               ppsched_config_with_stages. Default: no cost */
+    const ppsched_model_end *head;          /* cost of the head, see ppsched_config_with_stages.
+                                               Default: no cost */
+    const ppsched_split_options *split;     /* the layers to split into stages. Default: the
+                                               config's stages are used */
+    const ppsched_slice_options *slice;     /* how to cut microbatches into slices. Default: the
+                                               config's slices are used */
+    const ppsched_ranking_options *ranking; /* how to rank candidates if times vary. Default: rank
+                                               by the planned time */
+    uint32_t strategy_count;                /* length of `strategies`; 0 if `strategies` is NULL.
+                                               The four counts below are the lengths of the other
+                                               lists */
     uint32_t chunk_count;
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t placements;   /* which placements are allowed, bits 1 << enum ppsched_placement.
-                              Default: all */
-    uint32_t effort;       /* search effort of auto, 1 to 12. With 0, auto is tried only if it is
-                              named, with its own default effort */
-    uint32_t order_effort; /* 1 to 10: if microbatches differ, the microbatches of each candidate
-                              are ordered as by ppsched_schedule_order_microbatches, and its config
-                              lists them in this order. Default: the order of the config */
-    uint32_t runtimes;     /* for which runtimes `runs_on` says whether they run a candidate: bits 1
-                              << enum ppsched_runtime. Default: none */
+    uint32_t placements;   /* the allowed placements, as bits 1 << enum ppsched_placement. Default:
+                              all */
+    uint32_t effort;       /* search effort of the strategy auto, 1 to 12. With 0, auto is tried
+                              only if `strategies` names it. It then has its own default effort */
+    uint32_t order_effort; /* effort of the search for an order of different microbatches, 1 to 10.
+                              ppsched_schedule_order_microbatches orders the microbatches of each
+                              candidate. The candidate's config lists them in this order. Default:
+                              0, the order of the config */
+    uint32_t runtimes;     /* runtimes to check, as bits 1 << enum ppsched_runtime. `runs_on` of a
+                              candidate says which of these runtimes run it. Default: none */
     int32_t runtime;       /* enum ppsched_runtime. Candidates that this runtime cannot run are
                               refused, and splits follow its rules. Default: none */
     uint32_t offload;      /* 1: each candidate whose strategy is a rule is listed a second time,
@@ -181,48 +195,51 @@ typedef struct ppsched_plan_options {
                                    link, and device_factors and link_factors of scenarios, number
                                    devices as the config does. Bounds hold for all orders. Default:
                                    0 */
-    uint32_t top;               /* how many of the best are wanted. Default: all.
-                                   - Candidates that cannot be among the best, by their bounds, are
-                                     left out. They are neither evaluated nor refused, and are
-                                     ranked after all others.
-                                   - The wanted ranks are the same as without `top`, except where
+    uint32_t top;               /* number of best candidates to find. Default: all.
+                                   - The plan leaves out candidates whose bounds show that they
+                                     cannot be among the best. Candidates that are left out are
+                                     neither evaluated nor refused. They are ranked after all
+                                     others.
+                                   - The best candidates and their ranks are the same as without
+                                     `top`, except where
                                    times or memory differ by less than a share of 2^-40.
                                    - With layers, an `order_effort`, or ranks by scenarios, all
                                    candidates are evaluated */
     uint32_t reserved[7];       /* 0 */
 } ppsched_plan_options;
 
-/* A candidate. Sized. Texts are borrowed from the plan. */
+/* A candidate. Set `size` to sizeof of this struct. Texts are borrowed from the plan. */
 typedef struct ppsched_candidate {
     uint32_t size;
     ppsched_status status; /* OK, or REFUSED if the candidate does not support the problem: see
                               `reason` */
     const char *strategy;
     const char *reason; /* why it is refused; NULL if it is not refused */
-    uint32_t chunks;    /* V; 0 if the number of stages is not a multiple of the number of
-                           devices */
-    uint32_t stages;
-    uint32_t microbatches;
-    uint32_t group_size;   /* 0 if the strategy has none */
+    uint32_t chunks;    /* V, stages per device; 0 if the number of stages is not a multiple of the
+                           number of devices */
+    uint32_t stages;    /* number of stages, S */
+    uint32_t microbatches; /* number of microbatches, M */
+    uint32_t group_size;   /* group size g; 0 if the strategy has no groups */
     int32_t placement;     /* enum ppsched_placement */
     uint32_t evaluated;    /* 1: it is evaluated. If it is not evaluated, or is refused, `fits` and
                               the figures from `step_time` on are 0, and both devices are
                               PPSCHED_NONE. Only `bound` is set for a candidate that the plan has
                               left out (see `top`) */
-    uint32_t fits;         /* 1: it is evaluated, and every device is within its limit */
+    uint32_t fits;         /* 1: the candidate is evaluated, and every device is within its limit */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
-    uint32_t peak_device;
-    uint32_t rank;       /* 0 for the best candidate; PPSCHED_NONE until the plan has run */
-    double memory_limit; /* limit of all devices; NaN if their limits differ, infinite if there is
+    uint32_t peak_device;  /* the device with the largest peak memory */
+    uint32_t rank;         /* 0 for the best candidate; PPSCHED_NONE until the plan has run */
+    double memory_limit;   /* limit of all devices; NaN if their limits differ, infinite if there is
                             no limit */
-    double step_time;    /* makespan or span of one iteration, by the objective */
-    double makespan;     /* of all iterations */
-    double span;
-    double bubble_of_total;
-    double bubble_of_ideal;
-    double bubble_of_span;
-    double peak_memory; /* of `peak_device` */
-    double overshoot;   /* the largest memory of a device above its limit; 0 if it fits */
+    double step_time;      /* makespan or span of one iteration, by the objective */
+    double makespan;       /* makespan of all iterations */
+    double span;           /* span as in ppsched_metrics */
+    double bubble_of_total; /* bubble_of_total as in ppsched_metrics */
+    double bubble_of_ideal; /* bubble_of_ideal as in ppsched_metrics */
+    double bubble_of_span;  /* bubble_of_span as in ppsched_metrics */
+    double peak_memory;     /* peak memory of `peak_device` */
+    double overshoot; /* the most memory by which a device exceeds its limit; 0 if the candidate
+                           fits */
     double bound; /* lower bound on `step_time`: no schedule of this placement within the limit is
                      shorter (ppsched_config_find_bound). For a strategy that does not flush, the
                      bound is one for schedules that do not flush. With offload the bound ignores
@@ -231,7 +248,7 @@ typedef struct ppsched_candidate {
                      time, also with scenarios */
     double bytes; /* bytes sent between devices in an iteration */
     uint64_t transfers;   /* number of transfers between devices in an iteration */
-    uint32_t runs_on;     /* those of the plan's `runtimes` that run this candidate: bits 1 << enum
+    uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
                              ppsched_runtime */
     uint32_t proved;      /* 1 in two cases. Either the candidate fits and reaches its bound, so no
                              schedule of this placement is shorter. Or, with layers and without
@@ -240,10 +257,10 @@ typedef struct ppsched_candidate {
                              and if its microbatches are ordered on two copies of the model */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */
     uint32_t ordered;     /* 1: its microbatches are ordered (see `order_effort`) */
-    double scenario_time; /* step time over the scenarios, as `rank_by` says (with STEP: the mean);
-                             0 without scenarios */
+    double scenario_time; /* step time over the scenarios: their mean, quantile or worst, as
+                             `rank_by` says. With STEP it is the mean. 0 without scenarios */
     uint64_t offloads;    /* number of activations copied to the host and back in an iteration */
-    uint32_t offloaded;   /* 1: it is listed as a candidate with offload */
+    uint32_t offloaded;   /* 1: the candidate is listed as one with offload */
     uint32_t min_group_size; /* with layers: value of the strategy's option min_group_size with
                                 which the split was found. 0: not set, the strategy computes it from
                                 the costs */

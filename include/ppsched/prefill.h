@@ -19,19 +19,19 @@ extern "C" {
 
 /* A prompt, and the cost of its chunks. The F of a chunk of n tokens, after p earlier tokens, takes
  *   constant + linear * n + quadratic * n * (p + n / 2)
- * times the forward time of its stage. Sized: set `size`. */
+ * times the forward time of its stage. Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill {
     uint32_t size;
     uint32_t chunks;  /* number of chunks. 0: the call chooses the number */
-    uint64_t tokens;  /* tokens of the prompt, >= 1 */
+    uint64_t tokens;  /* number of tokens of the prompt, >= 1 */
     uint64_t block;   /* all chunks except the last have a multiple of this number of tokens. 0
                          means 1 */
-    double constant;  /* >= 0 */
-    double linear;    /* per token, >= 0 */
-    double quadratic; /* per pair of tokens, >= 0 */
+    double constant;  /* `constant` of the formula above, >= 0 */
+    double linear;    /* `linear` of the formula above: cost per token, >= 0 */
+    double quadratic; /* `quadratic` of the formula above: cost per pair of tokens, >= 0 */
 } ppsched_prefill;
 
-/* How good the chosen chunks are. Sized. */
+/* How good the chosen chunks are. Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill_figures {
     uint32_t size;
     uint32_t is_best;      /* 1 if no other chunks make the strategy's schedule shorter */

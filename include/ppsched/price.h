@@ -58,13 +58,14 @@
 extern "C" {
 #endif
 
-/* The pipeline of one replica. Sized: set `size`. */
+/* The pipeline of one replica. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pipeline {
     uint32_t size;
-    uint32_t devices;      /* p; 0 means 1 */
-    uint32_t chunks;       /* stages of each device; 0 means 1 */
-    uint32_t microbatches; /* microbatches of a replica in a step; 0 means 1 */
-    const char *strategy;  /* NULL: "1f1b"; if `chunks` is above 1, "interleaved_1f1b" */
+    uint32_t devices;      /* p, number of devices of the pipeline; 0 means 1 */
+    uint32_t chunks;       /* number of stages of each device; 0 means 1 */
+    uint32_t microbatches; /* number of microbatches of a replica in a step; 0 means 1 */
+    const char *strategy;  /* name of the strategy. NULL means "1f1b", or "interleaved_1f1b" if
+                              `chunks` is above 1 */
     const uint32_t *split; /* number of layers of each stage, devices * chunks values. Towers,
                               embedding, MTP layers and head count. NULL: each stage has equally
                               many decoders */
@@ -108,10 +109,10 @@ PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 /* The time of a step in seconds, its parts, and figures computed from it. pipeline_time includes
  * all exposed parts except exposed_data_parallel. They are those of the device with the most work.
  * exposed_pipeline is its idle time. The others are the time of collectives that nothing hides.
- * Sized. */
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_step_price {
     uint32_t size;
-    uint32_t devices; /* devices of all replicas */
+    uint32_t devices; /* number of devices of all replicas together */
     double step_time; /* pipeline_time + exposed_data_parallel + optimizer_time */
     double pipeline_time;
     double optimizer_time;
@@ -130,17 +131,17 @@ typedef struct ppsched_step_price {
 PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
                                                   const ppsched_price *price, ppsched_error *error);
 
-/* The peak memory of a device by cause, in bytes. Sized. */
+/* The peak memory of a device by cause, in bytes. Set `size` to sizeof of this struct. */
 typedef struct ppsched_device_price {
     uint32_t size;
     uint32_t reserved;
     double weights;
     double gradients;
     double optimizer;
-    double activations; /* without logits */
-    double logits;      /* in 4 bytes each */
-    double gathered;    /* with sharding 3: the weights of two layers */
-    double other;       /* the gradients of the logits */
+    double activations; /* activations without logits */
+    double logits;      /* logits, with 4 bytes each */
+    double gathered;    /* gathered weights. With sharding 3 these are the weights of two layers */
+    double other;       /* other memory: the gradients of the logits */
     double total;
 } ppsched_device_price;
 

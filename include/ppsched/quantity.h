@@ -59,33 +59,36 @@ enum ppsched_quantity {
      * ppsched_layer has factors on the times of a layer. Read only with layers. Default: 0. */
     PPSCHED_QUANTITY_LAYER_TYPES = 25,
 
-    /* As DEVICE_SCALE, and in addition to it, by stage: 1 or 4 * S * D, > 0. The list has the
-     * factors of F for stage 0 on each device, then for stage 1 and so on, then those of B, I and
-     * W. Default: 1. */
+    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D, > 0. They apply
+     * in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device, then
+     * for stage 1 and so on, then those of B, I and W. Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* --- memory of stage passes and stages, and memory limits --- */
 
-    /* Memory that a stage pass takes when its F starts: 1 or S. Default: 1. If both of the next two
-     * quantities are given, the default is the value with which the three add up to 0. */
+    /* Memory that a stage pass takes when its F starts: 1 or S. Default: 1. If MEM_BACKWARD_INPUT
+     * and MEM_BACKWARD_WEIGHT are both given, the default is the value with which MEM_FORWARD and
+     * these two add up to 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
     /* Change of a stage pass's memory by I: 1 or S. If negative, I releases this memory at its end.
      * If positive, the memory is held from the start of I until W ends, and also while a B runs.
      * Example: output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given, the
-     * default is the value with which the three add up to 0. */
+     * default is the value with which MEM_FORWARD, MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT add
+     * up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
-    /* Change of a stage pass's memory when W ends: 1 or S, <= 0. After a B nothing is held.
-     * MEM_FORWARD, MEM_BACKWARD_INPUT, MEM_BACKWARD_WEIGHT and MEM_RECOMPUTED_BACKWARD_INPUT must
-     * add up to 0. Default: the value with which they do. */
+    /* Change of a stage pass's memory when W ends: 1 or S, <= 0. After a B the stage pass holds no
+     * memory. MEM_FORWARD, MEM_BACKWARD_INPUT, MEM_BACKWARD_WEIGHT and
+     * MEM_RECOMPUTED_BACKWARD_INPUT must add up to 0. Default: the value with which these four add
+     * up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
 
     /* Memory that a stage always takes, such as gradients and optimizer states: 1 or S. Default:
      * 0. */
     PPSCHED_QUANTITY_MEM_STATIC = 35,
 
-    /* One version of a stage's weights: 1 or S. Default: 0. */
+    /* Memory of one version of a stage's weights: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
 
     /* Memory limit of a device: 1 or D. Default: no limit. */
@@ -96,56 +99,57 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
     /* Memory of recomputed activations that a B holds while it runs: 1 or S. A B may recompute and
-     * release one layer after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, all of them at
-     * once. */
+     * release one layer after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, so all activations
+     * are recomputed at once. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
 
     /* --- memory of other causes: see enum ppsched_memory_cause --- */
 
-    /* Optimizer states of a stage: 1 or S. Default: 0. */
+    /* Memory of the optimizer states of a stage: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
 
     /* Memory that a device holds in addition to its stages, such as contexts and a communication
      * library: 1 or D. Default: 0. */
     PPSCHED_QUANTITY_MEM_OTHER = 49,
 
-    /* Gradients of a stage: 1 or S. They are held from the start of its first B or W until its
-     * REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the end. Default: 0. */
+    /* Memory of the gradients of a stage: 1 or S. They are held from the start of its first B or W
+     * until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the end. Default: 0. */
     PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
-    /* Gathered weights of a stage, held from the start of its UNSHARD until its RESHARD: 1 or S.
-     * Default: 0. */
+    /* Memory of the gathered weights of a stage, held from the start of its UNSHARD until its
+     * RESHARD: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_GATHERED = 51,
 
-    /* Output of F that a stage pass holds from the end of F until the end of its B or I: 1 or
-     * S. Default: 0. */
+    /* Memory of the output of F, which a stage pass holds from the end of F until the end of its B
+     * or I: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_OUTPUT = 52,
 
-    /* Send buffer of F, held from the end of F until its SEND_F is done: 1 or S. Default: 0. */
+    /* Memory of the send buffer of F, held from the end of F until its SEND_F is done: 1 or S.
+     * Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
 
-    /* Send buffer of B or I, held from the end of B or I until its SEND_B is done: 1 or S. Default:
-     * 0. */
+    /* Memory of the send buffer of B or I, held from the end of B or I until its SEND_B is done: 1
+     * or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
-    /* Receive buffer of F: 1 or S. It is held from when the device reaches RECV_F until F starts.
-     * From then on the stage pass's memory includes it. Default: 0. */
+    /* Memory of the receive buffer of F: 1 or S. It is held from when the device reaches RECV_F
+     * until F starts. From then on the stage pass's memory includes it. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
-    /* Receive buffer of B or I, held from when the device reaches RECV_B until B or I ends: 1 or S.
-     * Default: 0. */
+    /* Memory of the receive buffer of B or I, held from when the device reaches RECV_B until B or I
+     * ends: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
 
-    /* Work space of F, and of RECOMPUTE, while it runs: 1 or S. Default: 0. */
+    /* Memory of the work space of F, and of RECOMPUTE, held while it runs: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
 
-    /* Work space of B, while it runs: 1 or S. Default: 0. */
+    /* Memory of the work space of B, held while it runs: 1 or S. Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
 
-    /* Work space of I, while it runs: 1 or S. Default: that of B. */
+    /* Memory of the work space of I, held while it runs: 1 or S. Default: MEM_WORK_BACKWARD. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
 
-    /* Work space of W, while it runs: 1 or S. Default: that of B. */
+    /* Memory of the work space of W, held while it runs: 1 or S. Default: MEM_WORK_BACKWARD. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
 
     /* --- transfers between devices --- */
@@ -235,9 +239,9 @@ enum ppsched_quantity {
      * no slowdown. */
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
 
-    /* --- different microbatches, M per iteration, and their slices, K per microbatch --- */
+    /* --- factors of microbatches (M per iteration) and of slices (K per microbatch) --- */
 
-    /* Factor of a microbatch on times, memory and bytes of the lists above: 1 or M, > 0. It
+    /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M, > 0. It
      * multiplies the memory that a stage pass takes and releases. In transfers and in copies to the
      * host, it multiplies the time of the bytes, not the latency. A given overlapped time is scaled
      * like the sum of its two ops. All iterations have the same microbatches. Default: 1. */

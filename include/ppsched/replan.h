@@ -53,45 +53,50 @@ extern "C" {
  * Thread-safety: it never changes; any number of threads may read it at once. */
 typedef struct ppsched_replan ppsched_replan;
 
-/* The running job, and what changes. Sized: set `size`; zero means the default. Lists behind
- * pointers are read only during the call. */
+/* The running job, and what changes. Set `size` to sizeof of this struct. A field that is 0 has its
+ * default. Lists behind pointers are read only during the call. */
 typedef struct ppsched_replan_options {
     uint32_t size;
-    uint32_t running_devices;          /* number of devices of the running job. These have the first
-                                          numbers in the config; all others are added. 0: all
-                                          devices are running */
+    uint32_t running_devices;          /* number of devices of the running job. Running devices have
+                                          the first numbers in the config. All other devices are
+                                          added by the change. Default: all devices are running */
     const char *strategy;              /* strategy of the running job; required */
-    const ppsched_layers *layers;      /* required */
-    const uint32_t *running_split;     /* layers of each stage; required */
-    const uint8_t *running_recomputes; /* as `recomputes` of ppsched_split. Default: no
+    const ppsched_layers *layers;      /* the layers of the model; required */
+    const uint32_t *running_split;     /* number of layers of each stage of the running job;
+                                          required */
+    const uint8_t *running_recomputes; /* recomputation of the running job, in the form of
+                                          `recomputes` of ppsched_split. Default: no
                                           recomputation */
-    const uint32_t *running_order;     /* the device in each place, one per running device. Default:
-                                          in the order of their numbers */
+    const uint32_t *running_order;     /* number of the device in each place of the running
+                                          pipeline. Default: devices are in the order of their
+                                          numbers */
     const uint32_t *lost;              /* numbers of the lost devices, each once */
-    const double *layer_bytes;         /* for each layer the bytes that a device receives when it
-                                          gets the layer. Default: mem_static + mem_weights */
+    const double *layer_bytes;         /* for each layer the number of bytes that a device receives
+                                          when it gets this layer. Default: mem_static +
+                                          mem_weights */
     uint32_t running_stages;           /* number of stages of the running job, a multiple of its
                                           devices; required */
-    uint32_t lost_count;
-    uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored without
-                                   them */
+    uint32_t lost_count;               /* length of `lost` */
+    uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored if both
+                                   are NULL */
     uint32_t group_size;        /* group size of strategies that have one. Default: the number of
                                    devices; after a change the number of devices that are left */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
                                    keep their order. Added devices take the places of lost devices;
                                    further added devices come last */
-    uint32_t split_effort;      /* as `effort` of ppsched_split_options. Default: 3; with several
-                                   stages per device 2 */
+    uint32_t split_effort;      /* effort of the search for splits, as in ppsched_split_options.
+                                   Default: 3, or 2 with several stages per device */
     double load_bandwidth;      /* bytes per unit of time with which a device loads layers that no
                                    device holds any longer. Default: infinite */
     double restart_time;        /* time that a change takes in addition to moving and loading
                                    bytes */
     double steps;               /* number of steps that are still to run. The result minimises the
-                                   time of these steps and of the move. Default: the shortest step
-                                   is best; of several, the one that moves the fewest bytes */
+                                   time of these steps and of the move. Default: the result has the
+                                   shortest step. Of several such results, it is the one that moves
+                                   the fewest bytes */
 } ppsched_replan_options;
 
-/* The figures of a result. Sized. */
+/* The figures of a result. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replan_figures {
     uint32_t size;
     uint32_t can_stay;        /* 1: no device is lost, and the running split fits */

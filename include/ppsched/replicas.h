@@ -50,33 +50,35 @@ extern "C" {
  * Thread-safety: it does not change; any number of threads may read it at once. */
 typedef struct ppsched_replicas ppsched_replicas;
 
-/* What the replicas share. Sized: set `size`; zero means the default. What pointers lead to is read
- * during the call only. */
+/* What the replicas share. Set `size` to sizeof of this struct. A field that is 0 has its default.
+ * Data behind pointers is read only during the call. */
 typedef struct ppsched_replicas_options {
     uint32_t size;
-    uint32_t microbatches;        /* of the global batch, over all replicas; at least one each;
-                                    required */
-    const char *strategy;         /* required */
-    const ppsched_layers *layers; /* required */
-    uint32_t chunks;              /* stages per device. Default: 1 */
-    uint32_t group_size;          /* of strategies with groups. Default: the devices */
+    uint32_t microbatches;        /* number of microbatches of the global batch, over all replicas;
+                                     at least one for each replica. Required */
+    const char *strategy;         /* name of the strategy of all replicas; required */
+    const ppsched_layers *layers; /* the layers of the model; required */
+    uint32_t chunks;              /* number of stages per device. Default: 1 */
+    uint32_t group_size;          /* group size of strategies with groups. Default: the number of
+                                     devices of the replica */
     uint32_t free_device_order;   /* 1: the order of devices is searched, too */
     uint32_t split_effort;        /* as `effort` of ppsched_split_options. Default: 3, with several
                                     stages per device 2 */
 } ppsched_replicas_options;
 
-/* The figures of all replicas. Sized. */
+/* The figures of all replicas. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replicas_figures {
     uint32_t size;
     uint32_t proved;        /* 1: no other shares, splits and orders of the devices have a shorter
                                step */
-    double step_time;       /* of the replica that takes longest */
+    double step_time;       /* step time of the replica that takes longest */
     double equal_step_time; /* the same with equal shares (the first replicas take one more, if it
                                is no multiple), each with its best split; 0 if one cannot run its
                                share */
 } ppsched_replicas_figures;
 
-/* The share of a replica. Sized. What pointers lead to belongs to the replicas. */
+/* The share of a replica. Set `size` to sizeof of this struct. The replicas own the data behind the
+ * pointers. */
 typedef struct ppsched_replica {
     uint32_t size;
     uint32_t microbatches;
@@ -84,8 +86,8 @@ typedef struct ppsched_replica {
     uint32_t devices;
     uint32_t layers;
     uint32_t proved;              /* 1: no other split takes less time with these microbatches */
-    double step_time;             /* of this replica alone */
-    const uint32_t *split;        /* layers of each stage */
+    double step_time;             /* step time of only this replica */
+    const uint32_t *split;        /* number of layers of each stage */
     const uint32_t *device_order; /* the device in each place, by its number in the config */
     const uint8_t *recomputes;    /* of each layer 0, or the number from 1 of its kind of
                                      recomputation */

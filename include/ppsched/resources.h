@@ -70,12 +70,12 @@ enum ppsched_connecting {
 /* One connection: a communicator of two devices or, with STAGES, a message. 20 bytes, no
  * padding. */
 typedef struct ppsched_connection {
-    uint32_t round; /* from 0 */
+    uint32_t round; /* number of the round, from 0 */
     uint32_t sender;
     uint32_t receiver;
-    uint32_t sending_stage;   /* PPSCHED_NONE with LINKS, because several stages may use the
-                                 communicator */
-    uint32_t receiving_stage; /* PPSCHED_NONE with LINKS */
+    uint32_t sending_stage;   /* the sending stage; PPSCHED_NONE with LINKS, because several stages
+                                 may use the communicator */
+    uint32_t receiving_stage; /* the receiving stage; PPSCHED_NONE with LINKS */
 } ppsched_connection;
 
 /* Lists the connections of all devices, round by round. All devices must make them in this order,
@@ -109,18 +109,19 @@ enum ppsched_slot_use {
  * These are positions in the device's queue. An overlapped pair has the position of its first op.
  * 24 bytes, no padding. */
 typedef struct ppsched_lifetime {
-    uint32_t microbatch; /* as in ppsched_op; with slices it is microbatch * slices + slice */
-    uint32_t stage;      /* PPSCHED_NONE with MICROBATCH */
-    int32_t kind;        /* F; with RECEIVE RECV_F or RECV_B */
-    uint32_t slot;       /* in its arena, from 0 */
+    uint32_t microbatch; /* number of the microbatch m, as in ppsched_op. For slice k of K slices it
+                            is m * K + k */
+    uint32_t stage;      /* the stage; PPSCHED_NONE with MICROBATCH */
+    int32_t kind;        /* kind of op: F, or with RECEIVE the kind RECV_F or RECV_B */
+    uint32_t slot;       /* number of the slot in its arena, from 0 */
     uint32_t first;
     uint32_t last;
 } ppsched_lifetime;
 
 /* An arena: a set of equal slots that a runtime allocates once. 20 bytes, no padding. */
 typedef struct ppsched_arena {
-    uint32_t stage; /* with RECEIVE; else PPSCHED_NONE */
-    int32_t kind;   /* kind of its lifetimes */
+    uint32_t stage; /* the stage of the arena with RECEIVE; otherwise PPSCHED_NONE */
+    int32_t kind;   /* kind of op of its lifetimes, as in ppsched_lifetime */
     uint32_t slots; /* number of slots that it needs: the most lifetimes at once */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
     uint32_t count; /* number of its lifetimes */

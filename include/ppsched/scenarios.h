@@ -30,8 +30,8 @@ typedef struct ppsched_scenarios ppsched_scenarios;
  *     deadlock. Of the Fs that are ready, only the first is considered.
  *   - A device chooses its next op after all events of the same time are done. Flushes are kept. */
 enum ppsched_dispatch {
-    PPSCHED_DISPATCH_PLANNED = 0, /* in the order of the schedule */
-    PPSCHED_DISPATCH_READY = 1    /* the first op that is ready */
+    PPSCHED_DISPATCH_PLANNED = 0, /* a device runs its ops in the order of the schedule */
+    PPSCHED_DISPATCH_READY = 1    /* a device runs the first op that is ready */
 };
 
 /* The largest number of scenarios of a call. */
@@ -39,14 +39,14 @@ enum ppsched_dispatch {
 
 /* The time by which plans rank candidates, and which searches minimise. */
 enum ppsched_rank_by {
-    PPSCHED_RANK_BY_STEP = 0,     /* the planned time */
-    PPSCHED_RANK_BY_MEAN = 1,     /* the mean over scenarios */
-    PPSCHED_RANK_BY_QUANTILE = 2, /* the least time that a given share of the scenarios does not
-                                     exceed */
-    PPSCHED_RANK_BY_WORST = 3     /* the longest of all scenarios */
+    PPSCHED_RANK_BY_STEP = 0,     /* rank by the planned time */
+    PPSCHED_RANK_BY_MEAN = 1,     /* rank by the mean time over all scenarios */
+    PPSCHED_RANK_BY_QUANTILE = 2, /* rank by the least time that a given share of the scenarios does
+                                     not exceed */
+    PPSCHED_RANK_BY_WORST = 3     /* rank by the longest time of all scenarios */
 };
 
-/* How times vary. Sized. In a scenario
+/* How times vary. Set `size` to sizeof of this struct. In a scenario
  *   - the time of an op is multiplied by the factors of its device and its stage, and by its own
  *     jitter. An overlapped pair is one op, with the jitter of its F;
  *   - the delay of a message is multiplied by the factor of its link, and by its own
@@ -64,24 +64,25 @@ enum ppsched_rank_by {
 typedef struct ppsched_scenario_options {
     uint32_t size;
     int32_t dispatch;             /* enum ppsched_dispatch */
-    uint64_t seed;                /* any number */
+    uint64_t seed;                /* seed of the random numbers; any number */
     double jitter;                /* jitter of ops */
-    double message_jitter;        /* the same for messages between devices */
+    double message_jitter;        /* jitter of messages between devices */
     const double *device_factors; /* one factor per device; or one per device for each scenario */
-    size_t device_factor_count;   /* D, or scenarios * D */
+    size_t device_factor_count;   /* length of `device_factors`: D, or number of scenarios * D */
     const double *stage_factors;  /* one factor per stage; or one per stage for each scenario */
-    size_t stage_factor_count;    /* S, or scenarios * S */
+    size_t stage_factor_count;    /* length of `stage_factors`: S, or number of scenarios * S */
     const double *link_factors;   /* for each sender one factor per receiver */
-    size_t link_factor_count;     /* D * D */
+    size_t link_factor_count;     /* length of `link_factors`: D * D */
 } ppsched_scenario_options;
 
-/* Figures over all scenarios. Sized. Times in the caller's unit. */
+/* Figures over all scenarios. Set `size` to sizeof of this struct. Times in the caller's unit. */
 typedef struct ppsched_scenario_metrics {
     uint32_t size;
     uint32_t count;          /* number of scenarios */
     uint32_t best_scenario;  /* the first scenario with the shortest makespan */
     uint32_t worst_scenario; /* the first scenario with the longest makespan */
-    uint32_t cause_device;   /* the device with the largest cause; of several, the lowest */
+    uint32_t cause_device;   /* the device with the largest cause; the lowest such device if there
+                                are several */
     uint32_t reserved;
     double mean; /* mean of the makespans */
     double best;

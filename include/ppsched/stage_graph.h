@@ -17,10 +17,13 @@ extern "C" {
 
 /* The passes that a stage has. */
 enum ppsched_stage_passes {
-    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1, /* F, and B or I and W: the default */
-    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,    /* F and I, for frozen weights. The I releases all
-                                               memory that the F took */
-    PPSCHED_STAGE_PASSES_FORWARD = 3           /* only F. Its memory is freed at its end */
+    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1, /* a microbatch runs F, and B or I and W, on the
+                                                  stage. This is the default */
+    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,    /* a microbatch runs F and I on the stage, because
+                                                  its weights are frozen. The I releases all
+                                                  memory that the F took */
+    PPSCHED_STAGE_PASSES_FORWARD = 3           /* a microbatch runs only F on the stage. The memory
+                                                  of F is freed at its end */
 };
 
 /* Sets the inputs of each stage: the stages whose outputs it reads. `counts` has S numbers of

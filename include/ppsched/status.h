@@ -48,9 +48,12 @@ enum ppsched_status_value {
  * not change it. 512 bytes, no padding. */
 typedef struct ppsched_error {
     ppsched_status status;
-    uint32_t device;      /* PPSCHED_NONE where it does not apply */
-    uint32_t stage;       /* PPSCHED_NONE where it does not apply */
-    uint32_t microbatch;  /* PPSCHED_NONE where it does not apply */
+    uint32_t device;      /* the device that the error is about; PPSCHED_NONE where it does not
+                             apply */
+    uint32_t stage;       /* the stage that the error is about; PPSCHED_NONE where it does not
+                             apply */
+    uint32_t microbatch;  /* the microbatch that the error is about; PPSCHED_NONE where it does not
+                             apply */
     uint32_t position;    /* index in a device's queue or in a list; PPSCHED_NONE where it does not
                              apply */
     uint32_t reserved[3]; /* 0 */

@@ -47,12 +47,13 @@ typedef struct ppsched_steady ppsched_steady;
 /* Whether a period was found, or why all ops were timed one by one. */
 enum ppsched_steady_reason {
     PPSCHED_STEADY_REASON_FOUND = 0,     /* a period was found */
-    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat: searches, gpipe,
-                                            looped_bfs, offload, forward only */
+    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat. This is so for
+                                            searches, gpipe, looped_bfs, offload, and schedules of
+                                            only forwards */
     PPSCHED_STEADY_REASON_COSTS = 2,     /* microbatches or slices differ; or there are several
                                             iterations, and memory has other causes in addition to
                                             activations */
-    PPSCHED_STEADY_REASON_SHORT = 3,     /* too few microbatches */
+    PPSCHED_STEADY_REASON_SHORT = 3,     /* there are too few microbatches */
     PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not repeat within half of the
                                             microbatches */
     PPSCHED_STEADY_REASON_ROUNDING = 5   /* the times are not multiples of one power of two, and
@@ -60,19 +61,19 @@ enum ppsched_steady_reason {
                                             more than a share of 2^-40 */
 };
 
-/* The period of a schedule. Sized. Times in the caller's unit. If `reason` is not FOUND, `blocks`
- * and all members after it are 0, except `timed`. */
+/* The period of a schedule. Set `size` to sizeof of this struct. Times in the caller's unit. If
+ * `reason` is not FOUND, `blocks` and all members after it are 0, except `timed`. */
 typedef struct ppsched_steady_period {
     uint32_t size;
     int32_t reason;     /* enum ppsched_steady_reason */
-    uint32_t block;     /* microbatches of a block of the order; 0 if the order is not known to
-                           repeat */
-    uint32_t blocks;    /* blocks of a period */
+    uint32_t block;     /* number of microbatches of a block of the order; 0 if the order is not
+                           known to repeat */
+    uint32_t blocks;    /* number of blocks of a period */
     uint32_t transient; /* about how many microbatches come before the first period; at a time,
                            devices are at different microbatches */
     uint32_t timed;     /* number of microbatches of an iteration that were timed op by op; without
                            flushes, of all iterations */
-    double time;        /* length of a period */
+    double time;        /* duration of a period */
     double cycle_time;  /* time per microbatch: `time` / (`block` * `blocks`) */
     double rounding;    /* the largest change of a time by rounding, as a share of this time; 0 if
                            all sums are exact */

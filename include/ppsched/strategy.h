@@ -13,37 +13,39 @@
 extern "C" {
 #endif
 
-/* A description of a strategy. Sized. All texts are static storage.
+/* A description of a strategy. Set `size` to sizeof of this struct. All texts are static
+ * storage.
  * Thread-safety: constant data. */
 typedef struct ppsched_strategy_info {
     uint32_t size;
-    int32_t placement; /* enum ppsched_placement: placement that the strategy needs; DEFAULT: the
-                          caller may choose */
+    int32_t placement; /* enum ppsched_placement: the placement that the strategy needs. DEFAULT
+                          means that the caller may choose */
 
-    uint32_t option_count; /* see ppsched_strategy_get_option */
-    uint32_t alias_count;
+    uint32_t option_count; /* number of options, see ppsched_strategy_get_option */
+    uint32_t alias_count;  /* number of aliases */
 
-    uint32_t chunks;          /* stages per device that the strategy needs; 0 for any number */
-    uint32_t weight_versions; /* versions of the weights that a device holds at once */
+    uint32_t chunks;          /* number of stages per device that the strategy needs; 0 if it
+                                 supports any number */
+    uint32_t weight_versions; /* number of versions of the weights that a device holds at once */
 
-    uint32_t splits_backward;  /* 1 if it uses I and W, 0 if it uses B */
+    uint32_t splits_backward;  /* 1 if the strategy uses I and W; 0 if it uses B */
     uint32_t flushes;          /* 1 if each iteration starts only when the one before has ended */
-    uint32_t searches;         /* 1 if it searches for the best order for the costs and memory
-                                  limits, 0 if it is a rule */
-    uint32_t searches_long;    /* 1 if the search may take seconds. By default a plan tries it only
-                                  with an `effort` */
-    uint32_t takes_group_size; /* 1 if it has the option "group_size" */
-    uint32_t slices;           /* 0: it supports only whole microbatches. 1: it also supports
-                                  slices. 2: it also supports slices, and equals another strategy if
-                                  microbatches are whole. A plan tries strategies with 2 only if
-                                  they are named */
-    uint32_t offloads;         /* 1 if its schedules have OFFLOAD and RELOAD, which some calls and
-                                  formats do not support. A plan tries the strategy only if it is
-                                  named, and auto never tries it */
+    uint32_t searches;         /* 1 if the strategy searches for the best order for the costs and
+                                  memory limits; 0 if it is a rule */
+    uint32_t searches_long;    /* 1 if the search may take seconds. By default a plan tries such a
+                                  strategy only with an `effort` */
+    uint32_t takes_group_size; /* 1 if the strategy has the option "group_size" */
+    uint32_t slices;           /* 0: the strategy supports only whole microbatches. 1: it also
+                                  supports slices. 2: it also supports slices, but with whole
+                                  microbatches its schedules equal those of another strategy. A plan
+                                  tries a strategy with 2 only if the options name it */
+    uint32_t offloads;         /* 1 if its schedules have OFFLOAD and RELOAD. Some calls and formats
+                                  do not support these ops. A plan tries such a strategy only if the
+                                  options name it. auto never tries it */
     uint32_t reserved;         /* 0 */
 
     uint64_t most_memory; /* the most bytes that the search holds at once, in addition to memory
-                             that is linear in the number of ops; 0 if there are none */
+                             that is linear in the number of ops; 0 if it holds no such bytes */
 
     const char *name;
     const char *summary;        /* one line */
@@ -51,21 +53,21 @@ typedef struct ppsched_strategy_info {
     const char *const *aliases; /* `alias_count` other names that are accepted */
 } ppsched_strategy_info;
 
-/* An option of a strategy. Sized. All texts are static storage.
+/* An option of a strategy. Set `size` to sizeof of this struct. All texts are static storage.
  * Thread-safety: constant data. */
 typedef struct ppsched_option_info {
     uint32_t size;
-    uint32_t choice_count; /* 0: the value is a number */
-    int64_t minimum;       /* least number */
-    int64_t maximum;       /* largest number */
+    uint32_t choice_count; /* length of `choices`. 0 means that the value is a number */
+    int64_t minimum;       /* the least value, if the value is a number */
+    int64_t maximum;       /* the largest value, if the value is a number */
     const char *name;
     const char *default_text;   /* the default value, in words */
     const char *summary;        /* one line */
-    const char *const *choices; /* `choice_count` names, one of which is the value */
+    const char *const *choices; /* the `choice_count` names that the option accepts */
 } ppsched_option_info;
 
-/* The number of strategies. They are numbered from 0, in the order of lists. A later release may
- * change the numbers, but not the names. */
+/* The number of strategies. Strategies are numbered from 0. Lists of strategies are in the order of
+ * these numbers. A later release may change the numbers, but not the names. */
 PPSCHED_API uint32_t ppsched_strategy_count(void);
 
 /* Describes a strategy.

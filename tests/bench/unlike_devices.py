@@ -30,7 +30,8 @@ def equal(config, layers, strategy):
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    print("| strategy | speeds | shorter than with equal splits, mean (most) | order free: shorter in | by, mean of these (most) |\n|---|---|---|---|---|")
+    print("| strategy | range of speeds | step shorter than with equal splits: mean (most) | "
+          "free order: share of problems with a still shorter step | free order: step shorter by, mean of these problems (most) |\n|---|---|---|---|---|")
     for strategy in ("1f1b", "zb_h1"):
         for least in (0.9, 0.7, 0.5, 0.3):
             draw, gains, orders = random.Random(7), [], []

@@ -76,7 +76,7 @@ def published_steps():
             ours, theirs = step_of(gpt(fields)), float(fields["published_iteration_time"])
             rows.append([name.removeprefix("tab5-"), f"{theirs:.2f} s", f"{ours:.2f} s", share(ours, theirs),
                          share(float(fields["total_time"]), theirs)])
-    return table(["run", "measured", "ours", "error", "calculon's error"], rows)
+    return table(["run", "measured step time", "our step time", "our error", "error of calculon"], rows)
 
 
 def published_memory():
@@ -89,7 +89,7 @@ def published_memory():
             rows.append([name.removeprefix("fig1-"), f"{theirs[0]:.1f}", f"{states:.1f}", share(states, theirs[0]),
                          f"{theirs[1]:.1f}",
                          f"{kept:.1f}", share(kept, theirs[1])])
-    return table(["run", "states, published GiB", "ours", "error", "activations, published GiB", "ours", "error"], rows)
+    return table(["run", "weights, gradients and optimizer: published GiB", "our GiB", "our error", "activations: published GiB", "our GiB", "our error"], rows)
 
 
 def zero_bubble():
@@ -146,7 +146,7 @@ def llm_analysis():
         rows.append([name, f"{1000 * theirs:.2f}", f"{1000 * time:.2f}", share(time, theirs), f"{kept / MIB:.0f}",
                      f"{ours / MIB:.0f}",
                      share(ours, kept)])
-    return table(["case", "forward of a layer, llm-analysis ms", "ours", "difference",
+    return table(["case", "forward of a layer: llm-analysis ms", "our ms", "difference",
                   "activations of a layer, llm-analysis MiB", "ours",
                   "difference"], rows)
 
@@ -177,7 +177,7 @@ def primus():
                 seen.add(key)
                 theirs = float(line.split()[-1])
                 rows.append([f"{fields['model']}, {kind}", f"{theirs / MIB:.0f}", f"{ours / MIB:.0f}", share(ours, theirs)])
-    return table(["layer", "activations, Primus MiB", "ours", "difference"], rows)
+    return table(["layer", "activations: Primus MiB", "our MiB", "difference"], rows)
 
 
 TABLES = {"steps": published_steps, "memory": published_memory, "zero bubble": zero_bubble, "Megatron-LM": megatron,
