@@ -16,7 +16,7 @@ extern "C" {
 /* What a search minimises. */
 enum ppsched_objective {
     PPSCHED_OBJECTIVE_SPAN = 1,    /* the longest time from first start to last end of one device */
-    PPSCHED_OBJECTIVE_MAKESPAN = 2 /* the time from 0 to the last end */
+    PPSCHED_OBJECTIVE_MAKESPAN = 2 /* the time from 0 to the end of the last op */
 };
 
 /* Bounds on the objective over one iteration. Set `size` to sizeof of this struct. Times in the

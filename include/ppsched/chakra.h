@@ -43,7 +43,7 @@ enum ppsched_chakra_links {
                                          be TIMES */
 };
 
-/* Set `size` to sizeof of this struct. A field that is 0 has its default. */
+/* Options of traces. Set `size` to sizeof of this struct. A field that is 0 has its default. */
 typedef struct ppsched_chakra_options {
     uint32_t size;
     int32_t sizes;       /* enum ppsched_chakra_sizes */
@@ -51,10 +51,10 @@ typedef struct ppsched_chakra_options {
     uint32_t reserved;   /* 0 */
     double time_scale;   /* number of microseconds per unit of time of the config; 0 means 1 */
     double bytes_scale;  /* number of bytes per unit of bytes of the config; 0 means 1 */
-    double memory_scale; /* bytes per unit of memory. F then writes a tensor as large as its memory,
-                            which B or W reads. 0: no tensors */
-    double most_loss;    /* the largest change of a number by rounding that is allowed, as a share
-                            of it, 0 to 1 */
+    double memory_scale; /* number of bytes per unit of memory of the config. F then writes a tensor
+                            as large as its memory, which B or W reads. 0: no tensors */
+    double most_loss;    /* the largest change by rounding that is allowed, as a share of the
+                            rounded number, 0 to 1 */
 } ppsched_chakra_options;
 
 /* Makes the traces. `options` may be NULL.

@@ -31,7 +31,8 @@ enum ppsched_channel_order {
                                             cards that send one message after another */
 };
 
-/* A channel model. Set `size` to sizeof of this struct. Zero means GROUP and no flag.
+/* A channel model. Set `size` to sizeof of this struct. With all other fields 0, the order is GROUP
+ * and no flag is set.
  *
  * A device issues a send or a receive when it reaches this op in its queue, and continues at once.
  * Only compute ops make a device wait: they wait for the receives of their inputs. Within a channel

@@ -231,8 +231,8 @@ PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
 /* --- the same model in other sizes --- */
 
 /* The costs of the embedding in the first stage, or of the head in the last stage. Units are the
- * config's. ppsched_config_with_stages keeps this part whole when it divides the stage. Sized: set
- * `size`; zero means no cost.
+ * config's. ppsched_config_with_stages keeps this part whole when it divides the stage. Set `size`
+ * to sizeof of this struct. A field that is 0 means no cost.
  *   - The costs of the stage include these costs. So no value may be larger than that of the stage.
  *   - Backward times that are 0 are computed from backward = input + weight. If both input and
  *     weight are 0, they divide backward in the same ratio as those of the stage.

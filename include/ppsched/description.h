@@ -237,17 +237,17 @@ typedef struct ppsched_description_info {
     uint32_t flags; /* enum ppsched_description_flag */
     uint32_t hidden_size;
     uint32_t vocabulary_size;
-    uint32_t positions; /* number of learned positions; 0: none */
+    uint32_t positions; /* number of learned positions; 0 means none */
     uint32_t layer_count;
     const uint32_t *layers; /* index in `kinds` of the kind of each layer */
     const ppsched_layer_kind *const *kinds;
     uint32_t kind_count;
     uint32_t tower_count;
-    const ppsched_tower *const *towers; /* in order */
+    const ppsched_tower *const *towers; /* the towers, in order */
     uint32_t mtp_layers; /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
                             2412.19437). Each has the blocks of `mtp_kind`, a projection of 2h to h,
                             and three norms */
-    uint32_t mtp_kind;   /* index in `kinds` */
+    uint32_t mtp_kind;   /* index in `kinds` of the kind of MTP layers */
     uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
                             means 1 */
     uint32_t stream_interval;  /* after each group of this many layers, one more stream of size h is
@@ -313,12 +313,12 @@ typedef struct ppsched_transformer {
     uint32_t hidden_size;
     uint32_t ffn_size; /* width f of a dense MLP */
     uint32_t heads;
-    uint32_t key_value_heads; /* 0: `heads` */
-    uint32_t head_size;       /* d; 0: hidden_size / heads */
+    uint32_t key_value_heads; /* number of heads of keys and values; 0 means `heads` */
+    uint32_t head_size;       /* size d of a head; 0 means hidden_size / heads */
     uint32_t vocabulary_size;
-    uint32_t positions; /* number of learned positions; 0: none */
+    uint32_t positions; /* number of learned positions; 0 means none */
     /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
-    uint32_t query_rank; /* 0: one matrix for queries, not two */
+    uint32_t query_rank; /* rank of queries; 0 means one matrix for queries, not two */
     uint32_t key_value_rank;
     uint32_t rope_head_size; /* size of the part with positions of queries and keys, in addition to
                                 head_size */

@@ -41,10 +41,10 @@ typedef void (*ppsched_log_function)(void *user, int32_t level, const char *mess
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level; /* messages above this level are dropped; 0: PPSCHED_LOG_LEVEL_WARNING */
-    void *user;        /* first argument of each of the functions */
+    void *user;        /* first argument of each call of these functions */
     ppsched_allocate_function allocate;
     ppsched_release_function release;
-    ppsched_log_function log; /* NULL: all messages are dropped */
+    ppsched_log_function log; /* receives messages; NULL: all messages are dropped */
 } ppsched_environment;
 
 #ifdef __cplusplus

@@ -61,7 +61,7 @@ typedef struct ppsched_metrics {
                                there are several */
     uint32_t limit_device;  /* the lowest device whose peak memory is above its limit by more than a
                                share of 1e-9 of the limit; PPSCHED_NONE if all fit */
-    double makespan;        /* time from 0 to the last end */
+    double makespan;        /* time from 0 to the end of the last op */
     double span;            /* longest time from first start to last end of one device. This is the
                                cost of an iteration if the optimizer does not synchronise the
                                devices */

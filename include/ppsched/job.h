@@ -100,7 +100,7 @@ enum ppsched_job_goal {
 typedef struct ppsched_job_options {
     uint32_t size;
     uint32_t gpus;                 /* number of devices of the job, 1 to 2^20. Required */
-    const ppsched_job_list *lists; /* values to try for some dimensions */
+    const ppsched_job_list *lists; /* the values to try, in one list per dimension */
     uint32_t list_count;
     int32_t goal;    /* enum ppsched_job_goal */
     int32_t runtime; /* enum ppsched_runtime. If set, only layouts that this runtime runs are

@@ -128,10 +128,10 @@ typedef struct ppsched_figure_measure {
 typedef struct ppsched_row_measure {
     uint32_t size;
     uint32_t reserved;
-    ppsched_figure_measure forward;     /* time of F */
-    ppsched_figure_measure input;       /* time of I */
-    ppsched_figure_measure weight;      /* time of W */
-    ppsched_figure_measure mem_forward; /* activation bytes */
+    ppsched_figure_measure forward;     /* source of the time of F */
+    ppsched_figure_measure input;       /* source of the time of I */
+    ppsched_figure_measure weight;      /* source of the time of W */
+    ppsched_figure_measure mem_forward; /* source of the activation bytes */
     ppsched_figure_measure mem_static;  /* bytes of weights, gradients and optimizer states */
     ppsched_figure_measure selective;   /* time of recomputation of kind "selective" */
     ppsched_figure_measure full;        /* time of recomputation of kind "full" */

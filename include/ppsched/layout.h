@@ -46,18 +46,19 @@ typedef struct ppsched_layout_rules {
     uint32_t size;
     uint32_t no_decoders; /* 1: if `decoders` is 0, the model has no decoders */
     uint32_t no_mtps;     /* 1: if `mtps` is 0, the model has no MTP layers, as in Megatron-LM */
-    uint32_t launcher;    /* 1: also the rules of Megatron-LM's launcher: several chunks per device
-                             need more than 1 device */
-    uint32_t no_overlap;  /* 1, with `launcher`: the rules for --no-overlap-p2p-communication:
-                             several chunks per device need more than 2 devices */
+    uint32_t launcher;    /* 1: the rules of Megatron-LM's launcher apply, too: several chunks per
+                             device need more than 1 device */
+    uint32_t no_overlap;  /* 1: the launcher's rules for --no-overlap-p2p-communication apply:
+                             several chunks per device need more than 2 devices. Only with
+                             `launcher` */
     uint32_t reserved;    /* 0 */
     int64_t chunks;       /* number of stages per device (virtual_pipeline_model_parallel_size) */
     int64_t decoders;     /* number of decoders of the model (num_layers) */
     int64_t mtps;         /* number of MTP layers of the model (mtp_num_layers) */
 } ppsched_layout_rules;
 
-/* Flags of Megatron-LM's launcher that define a split without a layout string. Sized: set `size`;
- * zero means that the flag is not given. */
+/* Flags of Megatron-LM's launcher that define a split without a layout string. Set `size` to sizeof
+ * of this struct. A field that is 0 means that its flag is not given. */
 typedef struct ppsched_megatron_split {
     uint32_t size;
     uint32_t account_for_embedding; /* 1: --account-for-embedding-in-pipeline-split */

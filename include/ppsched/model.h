@@ -191,7 +191,7 @@ typedef struct ppsched_training {
  * bytes. */
 typedef struct ppsched_efficiency {
     double least;
-    double share; /* share of the rate, above 0, up to 1 */
+    double share; /* share of the peak rate, above 0, up to 1 */
 } ppsched_efficiency;
 
 /* Speed of the links of one device, in one direction. A plain record. A collective of n devices on
@@ -199,7 +199,7 @@ typedef struct ppsched_efficiency {
  *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency),
  * In an all-reduce the second term counts twice. */
 typedef struct ppsched_link_rate {
-    double bandwidth;  /* bytes per second */
+    double bandwidth;  /* bandwidth in bytes per second */
     double efficiency; /* share of `bandwidth` that large messages reach; 0 means 1 */
     double latency;
     double all_reduce; /* factor of all-reduce; 0 means 1, as for a ring */
@@ -436,7 +436,7 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t rows;
-    const double *factors; /* 3 * rows values; NULL if there are none */
+    const double *factors; /* 3 * `rows` factors; NULL if there are none */
 } ppsched_calibration;
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
@@ -480,7 +480,7 @@ typedef struct ppsched_megatron_memory {
 /* The pipeline of Megatron-LM's estimate. Set `size` to sizeof of this struct. */
 typedef struct ppsched_megatron_pipeline {
     uint32_t size;
-    uint32_t devices;      /* p */
+    uint32_t devices;      /* number of devices, p */
     uint32_t chunks;       /* stages per device with interleaving; 0 or 1: no interleaving */
     uint32_t microbatches; /* number of microbatches; 0 means unknown */
     uint32_t selective;    /* 1: --recompute-granularity selective */

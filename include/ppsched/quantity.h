@@ -28,7 +28,7 @@ enum ppsched_quantity {
     /* Duration of I: 1 or S. Default: B - W if W is given, else BACKWARD_INPUT_SHARE * B. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
 
-    /* Duration of W: 1 or S. Default: B - I. */
+    /* Duration of W: 1 or S values. Default: B - I. */
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
 
     /* Duration of I as a share of that of B, if neither I nor W is given: 1 value from 0 to 1.

@@ -62,8 +62,8 @@ typedef struct ppsched_replicas_options {
     uint32_t group_size;          /* group size of strategies with groups. Default: the number of
                                      devices of the replica */
     uint32_t free_device_order;   /* 1: the order of devices is searched, too */
-    uint32_t split_effort;        /* as `effort` of ppsched_split_options. Default: 3, with several
-                                    stages per device 2 */
+    uint32_t split_effort;        /* effort of the search for splits, as in ppsched_split_options.
+                                     Default: 3, or 2 with several stages per device */
 } ppsched_replicas_options;
 
 /* The figures of all replicas. Set `size` to sizeof of this struct. */
