@@ -249,7 +249,7 @@ typedef struct ppsched_accelerator {
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
     double scan_share;            /* attention_share for the products of scans in chunks */
-    double host_bandwidth;        /* bytes per second to the host's memory, and from it; 0: unknown */
+    double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
