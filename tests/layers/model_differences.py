@@ -101,7 +101,8 @@ def zero_bubble():
         words = [" : ".join(f"{value / times[0]:.2f}" for value in times) for times in (measured, ours)]
         rows.append([name, *words, f"{sum(measured):.1f} ms", f"{sum(ours):.1f} ms", share(sum(ours), sum(measured)),
                      *(share(a, b) for a, b in zip(ours, measured))])
-    return table(["model", "F : I : W measured", "ours", "F + I + W measured", "ours", "error", "of F", "of I", "of W"], rows)
+    return table(["model", "measured F : I : W", "our F : I : W", "measured F + I + W", "our F + I + W", "error of F + I + W", "error of F",
+                  "error of I", "error of W"], rows)
 
 
 # --- other estimates ---
@@ -119,8 +120,8 @@ def megatron():
         states, theirs = memory.total - memory.activations, float(fields["weight_and_optimizer_bytes"])
         rows.append([name, f"{theirs / GIB:.1f}", share(states, theirs), f"{float(fields['activation_bytes']) / GIB:.1f}",
                      f"{memory.activations / GIB:.1f}", share(memory.activations, float(fields["activation_bytes"]))])
-    return table(["case", "weights and optimizer, Megatron-LM GiB", "ours, device 0", "activations, Megatron-LM GiB", "ours",
-                  "difference"], rows)
+    return table(["case", "weights and optimizer: Megatron-LM GiB", "our difference, device 0", "activations: Megatron-LM GiB", "our GiB",
+                  "our difference"], rows)
 
 
 def llm_analysis():
@@ -147,7 +148,7 @@ def llm_analysis():
                      f"{ours / MIB:.0f}",
                      share(ours, kept)])
     return table(["case", "forward of a layer: llm-analysis ms", "our ms", "difference",
-                  "activations of a layer, llm-analysis MiB", "ours",
+                  "activations of a layer: llm-analysis MiB", "our MiB",
                   "difference"], rows)
 
 

@@ -754,7 +754,7 @@ class WordsTest(FolderTest):
         words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3)
         self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has one", *words, "--recompute", "1-3:selective", "2:full")
         self.fail_with(2, "-s 8: the split has 4 stages; leave -s out", *words, "-s", 8)
-        self.fail_with(2, "ppsched schedule: unknown option --foo; did you mean --format?", *words, "--foo")
+        self.fail_with(2, "ppsched schedule: unknown option --foo; ppsched schedule --help all lists them", *words, "--foo")
         self.fail_with(2, "--micro-batch-size 0: it must be 1 or more", *words, "--micro-batch-size", 0)
 
     def test_one_clear_line(self):
