@@ -31,8 +31,8 @@ enum ppsched_quantity {
     /* Duration of W: 1 or S values. Default: B - I. */
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
 
-    /* Duration of I as a share of that of B, if neither I nor W is given: 1 value from 0 to 1.
-     * Default: 0.5. */
+    /* Duration of I as a share of the duration of B, if neither I nor W is given: 1 value from 0 to
+     * 1. Default: 0.5. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
 
     /* Duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward stage,
@@ -158,8 +158,8 @@ enum ppsched_quantity {
      * to). Default: 0. */
     PPSCHED_QUANTITY_P2P_TIME = 64,
 
-    /* Bytes per unit of time from one device to another: 1 or D*D values (as P2P_TIME), > 0; may be
-     * infinite. Default: infinite. */
+    /* Bytes per unit of time from one device to another: 1 or D*D values (in the order of
+     * P2P_TIME), > 0; may be infinite. Default: infinite. */
     PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
 
     /* Bytes that F of a stage sends to the next stage: 1 or S. Default: 0. */
@@ -169,11 +169,11 @@ enum ppsched_quantity {
      * ACTIVATION_BYTES of the stage before. */
     PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
 
-    /* Send overhead: time of the call of each SEND and RECV of a lowered schedule: 1 or D. During a
-     * call the device does nothing else. The op is issued at the end of its call. Evaluations
-     * without transfers ignore this time. These are ppsched_schedule_evaluate, bounds, searches,
-     * scenarios, and lowering, except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid,
-     * because calls only add time. Default: 0. */
+    /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule,
+     * 1 or D values. During a call the device does nothing else. The op is issued at the end of its
+     * call. Evaluations without transfers ignore this time. These are ppsched_schedule_evaluate,
+     * bounds, searches, scenarios, and lowering, except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED.
+     * Bounds stay valid, because calls only add time. Default: 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
@@ -195,24 +195,25 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
 
     /* Factor on the times of a device's F, B, I and W while an UNSHARD or REDUCE_GRAD runs: 1 or D,
-     * >= 1. With an infinite factor they stop during that time. Default: 1, no slowdown. */
+     * >= 1. With an infinite factor F, B, I and W stop during that time. Default: 1, no
+     * slowdown. */
     PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
 
     /* --- activation memory saving: RECOMPUTE, OFFLOAD and RELOAD, for
      *     ppsched_schedule_evaluate --- */
 
-    /* Duration of RECOMPUTE: 1 or S. Default: that of F. */
+    /* Duration of RECOMPUTE: 1 or S. Default: the duration of F. */
     PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
 
-    /* Memory that a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as that of
-     * its input: 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
+    /* Memory that a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as the
+     * memory of its input: 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
 
     /* Duration of the copy of OFFLOAD: 1 or S. Default: HOST_LATENCY + OFFLOAD_BYTES /
      * HOST_BANDWIDTH. */
     PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
 
-    /* Duration of the copy of RELOAD: 1 or S. Default: that of OFFLOAD. */
+    /* Duration of the copy of RELOAD: 1 or S. Default: the duration of the copy of OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
     /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S. Default: MEM_OFFLOAD, which suits
@@ -235,16 +236,17 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_HOST_LINK = 104,
 
     /* Factor on the times of a device's F, B, I, W and RECOMPUTE while one of its OFFLOADs or
-     * RELOADs copies: 1 or D, >= 1. With an infinite factor they stop during that time. Default: 1,
-     * no slowdown. */
+     * RELOADs copies: 1 or D, >= 1. With an infinite factor F, B, I, W and RECOMPUTE stop during
+     * that time. Default: 1, no slowdown. */
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
 
     /* --- factors of microbatches (M per iteration) and of slices (K per microbatch) --- */
 
     /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M, > 0. It
      * multiplies the memory that a stage pass takes and releases. In transfers and in copies to the
-     * host, it multiplies the time of the bytes, not the latency. A given overlapped time is scaled
-     * like the sum of its two ops. All iterations have the same microbatches. Default: 1. */
+     * host, it multiplies the time of the bytes, not the latency. If OVERLAPPED_TIMES are given,
+     * the time of a pair is scaled like the sum of its two ops. All iterations have the same
+     * microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
     /* Factor of a microbatch on memory and bytes only, if it differs from the factor on times: 1 or
