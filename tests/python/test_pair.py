@@ -168,7 +168,7 @@ class PageTest(FolderTest):
 
     def test_orders_of_runtimes(self):
         """None is shorter than the best. The page's times are of unrounded layers."""
-        for speed, (serial, best, _, delayed, whole) in self.rows("| network speed | one after another |"):
+        for speed, (serial, best, _, delayed, whole) in self.rows("| network speed | windows one after another |"):
             pair = self.stage(speed)
             merged = {"forward": pair["forward"], "backward": [list(row) for row in pair["backward"]]}
             for _, time, ended in pair["weight"]:
