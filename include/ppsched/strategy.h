@@ -38,10 +38,11 @@ typedef struct ppsched_strategy_info {
     uint32_t slices;           /* 0: the strategy supports only whole microbatches. 1: it also
                                   supports slices. 2: it also supports slices, but with whole
                                   microbatches its schedules equal those of another strategy. A plan
-                                  tries a strategy with 2 only if the options name it */
-    uint32_t offloads;         /* 1 if its schedules have OFFLOAD and RELOAD. Some calls and formats
-                                  do not support these ops. A plan tries such a strategy only if the
-                                  options name it. auto never tries it */
+                                  tries a strategy with the value 2 only if the options name this
+                                  strategy */
+    uint32_t offloads;         /* 1 if schedules of the strategy have OFFLOAD and RELOAD. Some calls
+                                  and formats do not support these ops. A plan tries such a strategy
+                                  only if the options name it. auto never tries it */
     uint32_t reserved;         /* 0 */
 
     uint64_t most_memory; /* the most bytes that the search holds at once, in addition to memory
@@ -80,16 +81,16 @@ PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out,
 PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
                                                        uint32_t option, ppsched_error *error);
 
-/* Finds the number of the strategy with a name or alias. Upper and lower case are equal, and so are
- * '-' and '_'.
- * Errors: ARGUMENT; UNKNOWN_STRATEGY with the nearest name in the message. */
+/* Finds the number of the strategy with a name or alias. Upper and lower case count as equal, and
+ * so do '-' and '_'.
+ * Errors: ARGUMENT; UNKNOWN_STRATEGY (the message has the nearest name). */
 PPSCHED_API ppsched_status ppsched_strategy_find(uint32_t *out, const char *name,
                                                  ppsched_error *error);
 
 /* Checks whether a strategy supports the problem and its options, without building a schedule. A
  * search may still find no schedule within the memory limit.
- * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE; REFUSED with the rule that is broken,
- *   and the nearest sizes that work. */
+ * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE; REFUSED (the message has the rule that
+ *   is broken, and the nearest sizes that work). */
 PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config,
                                                  ppsched_error *error);
 
