@@ -70,11 +70,11 @@ enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_PIPELINE = 4,      /* tries the divisors of the number of devices, up to
                                                 the number of layers */
     PPSCHED_JOB_DIMENSION_CHUNKS = 5,        /* number of stages per device. Tries 1 to 4, and the
-                                              divisors of the number of decoder layers per device;
-                                              only 1 if the pipeline has one device */
+                                                divisors of the number of decoder layers per device;
+                                                only 1 if the pipeline has one device */
     PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6,   /* tries the powers of 2 up to 64 */
     PPSCHED_JOB_DIMENSION_SHARDING = 7,      /* tries 1 and 3 (ZeRO-1 and FSDP); only 0 without
-                                              data-parallel replicas */
+                                                data-parallel replicas */
     PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8   /* number of sequences in a step. Tries one value: n,
                                                 rounded up to a multiple of d. Here n sequences have
                                                 4 Mi tokens in all, and d is the largest divisor of

@@ -50,7 +50,7 @@ enum ppsched_kind {
     PPSCHED_KIND_UNSHARD = 9,         /* all-gather a stage's parameters; no microbatch */
     PPSCHED_KIND_RESHARD = 10,        /* drop the gathered parameters; no microbatch */
     PPSCHED_KIND_REDUCE_GRAD = 11,    /* reduce a stage's gradients over data-parallel ranks; no
-                                        microbatch */
+                                         microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,      /* run the forward again before a backward */
     PPSCHED_KIND_OFFLOAD = 13,        /* copy an activation to host memory, and free it */
     PPSCHED_KIND_RELOAD = 14,         /* copy an offloaded activation back to device memory */

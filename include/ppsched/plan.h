@@ -234,7 +234,7 @@ typedef struct ppsched_candidate {
     uint32_t peak_device;  /* the device with the largest peak memory */
     uint32_t rank;         /* 0 for the best candidate; PPSCHED_NONE until the plan has run */
     double memory_limit;   /* limit of all devices; NaN if their limits differ, infinite if there is
-                            no limit */
+                              no limit */
     double step_time;      /* makespan or span of one iteration, whichever is the objective */
     double makespan;       /* makespan of all iterations */
     double span;           /* span as in ppsched_metrics */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version numbers of the library. They are written only here; the build reads them from here. */
+/* Version numbers of the library. They are written only in this header; the build reads them from
+ * here. */
 #ifndef PPSCHED_VERSION_H
 #define PPSCHED_VERSION_H
 
