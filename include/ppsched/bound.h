@@ -36,15 +36,15 @@ typedef struct ppsched_bound {
                            limit, even if each is held for the least possible time. 0 without a
                            memory limit */
     double least_limit; /* the least memory limit, the same for all devices, under which a schedule
-                           exists. It counts static memory and activations, also those that an I or
-                           a B adds. Schedules with memory of other causes may need more. Schedules
-                           with RECOMPUTE or OFFLOAD may need less */
+                           exists. This limit counts static memory and activations, also activations
+                           that an I or a B adds. Schedules with memory of other causes may need
+                           more. Schedules with RECOMPUTE or OFFLOAD may need less */
     double one_machine; /* bound from the order on a device. The ops of a device run one after
-                           another, each no earlier than its input can arrive. The times of ops that
-                           must come after the last of them are added. 0 where the bound is not
-                           computed: for schedules of only forwards, with overlapped_times, two
-                           copies of the model, slices, microbatches that differ, or very many
-                           ops */
+                           another, each no earlier than its input can arrive. The bound adds the
+                           times of the ops that must come after the last of these ops. 0 where the
+                           bound is not computed: for schedules of only forwards, with
+                           overlapped_times, two copies of the model, slices, microbatches that
+                           differ, or very many ops */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum

@@ -38,8 +38,8 @@ enum ppsched_channel_order {
  * A device issues a send or a receive when it reaches this op in its queue, and continues at once.
  * Only compute ops make a device wait: they wait for the receives of their inputs. Within a channel
  * the transfers from one device to another arrive in the order in which they are sent. If the
- * oldest transfer is not the one that a receive expects, the receive waits. With NONE and SENDS a
- * receive never waits for other transfers.
+ * oldest transfer is not the transfer that a receive expects, the receive waits. With NONE and
+ * SENDS a receive never waits for other transfers.
  * Source: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 typedef struct ppsched_channel_model {
     uint32_t size;

@@ -149,8 +149,9 @@ enum ppsched_sender_waits {
     /* A sender never waits: transfers run next to compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
-    /* A sender waits between two ops of one kind on the same stage. Megatron-LM does so by default
-     * in warm-up and cool-down, where a device sends and receives before it continues.
+    /* A sender waits between two ops of one kind on the same stage. Senders in Megatron-LM wait in
+     * this way by default, in warm-up and cool-down. There a device sends and receives before it
+     * continues.
      *   - This rule distinguishes two kinds: F is one kind, and B, I and W together are the other
      *     kind.
      *   - The rule applies to two successive ops of a device that have the same stage and the same
@@ -160,8 +161,8 @@ enum ppsched_sender_waits {
      *   - A W also waits for some time after the end of its own I: as long as it took to transfer
      *     the gradient that this I read. There is no such wait on the last stage, or if the
      *     gradient came from the same device.
-     *   - There is no wait before, in or after an overlapped pair, and none for a transfer whose
-     *     value an overlapped pair reads. */
+     *   - There is no wait before, in or after an overlapped pair. There is also no wait for a
+     *     transfer whose value an overlapped pair reads. */
     PPSCHED_SENDER_WAITS_LIKE_KIND = 1
 };
 
@@ -238,10 +239,11 @@ PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
 /* The costs of the embedding in the first stage, or of the head in the last stage. Units are the
  * config's. When ppsched_config_with_stages divides the stage, it does not divide the embedding or
  * the head. Set `size` to sizeof of this struct. A field that is 0 means no cost.
- *   - The costs of the stage include these costs. So no value may be larger than that of the stage.
+ *   - The costs of the stage include these costs. So no value may be larger than the value of the
+ *     stage.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, backward is divided into them in the same ratio as in the stage.
- *   - mem_forward, mem_backward_input and mem_backward_weight must sum to 0, like those of the
+ *   - mem_forward, mem_backward_input and mem_backward_weight must sum to 0, like the values of the
  *     stage. */
 typedef struct ppsched_model_end {
     uint32_t size;
@@ -258,8 +260,8 @@ typedef struct ppsched_model_end {
 } ppsched_model_end;
 
 /* Makes a config of the same model with another number of stages.
- *   - With fewer stages than `config` has, each new stage joins several old ones. Its costs are the
- *     sums of the costs of these old stages, and its work space is the largest of their work
+ *   - With fewer stages than `config` has, each new stage joins several old stages. Its costs are
+ *     the sums of the costs of these old stages, and its work space is the largest of their work
  *     spaces. So the caller can state the costs of single layers, in a config with one stage per
  *     layer.
  *   - With more stages, each old stage is divided evenly. `embedding` stays whole in the first

@@ -93,7 +93,7 @@ enum ppsched_block_kind {
 /* Properties of a block. "For ..." says which kinds of blocks may have the property. */
 enum ppsched_block_flag {
     /* For blocks of all kinds: the block reads the same normed input as the block before it, and
-     * adds its result to the same residual. */
+     * adds its result to the same residual stream. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
     /* The block has biases. Attention has biases of queries, keys and values; latent attention of

@@ -188,7 +188,8 @@ typedef struct ppsched_memory_point {
  *   - An input from another device arrives after its transfer, which takes the latency plus bytes /
  *     bandwidth. Other transfers do not delay it.
  *   - Both ops of an overlapped pair start and end together.
- *   - If the schedule flushes, an iteration starts when the one before has ended on all devices.
+ *   - If the schedule flushes, an iteration starts when the iteration before has ended on all
+ *     devices.
  *   - RECOMPUTE runs on its device like F, for PPSCHED_QUANTITY_RECOMPUTE_TIMES. The B or I of the
  *     stage pass runs after its RECOMPUTE. F of a stage pass with RECOMPUTE takes only the memory
  *     PPSCHED_QUANTITY_MEM_RECOMPUTE. RECOMPUTE takes the rest of the activation memory when it

@@ -95,9 +95,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * much it falls if they take a little less. Only ops of `kind` (F, B, I or W; 0: all four) are
  * changed. Fills a buffer: see ppsched.h.
  *   - The values are the exact one-sided derivatives for the order of the schedule. If several
- *     paths are longest, `more` needs only one path that grows, but for `less` all must shrink. So
- *     for the makespan `less` is at most `more`. The values hold until another path becomes the
- *     longest.
+ *     paths are longest, one path that grows is enough for `more`, but for `less` all these paths
+ *     must shrink. So for the makespan `less` is at most `more`. The values hold until another path
+ *     becomes the longest.
  *   - Lengths that differ by less than 1e-12 of the makespan count as equal, because sums in
  *     different orders are rounded differently.
  *   - For the span, both `more` and `less` may be negative: a device that starts later and ends at
@@ -106,12 +106,12 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  *   - If an overlapped pair takes the sum of both ops, both ops count. If the config gives its
  *     duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES), neither counts.
  * Timelines with EARLIEST_ONLY are accepted, too. The memory of the call is linear in the number of
- * ops. The time is linear, too, if longest paths that divide soon meet again, or follow the order
- * of the stages. In the worst case longest paths go back and forth between all stages from start to
- * end. In this worst case each group of 16 stages adds a time that is linear in the number of ops
- * on longest paths. For the span this time is also linear in the number of devices with the longest
- * span. Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s. `tell`
- * is a progress callback, which may stop the call, or NULL. It is called with `user` on the
+ * ops. The time is linear, too, if longest paths that branch soon join again, or if they follow the
+ * order of the stages. In the worst case longest paths go back and forth between all stages from
+ * start to end. In this worst case each group of 16 stages adds a time that is linear in the number
+ * of ops on longest paths. For the span this time is also linear in the number of devices with the
+ * longest span. Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s.
+ * `tell` is a progress callback, which may stop the call, or NULL. It is called with `user` on the
  * caller's thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. Its
  * `best` is always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;

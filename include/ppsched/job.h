@@ -130,7 +130,7 @@ typedef struct ppsched_job ppsched_job;
  * `environment` may be NULL. With a table, the costs of all layouts come from the table, as in
  * ppsched_model_create_measured. The rows of the table must state each size in which layouts
  * differ. The reason: a row for any micro-batch size would give large micro-batches the cost of
- * small ones.
+ * small micro-batches.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
  *   would work, such as batches that some data parallelism divides); with a table also the errors
  *   of ppsched_model_create_measured, and RANGE for a row that does not state such a size;
@@ -194,13 +194,13 @@ typedef struct ppsched_job_found {
                          buffers */
 } ppsched_job_found;
 
-/* Prices one layout. It tries strategies, splits and recomputation, and takes the fastest that
- * fits. If some runtime can run one of the pipelines that fit, only pipelines that some runtime can
- * run are compared. `above` is a time in seconds: if no pipeline of the layout can be faster than
- * this, the state is SLOWER. With infinity, the layout is priced in any case. If the state is
- * PRICED, `*out` receives the price, which the caller destroys. If the state is DOES_NOT_FIT,
- * `*out` receives the price of the pipeline that exceeds the limit least. In all other states it
- * receives NULL. The result does not depend on which layouts were priced before.
+/* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
+ * combination that fits. If some runtime can run one of the pipelines that fit, only pipelines that
+ * some runtime can run are compared. `above` is a time in seconds: if no pipeline of the layout can
+ * be faster than this, the state is SLOWER. With infinity, the layout is priced in any case. If the
+ * state is PRICED, `*out` receives the price, which the caller destroys. If the state is
+ * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit least. In all
+ * other states it receives NULL. The result does not depend on which layouts were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,

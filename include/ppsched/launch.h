@@ -39,8 +39,8 @@ typedef struct ppsched_launch_options {
     uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would not run exactly this order */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
-                        the runtime has exactly this order, else "schedule.csv". COLOSSALAI needs a
-                        file for every order on a V placement */
+                        the runtime has exactly this order, otherwise "schedule.csv". COLOSSALAI
+                        needs a file for every order on a V placement */
     uint32_t layers; /* number of decoder layers of the model. SAIL and TORCHTITAN compute the
                         stages per device from it. 0: the number is unknown, or follows from
                         `model` */

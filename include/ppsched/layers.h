@@ -52,16 +52,16 @@ typedef struct ppsched_layers ppsched_layers;
 enum ppsched_layer_place {
     PPSCHED_LAYER_PLACE_ANY = 0,
     PPSCHED_LAYER_PLACE_FIRST = 1, /* the layer is in the first stage. Example: the embedding. These
-                                      layers come before all others */
+                                      layers come before all other layers */
     PPSCHED_LAYER_PLACE_LAST = 2 /* the layer is in the last stage. Example: the head. These layers
-                                    come after all others */
+                                    come after all other layers */
 };
 
 /* Properties of a layer. */
 enum ppsched_layer_flag {
-    /* The layer is in the same stage as the layer after it. In an entry of several layers this
-     * holds for each of them. So the last of them is in the same stage as the layer after the
-     * entry. */
+    /* The layer is in the same stage as the layer after it. In an entry of several layers, each of
+     * these layers is in the same stage as the layer after it. So the last layer of the entry is in
+     * the same stage as the first layer after the entry. */
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
 
     /* The last stage also holds the weights and static memory of this layer. Example: an embedding
@@ -98,8 +98,9 @@ typedef struct ppsched_recompute {
  * mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
- *   - If one of mem_backward_input and mem_backward_weight is 0, that op (I or W) releases the
- *     memory that the other op leaves. If both are 0, W releases all.
+ *   - If only mem_backward_input is 0, I releases the memory that W does not release. If only
+ *     mem_backward_weight is 0, W releases the memory that I does not release. If both are 0, W
+ *     releases all.
  *   - A positive mem_backward_input is held from the start of I to the end of W, and also while a B
  *     runs.
  *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
@@ -179,7 +180,7 @@ PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
 
 /* Returns an entry that was given, with all its times and memory filled in. Its pointers are
  * borrowed.
- * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE for an entry past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);

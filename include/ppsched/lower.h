@@ -43,8 +43,8 @@ enum ppsched_lowering {
                                          turn. When a value is sent, its receive is put at the place
                                          in the queue that the receiving device has reached */
     PPSCHED_LOWERING_BY_TIME = 2,     /* works as in sail-sg and zeropipe: a receive is put before
-                                         the op that its device runs when the value is sent. Needs
-                                         the config's times */
+                                         the op that the receiving device runs at the time when the
+                                         value is sent. Needs the config's times */
     PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. It is put
                                          earlier where devices that block in sends and receives
                                          would otherwise deadlock. So the result never deadlocks */
@@ -87,9 +87,10 @@ typedef struct ppsched_lower_options {
                                  of the queue. If the last of these next stages begins an overlapped
                                  pair of two stages, the device holds one stage more */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
-                             2: adds the same REDUCE_GRADs. In addition, in the PYTORCH lowering the
-                             device uses its next turn to wait for the REDUCE_GRAD, as in PyTorch
-                             2.15. So later receives may move. The wait is no op of the schedule */
+                             2: adds the same REDUCE_GRADs as 1. In addition, in the PYTORCH
+                             lowering the device uses its next turn to wait for the REDUCE_GRAD, as
+                             in PyTorch 2.15. So later receives may move. The wait is no op of the
+                             schedule */
     uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
                                 the PYTORCH lowering. A receive moves to the place right before its
                                 consumer. If the sending device has a higher rank, and there is an

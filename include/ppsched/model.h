@@ -116,7 +116,7 @@ enum ppsched_training_flag {
 enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries; in latent attention both query matrices */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* keys; in latent attention the matrix to key_value_rank */
-    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the one from key_value_rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the matrix from this rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
     PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
@@ -440,7 +440,7 @@ typedef struct ppsched_calibration {
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
  * to `*out`. `calibration` may be NULL.
- *   - Names are those of the rows. A run of equal layers is one entry.
+ *   - Entries have the names of the rows. A run of equal layers is one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights. mem_static
  *     is the gradients and optimizer states.
  *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. An MTP layer has

@@ -311,12 +311,12 @@ PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *e
 /* Number of candidates. */
 PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
 
-/* The number of the candidate with a rank; rank 0 is the best. PPSCHED_NONE past the last rank, and
- * until the plan has run. */
+/* The number of the candidate with a rank; rank 0 is the best. The result is PPSCHED_NONE for a
+ * rank past the last, and until the plan has run. */
 PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank);
 
 /* Describes a candidate. Its figures are filled in if it is evaluated.
- * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE for a candidate past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
@@ -324,8 +324,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
 /* The split of a candidate. The first function returns the number of layers of each stage. The
  * second returns a number for each layer: 0 for no recomputation, or the number of its kind of
  * recomputation, counted from 1. Both fill buffers: see ppsched.h.
- * Errors: ARGUMENT, also if the plan has no layers; RANGE past the last; REFUSED if the candidate
- *   is not evaluated or is refused; BUFFER. */
+ * Errors: ARGUMENT, also if the plan has no layers; RANGE for a candidate past the last; REFUSED if
+ *   the candidate is not evaluated or is refused; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                   const ppsched_plan *plan, uint32_t candidate,
                                                   ppsched_error *error);
@@ -335,8 +335,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capa
 
 /* The order of microbatches of an ordered candidate: for each microbatch of its schedule, the
  * number of that microbatch in the config. Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT; RANGE past the last; REFUSED if the candidate is not evaluated, is refused, or
- *   is not ordered; BUFFER. */
+ * Errors: ARGUMENT; RANGE for a candidate past the last; REFUSED if the candidate is not evaluated,
+ *   is refused, or is not ordered; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
                                                              size_t *needed,
                                                              const ppsched_plan *plan,
@@ -346,8 +346,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
 /* With `free_device_order`: for each place in the pipeline, the number that the config gives to the
  * device in this place. The candidate's own config, and all its figures, number devices by place.
  * Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT; RANGE past the last; REFUSED if the candidate is not evaluated or is refused,
- *   or if no order was searched; BUFFER. */
+ * Errors: ARGUMENT; RANGE for a candidate past the last; REFUSED if the candidate is not evaluated
+ *   or is refused, or if no order was searched; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
                                                          size_t *needed, const ppsched_plan *plan,
                                                          uint32_t candidate, ppsched_error *error);
@@ -355,8 +355,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t c
 /* Makes the candidate's own config, with its stages, microbatches, memory limit and strategy
  * options. If the placement is V or bidirectional, the config has it too, so that a builder places
  * the stages as the schedule does.
- * Errors: ARGUMENT; RANGE, also past the last; REFUSED if the config's stages cannot be converted
- *   to the candidate's; NO_MEMORY. */
+ * Errors: ARGUMENT; RANGE, also for a candidate past the last; REFUSED if the config's stages
+ *   cannot be converted to the candidate's; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
@@ -370,8 +370,8 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
                                                         const ppsched_plan *plan,
                                                         uint32_t candidate, ppsched_error *error);
 
-/* Finds the least memory limit under which some candidate fits, and this candidate. The limit is
- * the same for all devices. `candidate` may be NULL. The call is for plans in which no candidate
+/* Finds the least memory limit under which some candidate fits, and finds this candidate. The limit
+ * is the same for all devices. `candidate` may be NULL. The call is for plans in which no candidate
  * fits.
  *   - If several candidates need the same limit, `*candidate` is the one with the best rank.
  *   - Candidates whose strategy is a search, and rules with offload, are tried again under other

@@ -41,9 +41,9 @@ typedef struct ppsched_prefill_figures {
 } ppsched_prefill_figures;
 
 /* Chooses the chunks of a prompt for a strategy, so that the makespan is as short as can be found.
- *   - `config` must be for forwards only, with one iteration and whole microbatches. It must have
- *     no factors and requests of microbatches, and no op_overhead. Its number of microbatches is
- *     ignored.
+ *   - `config` must be for forwards only, with one iteration and whole microbatches. It must not
+ *     set microbatch_scale, microbatch_memory_scale, microbatch_request or op_overhead. Its number
+ *     of microbatches is ignored.
  *   - `out` receives the number of tokens of each chunk. The call fills a buffer: see ppsched.h.
  *     There are at most tokens / block chunks, rounded up. A call for only `*needed` searches, too.
  *   - If every device has one stage and all stages take equally long, n chunks take the sum of

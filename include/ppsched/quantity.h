@@ -22,10 +22,10 @@ enum ppsched_quantity {
     /* Duration of F: 1 or S values. Default: 1. */
     PPSCHED_QUANTITY_FORWARD_TIMES = 16,
 
-    /* Duration of B: 1 or S. Default: I + W if both are given, else 2. */
+    /* Duration of B: 1 or S. Default: I + W if both are given, otherwise 2. */
     PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
 
-    /* Duration of I: 1 or S. Default: B - W if W is given, else BACKWARD_INPUT_SHARE * B. */
+    /* Duration of I: 1 or S. Default: B - W if W is given, otherwise BACKWARD_INPUT_SHARE * B. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
 
     /* Duration of W: 1 or S values. Default: B - I. */
@@ -45,14 +45,14 @@ enum ppsched_quantity {
      * MICROBATCH_SCALE and SLICE_SCALE multiply it like the op's time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
-    /* Speed of a device: 1 or D, > 0. It divides the times of F, B, I, W, overlapped pairs and
-     * RECOMPUTE. It does not change OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies.
+    /* Speed of a device: 1 or D, > 0. The speed divides the times of F, B, I, W, overlapped pairs
+     * and RECOMPUTE. It does not change OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies.
      * Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
 
     /* Factors on the times of F, B, I and W on a device: 1 or 4 * D, > 0. The list has the factors
-     * of F on each device, then those of B, I and W. They apply in addition to DEVICE_SPEEDS.
-     * Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
+     * of F on each device, then the factors of B, of I and of W. They apply in addition to
+     * DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SCALE = 24,
 
     /* The type of a device: 1 or D, whole numbers from 0 to 255. For each type, `device_scale` of
@@ -61,7 +61,8 @@ enum ppsched_quantity {
 
     /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D, > 0. They apply
      * in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device, then
-     * for stage 1 and so on, then those of B, I and W. Default: 1. */
+     * for stage 1 and so on. Then come the factors of B, of I and of W in the same form. Default:
+     * 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* --- memory of stage passes and stages, and memory limits --- */
@@ -95,7 +96,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
     /* Memory of activations that F does not keep, and that I recomputes when it starts: 1 or S. W
-     * needs them, too, so they are held until W ends. Default: 0. */
+     * also needs these activations, so they are held until W ends. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
     /* Memory of recomputed activations that a B holds while it runs: 1 or S. A B may recompute and
@@ -112,8 +113,9 @@ enum ppsched_quantity {
      * library: 1 or D. Default: 0. */
     PPSCHED_QUANTITY_MEM_OTHER = 49,
 
-    /* Memory of the gradients of a stage: 1 or S. They are held from the start of its first B or W
-     * until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the end. Default: 0. */
+    /* Memory of the gradients of a stage: 1 or S. The gradients are held from the start of the
+     * stage's first B or W until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the
+     * end. Default: 0. */
     PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
     /* Memory of the gathered weights of a stage, held from the start of its UNSHARD until its

@@ -92,7 +92,7 @@ PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
 
 /* The first function returns the i-th of the stages whose outputs a stage reads. The second returns
- * the i-th of the devices that run a stage. Both return PPSCHED_NONE past the last. */
+ * the i-th of the devices that run a stage. Both return PPSCHED_NONE if `i` is past the last. */
 PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
                                                   uint32_t i);
 PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
@@ -110,8 +110,8 @@ PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedul
  * that need such a chain refuse other schedules. */
 PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 
-/* 1 if an iteration starts only after the one before has ended on all devices (the schedule
- * flushes), else 0. */
+/* 1 if an iteration starts only after the iteration before has ended on all devices (the schedule
+ * flushes), otherwise 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 
 /* Number of weight versions that a device holds at once. */
