@@ -19,7 +19,7 @@ enum ppsched_objective {
     PPSCHED_OBJECTIVE_MAKESPAN = 2 /* the time from 0 to the end of the last op */
 };
 
-/* Bounds on the objective over one iteration. Set `size` to sizeof of this struct. Times in the
+/* Bounds on the objective over one iteration. Set `size` to sizeof of this struct. Times are in the
  * caller's unit. */
 typedef struct ppsched_bound {
     uint32_t size;
@@ -28,7 +28,7 @@ typedef struct ppsched_bound {
     double value;       /* the bound: the largest of work, fill_drain, memory and one_machine */
     double work;        /* bound from the work of a device: it must run all its ops. For the
                            makespan it must also wait for its first input */
-    double fill_drain;  /* bound from a path. It goes from the first F of stage 0 to a device,
+    double fill_drain;  /* bound from a path. The path goes from the first F of stage 0 to a device,
                            through all Fs and Is of this device, and back to the last W of stage 0.
                            The span of stage 0's device includes the whole path. With forwards only,
                            the path ends with the last F, and the bound on the span is 0 */
@@ -36,20 +36,21 @@ typedef struct ppsched_bound {
                            limit, even if each is held for the least possible time. 0 without a
                            memory limit */
     double least_limit; /* the least memory limit, the same for all devices, under which a schedule
-                           exists. It counts static memory and activations, also those that an I or
-                           a B adds. Schedules with memory of other causes may need more. Schedules
-                           with RECOMPUTE or OFFLOAD may need less */
-    double one_machine; /* bound from the order on a device. Its ops run one after another, each no
-                           earlier than its input can arrive. The times of ops that must come after
-                           the last of them are added. 0 where the bound is not computed: with
-                           forwards only, overlapped_times, two copies of the model, slices,
-                           microbatches that differ, or very many ops */
+                           exists. This limit counts static memory and activations, also activations
+                           that an I or a B adds. Schedules with memory of other causes may need
+                           more. Schedules with RECOMPUTE or OFFLOAD may need less */
+    double one_machine; /* bound from the order on a device. The ops of a device run one after
+                           another, each no earlier than its input can arrive. The bound adds the
+                           times of the ops that must come after the last of these ops. 0 where the
+                           bound is not computed: for schedules of only forwards, with
+                           overlapped_times, two copies of the model, slices, microbatches that
+                           differ, or very many ops */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum
  * ppsched_objective).
- *   - The bounds also hold for schedules with B in place of I and W, and with overlapped pairs,
- *     where these are shorter.
+ *   - The bounds also hold for schedules that have B in place of I and W, or overlapped pairs, even
+ *     if B or pairs take less time.
  *   - The bounds are computed even if the memory limits are too small for any schedule. Compare the
  *     limits with `least_limit`.
  *   - The values are sums of doubles. Because of rounding they may be slightly above the time of a

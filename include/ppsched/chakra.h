@@ -28,7 +28,7 @@ typedef struct ppsched_chakra ppsched_chakra;
 /* The unit of message sizes. */
 enum ppsched_chakra_sizes {
     PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the config's bytes, at least 1. The simulated network decides
-                                       how long they take */
+                                       how long these bytes take */
     PPSCHED_CHAKRA_SIZES_TIMES = 1  /* 2 bytes per nanosecond of the config's transfer time (latency
                                        included), at least 1 byte. A network without latency that
                                        carries 2 bytes per nanosecond takes exactly this time */
@@ -62,22 +62,23 @@ typedef struct ppsched_chakra_options {
  *     a COMP node with a duration in whole microseconds. A COMP node waits for the COMP node before
  *     it (ctrl_deps) and for the receives of its inputs (data_deps). A send waits for its producer
  *     (data_deps) and for the send before it (ctrl_deps). A receive waits for nothing.
- *   - Ops that take no time have no node. A node that would wait for such an op waits for the nodes
- *     for which that op waits.
+ *   - Ops that take no time have no node. If a node would wait for an op that takes no time, it
+ *     waits for the nodes for which that op waits.
  *   - If the schedule flushes, there are rounds of messages between all devices after each
  *     iteration except the last. With TIMES these messages take no time.
  *   - Tags distinguish transfers: ((1 for a gradient, else 0) * stages + receiving stage) *
  *     microbatches of all iterations + microbatch. With slices, micro-slices are counted in place
- *     of microbatches. ASTRA-sim does not distinguish tags of 500,000,000 or more. If tags would be
- *     so large, a tag is the number of earlier transfers on the link.
+ *     of microbatches. ASTRA-sim does not distinguish tags of 500,000,000 or more. If this formula
+ *     could give such tags, it is not used: each tag is then the number of earlier transfers on its
+ *     link.
  * Schedule and config must have the same numbers of devices and stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
  *   REFUSED for
  *   - fewer than two devices, a schedule that is not lowered, and a device without ops;
  *   - an UNSHARD or REDUCE_GRAD that takes time;
- *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives at once, and a send delays no
- *     device;
+ *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives at once, and a send in a trace
+ *     delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message that takes no time at time 0;
  *   - numbers that rounding to whole microseconds, nanoseconds or bytes changes by more than
@@ -88,10 +89,11 @@ PPSCHED_API ppsched_status ppsched_chakra_create(ppsched_chakra **out,
                                                  const ppsched_chakra_options *options,
                                                  ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees the traces. NULL is accepted. */
 PPSCHED_API void ppsched_chakra_destroy(ppsched_chakra *chakra);
 
-/* Number of traces: the number of devices; with RANKS the number of links is added. */
+/* Number of traces: this is the number of devices or, with RANKS, the number of devices plus the
+ * number of links. */
 PPSCHED_API uint32_t ppsched_chakra_ranks(const ppsched_chakra *chakra);
 
 /* Writes the trace of a rank: bytes, not text.
@@ -111,20 +113,22 @@ typedef struct ppsched_chakra_trace {
 
 /* Makes a schedule and a config with its costs from the traces of all ranks that
  * ppsched_chakra_export wrote, in order of rank. `environment` may be NULL. The caller owns one
- * reference to `*schedule`, and owns `*config`. On an error neither is made.
+ * reference to `*schedule`, and owns `*config`. On an error, neither `*schedule` nor `*config` is
+ * made.
  *   - The ops are read from the names of nodes, and their order from the ids, also in traces of
  *     other programs. If another program wrote a node that is no op, `error` names this node, and
- *     the program if the trace names it. It also has the number and the total time of the trace's
- *     compute nodes.
+ *     the program if the trace names it. `error` also has the number and the total time of the
+ *     trace's compute nodes.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
- *     one named in the traces, else microseconds.
+ *     unit that the traces name, or microseconds if they name none.
  *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES there is also a
- *     bandwidth. If with TIMES messages of a stage differ in size, but those of each link do not,
- *     sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME).
+ *     bandwidth. If the traces were written with TIMES, and messages of a stage differ in size but
+ *     messages of each link do not, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces have no ops that take no time, and no UNSHARD, RESHARD or REDUCE_GRAD, so the schedule
  *     has none.
- * The reader is as strict as that of ppsched_schedule_import. Its time and memory are linear in the
- * bytes. The schedule may be invalid: ppsched_schedule_check finds what is wrong.
+ * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are
+ * linear in the number of bytes. The schedule may be invalid: ppsched_schedule_check finds what is
+ * wrong.
  * Errors: SYNTAX where a trace is cut off or wrong, with its rank in `error->device` and the node
  *   in `error->position`; REFUSED where two ops of one stage and kind have different times, or two
  *   messages of one stage and direction have different sizes; else as ppsched_schedule_import. */

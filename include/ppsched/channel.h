@@ -21,7 +21,8 @@ extern "C" {
  * others before it in the channel are done. */
 enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel per device: one communicator for all */
-    PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* one channel for activations, one for gradients */
+    PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* two channels per device: one for activations, one for
+                                            gradients */
     PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one channel for each link (directed pair of devices) */
     PPSCHED_CHANNEL_ORDER_NONE = 3,      /* no channels: no send or receive waits for another.
                                             Example: each transfer has a unique tag */
@@ -37,8 +38,8 @@ enum ppsched_channel_order {
  * A device issues a send or a receive when it reaches this op in its queue, and continues at once.
  * Only compute ops make a device wait: they wait for the receives of their inputs. Within a channel
  * the transfers from one device to another arrive in the order in which they are sent. If the
- * oldest transfer is not the one that a receive expects, the receive waits. With NONE and SENDS a
- * receive never waits for other transfers.
+ * oldest transfer is not the transfer that a receive expects, the receive waits. With NONE and
+ * SENDS a receive never waits for other transfers.
  * Source: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 typedef struct ppsched_channel_model {
     uint32_t size;
@@ -52,9 +53,10 @@ typedef struct ppsched_channel_model {
 } ppsched_channel_model;
 
 /* One wait of a wait cycle: `device` waits in `op`, at `position` of its queue, for the device of
- * the next wait. In the last wait it waits for the device of the first. If both are the same
- * device, `op` waits for another op of this device. That op is before it in its channel, or is the
- * receive of a value that was sent earlier. 20 bytes, no padding. */
+ * the next wait. In the last wait of the cycle, `device` waits for the device of the first wait. If
+ * the two devices of a wait are the same device, `op` waits for another op of this device. That
+ * other op is before `op` in its channel, or is the receive of a value that was sent earlier. 20
+ * bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
@@ -68,8 +70,8 @@ typedef struct ppsched_wait {
  *     writes how many there are in all: 0 if there is no deadlock. More waits than `capacity` are
  *     no error.
  *   - Of several wait cycles the call reports a shortest one, beginning with its lowest device.
- *   - For each wait the message names the device that is waited for. If this is the same device, it
- *     names the op that is waited for, and its position.
+ *   - For each wait the message names the device that is waited for. If a device waits for itself,
+ *     the message names the op that is waited for, and the position of this op.
  *   - One run of the model is a proof, because whether the run ends does not depend on speeds: the
  *     schedule always ends, or never.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also, with `*count` 0, where sends and

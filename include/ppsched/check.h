@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker. It checks whether a schedule is complete and can be executed, and says what is wrong
- * if not. */
+/* The checker finds out whether a schedule is complete and can be executed. If not, it says what is
+ * wrong. */
 #ifndef PPSCHED_CHECK_H
 #define PPSCHED_CHECK_H
 
@@ -20,11 +20,11 @@ extern "C" {
 enum ppsched_finding_kind {
     PPSCHED_FINDING_KIND_MISSING = 1,   /* `op` is on no device, but belongs on `device` */
     PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is already in the queue, or repeats work of `other`:
-                                           it is a second backward, or a W in addition to a B */
+                                           `op` is a second backward, or a W in addition to a B */
     PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs on `other_device` */
     PPSCHED_FINDING_KIND_CYCLE = 4,   /* a part of a wait cycle: `op` waits for `other`, which is on
-                                         the device of the next finding. In the last finding it is
-                                         on the device of the first */
+                                         the device of the next finding. In the last finding,
+                                         `other` is on the device of the first finding */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
     PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be there: a RECOMPUTE and an
                                          OFFLOAD of one stage pass */
@@ -50,8 +50,8 @@ typedef struct ppsched_finding {
  *   - All queues can run to their end, without a wait cycle.
  * The result is OK for a valid schedule. Otherwise it is INVALID_SCHEDULE, with up to four findings
  * in the message of `error`. The call writes up to `capacity` findings to `out`. To `*count` (may
- * be NULL) it writes how many there are in all. More findings than `capacity` are no error. The
- * time of the call is linear in the number of ops.
+ * be NULL) it writes how many there are in all. If there are more findings than `capacity`, this is
+ * no error. The time of the call is linear in the number of ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; NO_MEMORY. On errors other than INVALID_SCHEDULE nothing is
  *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,

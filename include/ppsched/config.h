@@ -44,15 +44,17 @@ typedef struct ppsched_config ppsched_config;
 
 /* Which device holds which stages. D is the number of devices, S the number of stages. */
 enum ppsched_placement {
-    PPSCHED_PLACEMENT_DEFAULT = 0,       /* the strategy's own placement. For custom schedules it is
-                                            LOOP */
+    PPSCHED_PLACEMENT_DEFAULT = 0,       /* the strategy's own placement. For custom schedules, the
+                                            default is LOOP */
     PPSCHED_PLACEMENT_LINEAR = 1,        /* S = D, stage s on device s */
     PPSCHED_PLACEMENT_LOOP = 2,          /* stage s on device s mod D */
-    PPSCHED_PLACEMENT_V = 3,             /* devices 0..D-1, then D-1..0, and so on in turn */
-    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4, /* S = D, two copies of the model (DualPipe). The first
-                                            half of an iteration's microbatches runs stage s on
-                                            device s, the second half on device D-1-s */
-    PPSCHED_PLACEMENT_MAP = 5            /* a list from the caller: the device of each stage */
+    PPSCHED_PLACEMENT_V = 3,             /* the first D stages are on devices 0 to D-1, the next D
+                                            stages on devices D-1 to 0, and so on in turn */
+    PPSCHED_PLACEMENT_BIDIRECTIONAL = 4, /* S = D, and there are two copies of the model (DualPipe).
+                                            For the first half of an iteration's microbatches, stage
+                                            s is on device s. For the second half, it is on device
+                                            D-1-s */
+    PPSCHED_PLACEMENT_MAP = 5            /* the caller gives a list with the device of each stage */
 };
 
 /* --- making a config --- */
@@ -87,9 +89,9 @@ PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config,
                                                          ppsched_error *error);
 
 /* Sets into how many slices the sequence of each microbatch is cut, 1 or more. Default: 1, whole
- * microbatches. With 2 or more slices, the config's times and memory are those of one slice. Each
- * stage runs the F of a slice after the F of the slice before, whose keys and values it reads. It
- * runs the B or I of a slice after the B or I of the next slice.
+ * microbatches. With 2 or more slices, the config's times and memory are those of one slice. On
+ * each stage, the F of a slice runs after the F of the slice before, because it reads that slice's
+ * keys and values. The B or I of a slice runs after the B or I of the next slice.
  * Errors: ARGUMENT, RANGE; LENGTH where slice_scale already has one value per slice, and the number
  *   of slices would change. In that case clear slice_scale first, and set it again afterwards. */
 PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
@@ -97,7 +99,7 @@ PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int
 PPSCHED_API uint32_t ppsched_config_slices(const ppsched_config *config);
 
 /* Sets the placement (enum ppsched_placement). `map` is read only for PPSCHED_PLACEMENT_MAP. It has
- * one device below D for each stage, so `count` must be S.
+ * the number of a device, 0 to D-1, for each stage, so `count` must be S.
  * Errors: ARGUMENT, LENGTH, RANGE; REFUSED where S and D do not fit the placement; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, int32_t placement,
                                                         const uint32_t *map, size_t count,
@@ -147,17 +149,20 @@ enum ppsched_sender_waits {
     /* A sender never waits: transfers run next to compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
-    /* A sender waits between two ops of one kind on the same stage. Megatron-LM does so by default
-     * in warm-up and cool-down, where a device sends and receives before it continues.
-     *   - There are two kinds here: F is one, and B, I and W together are the other.
-     *   - The rule is for two ops in a row on a device that have the same stage and kind and, if
-     *     the schedule flushes, the same iteration. If the output of the first op goes to another
-     *     device, the second op starts only after this transfer. W has no output.
-     *   - A W also waits after the end of its own I. The wait is as long as the transfer of the
-     *     gradient that this I read. There is no such wait on the last stage, or if the gradient
-     *     came from the same device.
-     *   - There is no wait before, in or after an overlapped pair, and none for a transfer whose
-     *     value an overlapped pair reads. */
+    /* A sender waits between two ops of one kind on the same stage. Senders in Megatron-LM wait in
+     * this way by default, in warm-up and cool-down. There a device sends and receives before it
+     * continues.
+     *   - This rule distinguishes two kinds: F is one kind, and B, I and W together are the other
+     *     kind.
+     *   - The rule applies to two successive ops of a device that have the same stage and the same
+     *     kind. If the schedule flushes, both must also be in the same iteration. If the output of
+     *     the first op goes to another device, the second op starts only after this transfer. A W
+     *     has no output, so by this rule no op waits after a W.
+     *   - A W also waits for some time after the end of its own I: as long as it took to transfer
+     *     the gradient that this I read. There is no such wait on the last stage, or if the
+     *     gradient came from the same device.
+     *   - There is no wait before, in or after an overlapped pair. There is also no wait for a
+     *     transfer whose value an overlapped pair reads. */
     PPSCHED_SENDER_WAITS_LIKE_KIND = 1
 };
 
@@ -177,8 +182,8 @@ PPSCHED_API int32_t ppsched_config_sender_waits(const ppsched_config *config);
 
 /* --- numbers --- */
 
-/* Sets a list of numbers (enum ppsched_quantity). The values are copied. `count` 0 restores the
- * default. If the call fails, the list does not change. Replacing a list by another of the same
+/* Sets a list of numbers (enum ppsched_quantity). The values are copied. A `count` of 0 restores
+ * the default. If the call fails, the list does not change. Replacing a list by another of the same
  * length allocates nothing.
  * Errors: ARGUMENT, LENGTH; RANGE, with the index of the wrong value in `error->position`, and its
  *   stage or device in `error->stage` or `error->device`; NO_MEMORY. */
@@ -210,15 +215,16 @@ PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, con
 typedef struct ppsched_progress {
     uint32_t size;
     uint32_t reserved; /* 0 */
-    double share;      /* done share of the work, 0 to 1; it never decreases */
+    double share;      /* share of the work that is done, 0 to 1; it never decreases */
     double best;       /* objective of the best schedule found so far; infinite if none is found
                           yet */
 } ppsched_progress;
 
 /* Progress callback of a search. The search calls it at least once per about 500,000 visits of ops,
- * which take 10 to 30 ms. If one pass over all ops is longer, it calls it once per pass. The
- * callback returns 0 to continue the search. Any other value stops the search, which then fails
- * with CANCELLED and makes nothing. The callback may read the config, but must not change it. */
+ * which take 10 to 30 ms. If one pass over all ops takes longer, the search calls the callback once
+ * per pass. The callback returns 0 to continue the search. Any other value stops the search, which
+ * then fails with CANCELLED and makes nothing. The callback may read the config, but must not
+ * change it. */
 typedef int32_t (*ppsched_progress_function)(void *user, const ppsched_progress *progress);
 
 /* Sets the progress callback. Strategies that search call it on the thread that builds the
@@ -231,12 +237,13 @@ PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
 /* --- the same model in other sizes --- */
 
 /* The costs of the embedding in the first stage, or of the head in the last stage. Units are the
- * config's. ppsched_config_with_stages keeps this part whole when it divides the stage. Set `size`
- * to sizeof of this struct. A field that is 0 means no cost.
- *   - The costs of the stage include these costs. So no value may be larger than that of the stage.
- *   - Backward times that are 0 are computed from backward = input + weight. If both input and
- *     weight are 0, they divide backward in the same ratio as those of the stage.
- *   - mem_forward, mem_backward_input and mem_backward_weight must sum to 0, like those of the
+ * config's. When ppsched_config_with_stages divides the stage, it does not divide the embedding or
+ * the head. Set `size` to sizeof of this struct. A field that is 0 means no cost.
+ *   - The costs of the stage include these costs. So no value may be larger than the value of the
+ *     stage.
+ *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
+ *     are both 0, backward is divided into them in the same ratio as in the stage.
+ *   - mem_forward, mem_backward_input and mem_backward_weight must sum to 0, like the values of the
  *     stage. */
 typedef struct ppsched_model_end {
     uint32_t size;
@@ -253,12 +260,13 @@ typedef struct ppsched_model_end {
 } ppsched_model_end;
 
 /* Makes a config of the same model with another number of stages.
- *   - With fewer stages than `config` has, each new stage joins several old ones. Its costs are the
- *     sums of theirs, and its work space is their largest. So a config with one stage per layer can
- *     state the costs of layers.
+ *   - With fewer stages than `config` has, each new stage joins several old stages. Its costs are
+ *     the sums of the costs of these old stages, and its work space is the largest of their work
+ *     spaces. So the caller can state the costs of single layers, in a config with one stage per
+ *     layer.
  *   - With more stages, each old stage is divided evenly. `embedding` stays whole in the first
- *     stage, and `head` in the last stage. Either may be NULL: none.
- *   - Bytes of transfers are those at the new borders between stages.
+ *     stage, and `head` in the last stage. Either may be NULL, which means no such cost.
+ *   - The bytes of a transfer are those of the output at the new border between two stages.
  *   - Lists by device or by pair of devices, other sizes, options and the placement do not change.
  *     A placement map is refused.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where `embedding` or `head` costs more than its stage;
@@ -274,7 +282,7 @@ PPSCHED_API ppsched_status ppsched_config_with_stages(ppsched_config **out,
  * memory of a stage pass are multiplied by old number / new number. Latencies, overheads, static
  * memory and weights do not change.
  * Errors: ARGUMENT, RANGE; REFUSED where microbatch_scale has one value per microbatch; LENGTH
- *   where only microbatch_memory_scale has one; NO_MEMORY. */
+ *   where only microbatch_memory_scale has one value per microbatch; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_with_microbatches(ppsched_config **out,
                                                             const ppsched_config *config,
                                                             int64_t microbatches,

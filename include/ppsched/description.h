@@ -50,10 +50,10 @@ extern "C" {
 
 /* --- blocks --- */
 
-/* Kinds of blocks. This table has for each kind the fields of ppsched_block that it uses (fields in
- * brackets may be 0), then the number of its parameters or a short description. h is hidden_size, a
- * heads, k key_value_heads, d head_size, v value_size, c convolution, f width, r key_value_rank, q
- * query_rank.
+/* Kinds of blocks. For each kind, this table lists the fields of ppsched_block that the kind uses
+ * (fields in brackets may be 0), then its number of parameters or a short description. h is
+ * hidden_size, a heads, k key_value_heads, d head_size, v value_size, c convolution, f width, r
+ * key_value_rank, q query_rank.
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
  *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i
  *                        for i index_heads of d_i index_size
@@ -93,13 +93,12 @@ enum ppsched_block_kind {
 /* Properties of a block. "For ..." says which kinds of blocks may have the property. */
 enum ppsched_block_flag {
     /* For blocks of all kinds: the block reads the same normed input as the block before it, and
-     * adds its result to the same residual. */
+     * adds its result to the same residual stream. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
-    /* The block has biases. In attention: of queries, keys and values. In latent attention: of the
-     * projections from h to the ranks. In an MLP and in experts: of all matrices. In Mamba: of the
-     * first and the last projection. In a convolution: of both projections and of the convolution
-     * itself. */
+    /* The block has biases. Attention has biases of queries, keys and values; latent attention of
+     * the projections from h to the ranks; an MLP and experts of all matrices; Mamba of the first
+     * and the last projection; a convolution of both projections and of the convolution itself. */
     PPSCHED_BLOCK_FLAG_BIAS = 2,
 
     PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,      /* for attention and latent attention: the last
@@ -131,8 +130,8 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192, /* for Mamba: the convolution has a bias */
     PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,    /* for Mamba-2: there is no norm before the last
                                                    projection */
-    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: three matrices, not two
-                                                   (SwiGLU) */
+    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: each has three matrices, not
+                                                   two (SwiGLU) */
     PPSCHED_BLOCK_FLAG_ROUTER_BIAS = 65536,     /* for experts: the router has a bias */
     PPSCHED_BLOCK_FLAG_SHARED_GATE = 131072,    /* for experts: the shared experts have a gate with
                                                    h parameters */
@@ -158,8 +157,8 @@ typedef struct ppsched_block {
                                  addition to head_size */
     uint32_t query_rank;      /* rank q of queries; 0 means one matrix for queries, not two */
     uint32_t key_value_rank;  /* rank r of keys and values */
-    uint32_t window; /* number of tokens that a query sees, including its own; 0 means all earlier
-                        tokens */
+    uint32_t window; /* number of tokens that a query sees, including its own token; 0 means all
+                        earlier tokens */
     uint32_t chunk;  /* number of tokens of a chunk; a query sees only its own chunk. 0 means no
                         chunks */
     uint32_t index_heads;    /* number of heads of the index */
@@ -185,7 +184,7 @@ typedef struct ppsched_block {
     uint32_t idle_experts;      /* number of experts that may be chosen but do nothing (LongCat) */
     uint32_t reserved;          /* 0 */
     uint64_t extra_parameters;  /* number of other parameters. They count as parameters, but add no
-                                  operations */
+                                   operations */
 } ppsched_block;
 
 /* --- the model --- */
@@ -245,8 +244,8 @@ typedef struct ppsched_description_info {
     uint32_t tower_count;
     const ppsched_tower *const *towers; /* the towers, in order */
     uint32_t mtp_layers; /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
-                            2412.19437). Each has the blocks of `mtp_kind`, a projection of 2h to h,
-                            and three norms */
+                            2412.19437). Each of these layers has the blocks of `mtp_kind`, a
+                            projection of 2h to h, and three norms */
     uint32_t mtp_kind;   /* index in `kinds` of the kind of MTP layers */
     uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
                             means 1 */
@@ -260,8 +259,8 @@ typedef struct ppsched_description_info {
 } ppsched_description_info;
 
 /* A description of a model.
- * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference. It
- *   has copies of its inputs. Models hold their own reference.
+ * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference. A
+ *   description has copies of its inputs. Models hold their own reference.
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_description ppsched_description;
 
@@ -276,7 +275,7 @@ PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description 
 /* Reads a description from JSON: the form shown at the top of this header, or Hugging Face's
  * config.json of a known family. `text` has `length` bytes of UTF-8. `environment` may be NULL.
  * Errors: ARGUMENT; SYNTAX with line and column; RANGE for a wrong value, an unknown family, or a
- *   field that the family does not have but that has a value; NO_MEMORY. */
+ *   field that has a value although the family does not have this field; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **out,
                                                     const char *text, size_t length,
                                                     const ppsched_environment *environment,
@@ -296,7 +295,7 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* a layer has four norms (Gemma 2) */
     PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
     PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* queries see only earlier tokens. If scores are not
-                                                kept, only half of them count */
+                                                kept, only half of the scores count */
     PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* there is dropout after attention and MLP, and on
                                                 scores if they are kept */
     PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
@@ -329,29 +328,32 @@ typedef struct ppsched_transformer {
     uint32_t expert_ffn_size;
     uint32_t shared_ffn_size; /* sum of the widths of all shared experts */
     uint32_t dense_layers;    /* number of first layers that have no experts */
-    uint32_t expert_interval; /* of the other layers, layer i (counted from 0 over all layers) has
-                                 experts if i + expert_offset is a multiple of this; 0: all have
-                                 experts */
+    uint32_t expert_interval; /* after the dense layers, layer i (counted from 0 over all layers)
+                                 has experts if i + expert_offset is a multiple of this number. 0:
+                                 all these layers have experts */
     uint32_t expert_offset;
-    uint32_t mtp_layers;  /* layers for multi-token prediction (DeepSeek-V3, arXiv 2412.19437): each
-                             is like the last layer, plus a projection of 2h to h and three norms */
-    uint32_t reserved[2]; /* 0 */
-    const uint8_t *expert_layers; /* `layers` values: 1 if the layer has experts, else 0; copied.
-                                     dense_layers, expert_interval and expert_offset must then be 0.
-                                     NULL: these three decide */
+    uint32_t mtp_layers;          /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
+                                     2412.19437). Each of them is like the last layer, with a
+                                     projection of 2h to h and three norms in addition */
+    uint32_t reserved[2];         /* 0 */
+    const uint8_t *expert_layers; /* `layers` values: 1 if the layer has experts, else 0; copied. If
+                                     it is set, dense_layers, expert_interval and expert_offset must
+                                     be 0. NULL: these three fields decide */
 } ppsched_transformer;
 
 /* Makes the description of a transformer, with kinds "decoder" and "moe_decoder". `environment` may
  * be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the wrong value and one that works; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
 
 /* Reads a first draft of a description from a config.json, also of an unknown family. It uses the
  * fields with usual names. There is a warning for each field that is not understood. There is also
- * a warning for each missing size, which is then 1. A warning is the field's name. Without warnings
- * the description is complete. `environment` may be NULL.
+ * a warning for each size that is missing; the size is 1 in this case. The text of a warning is the
+ * name of the field or size. Without warnings the description is complete. `environment` may be
+ * NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,
@@ -371,8 +373,8 @@ PPSCHED_API ppsched_status ppsched_description_get_info(ppsched_description_info
                                                         const ppsched_description *description,
                                                         ppsched_error *error);
 
-/* Warnings for the user, one line each: fields of the text that are unknown, and so are ignored.
- * `index` is 0 to count - 1. For a larger index the result is NULL. */
+/* Warnings for the user, one line each: each line names a field of the text that is unknown, and so
+ * is ignored. `index` is 0 to count - 1. For a larger index the result is NULL. */
 PPSCHED_API uint32_t ppsched_description_warning_count(const ppsched_description *description);
 PPSCHED_API const char *ppsched_description_warning_at(const ppsched_description *description,
                                                        uint32_t index);

@@ -15,8 +15,8 @@ enum ppsched_log_level {
     PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know about, such as an
                                       exceeded memory limit */
     PPSCHED_LOG_LEVEL_INFO = 2     /* one line per result that a call generated, built, read,
-                                      lowered, evaluated or planned. Also where a search leaves out
-                                      candidates to limit its work */
+                                      lowered, evaluated or planned. Also a line where a search
+                                      leaves out candidates to limit its work */
 };
 
 /* Returns `size` bytes of memory aligned for any type, or NULL if there is not enough. */
@@ -36,8 +36,8 @@ typedef void (*ppsched_log_function)(void *user, int32_t level, const char *mess
  * Lifetime: objects made from a config have a copy of its environment. So the functions and `user`
  *   must stay valid until all these objects are freed.
  * Thread-safety: the library calls the functions on the thread that called the library. An object
- *   that threads share may be released on any of them. If several threads use objects of one
- *   environment at once, its functions must be thread-safe. */
+ *   that threads share may be released on any of these threads. If several threads use objects of
+ *   one environment at once, its functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level; /* messages above this level are dropped; 0: PPSCHED_LOG_LEVEL_WARNING */

@@ -51,7 +51,7 @@ enum ppsched_evaluate_flag {
                                                 more per stage pass */
 };
 
-/* Metrics of the whole schedule. Set `size` to sizeof of this struct. Times and memory in the
+/* Metrics of the whole schedule. Set `size` to sizeof of this struct. Times and memory are in the
  * caller's units. */
 typedef struct ppsched_metrics {
     uint32_t size;
@@ -71,48 +71,50 @@ typedef struct ppsched_metrics {
     double peak_memory;     /* peak memory of `peak_device` */
 } ppsched_metrics;
 
-/* Metrics of one device. Set `size` to sizeof of this struct. Times and memory in the caller's
+/* Metrics of one device. Set `size` to sizeof of this struct. Times and memory are in the caller's
  * units. */
 typedef struct ppsched_device_metrics {
     uint32_t size;
     uint32_t peak_position; /* position in the queue of the op at which memory first reaches the
-                               peak (as computed in doubles). It does so at the op's start, or at
-                               its end if the op adds a send buffer or an output. PPSCHED_NONE if
-                               memory is never above the static memory */
+                               peak (as computed in doubles). Memory reaches the peak at the start
+                               of this op, or at its end if the op adds a send buffer or an output.
+                               PPSCHED_NONE if memory is never above the static memory */
     double busy;            /* sum of the durations of ops; an overlapped pair counts once */
     double idle;            /* makespan - busy */
     double first_start;     /* start of the first F, B, I or W; 0 if the queue has none of them */
     double last_end;        /* end of the last F, B, I or W; 0 if the queue has none of them */
-    double static_memory;   /* sum of MEM_STATIC, MEM_WEIGHTS times the weight versions, and
-                               MEM_OPTIMIZER of its stages, and of MEM_OTHER of the device */
+    double static_memory;   /* MEM_OTHER of the device, plus the sum over its stages of MEM_STATIC,
+                               MEM_OPTIMIZER, and MEM_WEIGHTS times the weight versions */
     double peak_memory;     /* largest memory of the device, static memory included */
     double peak_time;       /* time when memory first reaches the peak */
     double memory_limit;    /* memory limit of the device; infinite if no limit is set */
 } ppsched_device_metrics;
 
 /* The idle time of a device, divided by cause. The causes add up to the idle time. "The value" is
- * the value that the device waits for. Set `size` to sizeof of this struct. Times in the caller's
- * unit.
+ * the value that the device waits for. Set `size` to sizeof of this struct. Times are in the
+ * caller's unit.
  *   - A wait that ends when a value is received is divided into the parts of this value's path. If
  *     an overlapped pair waits for two values, the value that arrives last counts. If both arrive
  *     at once, the value of the pair's first op counts.
  *   - If several sends and receives block a device, the wait is for the op that is done last. If
- *     several are done at once, it is for the last of these in the device's queue.
- *   - Waits for a neighbour before a device's first op of an iteration are `fill`. */
+ *     several are done at once, the wait is for the last of these ops in the device's queue.
+ *   - Waits for a neighbour before a device's first op of an iteration count as `fill`. */
 typedef struct ppsched_idle {
     uint32_t size;
     uint32_t reserved;
     double fill;         /* time before the device's first op of an iteration, while the value is
                             not computed yet */
     double drain;        /* time after the device's last op of an iteration */
-    double neighbour;    /* time between the first and the last op of an iteration, while the value
-                            is not computed yet. Excludes `imbalance` */
-    double imbalance;    /* time between the first and the last op of an iteration, while the value
-                            is not computed yet because other devices have more work. It is at most
-                            the busy time of the busiest device minus that of this device */
-    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. Also
-                            the time, after the value is computed, in which the device sends, or
-                            waits for a value that it sent (enum ppsched_sender_waits) */
+    double neighbour;    /* time between the device's first and last op of an iteration, while the
+                            value is not computed yet. `imbalance` is not included */
+    double imbalance;    /* time between the device's first and last op of an iteration, while the
+                            value is not computed yet because other devices have more work. It is at
+                            most the busy time of the busiest device minus the busy time of this
+                            device */
+    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth.
+                            Includes the time in which, after the value is computed, the device
+                            itself sends, or waits until a value that it sent has arrived (enum
+                            ppsched_sender_waits) */
     double link;         /* time while the value waits for its link, which transfers other values */
     double head_of_line; /* time while the value, or its receive, waits for other sends and receives
                             of its channel */
@@ -124,10 +126,10 @@ typedef struct ppsched_idle {
     double calls;        /* time in the call of the device's own SEND or RECV, or while another
                             device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
-    double slow_devices; /* idle time that the device would not have if all devices were as fast as
-                            stated, with the same order: without DEVICE_SPEEDS, DEVICE_SCALE and
-                            STAGE_SCALE. It is taken from the parts above that grow with these:
-                            first from imbalance, then neighbour, fill, drain, transfer and the
+    double slow_devices; /* idle time that the device would not have, in the same order of ops,
+                            without DEVICE_SPEEDS, DEVICE_SCALE and STAGE_SCALE. This time is moved
+                            here from those parts above that these three quantities increase: first
+                            from imbalance, then from neighbour, fill, drain, transfer and the
                             others */
 } ppsched_idle;
 
@@ -186,7 +188,8 @@ typedef struct ppsched_memory_point {
  *   - An input from another device arrives after its transfer, which takes the latency plus bytes /
  *     bandwidth. Other transfers do not delay it.
  *   - Both ops of an overlapped pair start and end together.
- *   - If the schedule flushes, an iteration starts when the one before has ended on all devices.
+ *   - If the schedule flushes, an iteration starts when the iteration before has ended on all
+ *     devices.
  *   - RECOMPUTE runs on its device like F, for PPSCHED_QUANTITY_RECOMPUTE_TIMES. The B or I of the
  *     stage pass runs after its RECOMPUTE. F of a stage pass with RECOMPUTE takes only the memory
  *     PPSCHED_QUANTITY_MEM_RECOMPUTE. RECOMPUTE takes the rest of the activation memory when it
@@ -194,8 +197,8 @@ typedef struct ppsched_memory_point {
  *   - OFFLOAD and RELOAD start copies, and the device continues at once. The copies of a device in
  *     one direction run in the order of its queue. A copy starts no earlier than the device reaches
  *     its op. A host link (PPSCHED_QUANTITY_HOST_LINK) runs one copy per direction at a time, in
- *     the order in which devices ask for it. If two devices ask at once, the lower device is first.
- *     A RELOAD starts only after its OFFLOAD is done.
+ *     the order in which devices ask for it. If two devices ask at once, the copy of the device
+ *     with the lower number is first. A RELOAD starts only after its OFFLOAD is done.
  *   - B or I waits until its RELOAD is done, and OFFLOAD_WAIT until its OFFLOAD is done. So the ops
  *     after them in the queue wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
@@ -208,9 +211,9 @@ typedef struct ppsched_memory_point {
  * and placement are those of the schedule. Results are the same to the last bit on all platforms.
  * Time and memory of the call are linear in the number of ops.
  * Errors: ARGUMENT, MISMATCH; RANGE as for ppsched_config_validate, and where a sum of times or
- *   memory is too large for a double; INVALID_SCHEDULE with the wait cycle or the missing op;
- *   REFUSED where senders wait (ppsched_config_set_sender_waits) and the schedule has RECOMPUTE,
- *   OFFLOAD or RELOAD; NO_MEMORY. */
+ *   memory is too large for a double; INVALID_SCHEDULE (the message has the wait cycle or the
+ *   missing op); REFUSED where senders wait (ppsched_config_set_sender_waits) and the schedule has
+ *   RECOMPUTE, OFFLOAD or RELOAD; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
                                                      const ppsched_schedule *schedule,
                                                      const ppsched_config *config, uint32_t flags,
@@ -219,8 +222,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
 /* Computes when each op of a lowered schedule runs, transfers included. A NULL `model` means
  * PPSCHED_CHANNEL_ORDER_NONE, buffered: transfers wait only for their links.
  *   - A link is a directed pair of devices. A send asks for its link once it has its turn in the
- *     channel model; with rendezvous, once its receive has its turn, too. A link transfers in the
- *     order in which sends ask for it.
+ *     channel model (channel.h). With rendezvous, its receive must have its turn, too. A link
+ *     transfers in the order in which sends ask for it.
  *   - A transfer occupies its link for bytes / bandwidth. After this time the send is done, and the
  *     value arrives a latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
  *     the value arrives.
@@ -235,13 +238,14 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     group that starts nothing before its end. PyTorch's pipeline runtime calls batch_isend_irecv
  *     for each send or receive separately. A device in a call computes nothing, so it is idle
  *     (`calls`).
- *   - A send starts when its transfer starts. A receive starts then too, but not before its turn.
- *     Both end when they are done.
+ *   - A send starts when its transfer starts. Its receive starts at the same time, or later, when
+ *     it has its turn. A send and a receive end when they are done.
  *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
  *     after it. They run on a channel of their device, one after another in the order of its queue.
- *     Each starts no earlier than the device reaches it. F, B, I and W of a stage wait for its
- *     UNSHARD; a REDUCE_GRAD starts after the last W. The device continues while they run, slower
- *     by PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for all of them.
+ *     Each of them starts no earlier than the device reaches it in its queue. F, B, I and W of a
+ *     stage wait for its UNSHARD; a REDUCE_GRAD starts after the last W. The device continues while
+ *     they run, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for
+ *     all of them.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
  *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.
@@ -266,14 +270,14 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
  *     MEM_BACKWARD_INPUT
  *   - a scale of microbatches or slices
  *   - senders that wait (ppsched_config_set_sender_waits)
- *   - speeds: DEVICE_SPEEDS, DEVICE_SCALE or STAGE_SCALE, where it has idle causes
+ *   - speeds (DEVICE_SPEEDS, DEVICE_SCALE or STAGE_SCALE), if the timeline has idle causes
  * Errors: as ppsched_schedule_evaluate, but NO_MEMORY only where the call allocates; ARGUMENT also
  *   where the timeline was made without REUSABLE. */
 PPSCHED_API ppsched_status ppsched_timeline_update(ppsched_timeline *timeline,
                                                    const ppsched_config *config,
                                                    ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees a timeline. NULL is accepted. */
 PPSCHED_API void ppsched_timeline_destroy(ppsched_timeline *timeline);
 
 /* --- reading a timeline --- */
@@ -315,7 +319,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * an op that changes the memory. Points are in order of time; at equal times, in order of the
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists what memory is held for. Sends, receives and gathered weights
- *     count only if the schedule has their ops.
+ *     count only if the schedule has ops for them.
  *   - A level is usually computed as a running sum of the changes. It is computed as the sum of the
  *     causes, in their order, in three cases: the config sets one of the quantities from
  *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity), memory rises in a
@@ -352,8 +356,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_peak_items(ppsched_memory_item *
                                                            const ppsched_timeline *timeline,
                                                            uint32_t device, ppsched_error *error);
 
-/* The idle windows of a device from 0 to the makespan, with the free memory in each. Other work
- * could run in them. Fills a buffer: see ppsched.h.
+/* The idle windows of a device from 0 to the makespan, with the free memory in each window. Other
+ * work could run in these windows. Fills a buffer: see ppsched.h.
  * Errors: as ppsched_timeline_get_memory. */
 PPSCHED_API ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window *out,
                                                              size_t capacity, size_t *needed,

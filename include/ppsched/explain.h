@@ -2,8 +2,9 @@
 /* Why an evaluated schedule takes as long as it does: its critical path, the slack of devices and
  * stages, and the effect of slower and faster stages.
  *
- * All calls read a timeline of ppsched_schedule_evaluate. Any number of threads may do so at once.
- * For a timeline of ppsched_schedule_evaluate_transfers they return ARGUMENT. */
+ * All calls read a timeline that ppsched_schedule_evaluate made. Any number of threads may make
+ * these calls at once. For a timeline that ppsched_schedule_evaluate_transfers made, the calls
+ * return ARGUMENT. */
 #ifndef PPSCHED_EXPLAIN_H
 #define PPSCHED_EXPLAIN_H
 
@@ -26,15 +27,16 @@ extern "C" {
 enum ppsched_reason {
     PPSCHED_REASON_BEGIN = 1,   /* the op is the first of its device, and starts at 0 */
     PPSCHED_REASON_DEVICE = 2,  /* the previous F, B, I or W of its device ends at this time */
-    PPSCHED_REASON_INPUT = 3,   /* its input from another device arrives at this time */
+    PPSCHED_REASON_INPUT = 3,   /* an input from another device arrives at this time */
     PPSCHED_REASON_FLUSH = 4,   /* the iteration before ends at this time, on another device */
-    PPSCHED_REASON_COPY = 5,    /* a copy ends at this time. For a compute op it is the copy of its
-                                   own RELOAD, or a copy for which its device waited in an
-                                   OFFLOAD_WAIT. For a copy it is the copy before it on its device
-                                   or link, or the copy of its OFFLOAD */
-    PPSCHED_REASON_TRANSFER = 6 /* only where senders wait (enum ppsched_sender_waits): a transfer
-                                   ends at this time for which the device waited after the previous
-                                   op, or after the W's own I */
+    PPSCHED_REASON_COPY = 5,    /* a copy ends at this time. If the op of the path is a compute op,
+                                   this is the copy of its own RELOAD, or a copy for which its
+                                   device waited in an OFFLOAD_WAIT. If the op of the path is a
+                                   copy, this is the copy before it on its device or link, or the
+                                   copy of its OFFLOAD */
+    PPSCHED_REASON_TRANSFER = 6 /* only where senders wait (enum ppsched_sender_waits): the device
+                                   waited for a transfer that ends at this time. It waited after the
+                                   previous op or, before a W, after the W's own I */
 };
 
 /* An op of the critical path. An overlapped pair is one entry, with its first op. 40 bytes, no
@@ -58,12 +60,12 @@ typedef struct ppsched_sensitivity {
 /* The critical path: a chain of ops from time 0 to the makespan. Each op of it starts exactly when
  * the thing that it waited for is ready. Fills a buffer: see ppsched.h.
  *   - An op starts at the end of the op before it in the path. If its reason is INPUT or TRANSFER,
- *     it starts the time of the transfer later. The times are the evaluator's, to the last bit. All
- *     ops of the path have slack 0.
+ *     it starts later by the time of the transfer. The times are those of the evaluator, to the
+ *     last bit. All ops of the path have slack 0.
  *   - If an op waited for several things that were ready at once, its reason is the first of these:
  *     the previous op of its device, the flush, the input of its F, the input of its B or I, its
  *     own I, a copy. If several devices end an iteration or the makespan at once, the path goes
- *     through the lowest of them.
+ *     through the device with the lowest number.
  *   - RECOMPUTE, OFFLOAD and RELOAD may be on the path. OFFLOAD_WAIT never is; the copy for which
  *     it waits is on the path.
  * Timelines with EARLIEST_ONLY are accepted, too. Time and memory of the call are linear in the
@@ -74,9 +76,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_o
                                                               const ppsched_timeline *timeline,
                                                               ppsched_error *error);
 
-/* The least slack (latest start minus start) of the F, B, I and W of each device, or of each stage.
- * All these ops may start later by this time without a longer makespan. Infinite for a device or
- * stage without such ops. Fills a buffer: see ppsched.h.
+/* The first function returns for each device the least slack (latest start minus start) of its F,
+ * B, I and W. The second returns the same for each stage. All these ops may start later by this
+ * time without a longer makespan. Infinite for a device or stage without such ops. Fills a buffer:
+ * see ppsched.h.
  * Errors: ARGUMENT, also with EARLIEST_ONLY; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
                                                              size_t *needed,
@@ -92,25 +95,25 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * much it falls if they take a little less. Only ops of `kind` (F, B, I or W; 0: all four) are
  * changed. Fills a buffer: see ppsched.h.
  *   - The values are the exact one-sided derivatives for the order of the schedule. If several
- *     paths are longest, `more` needs only one path that grows, but for `less` all must shrink. So
- *     for the makespan `less` is at most `more`. The values hold until another path becomes the
- *     longest.
+ *     paths are longest, one path that grows is enough for `more`, but for `less` all these paths
+ *     must shrink. So for the makespan `less` is at most `more`. The values hold until another path
+ *     becomes the longest.
  *   - Lengths that differ by less than 1e-12 of the makespan count as equal, because sums in
  *     different orders are rounded differently.
- *   - For the span both may be negative: a device that starts later and ends at the same time has a
- *     shorter span.
+ *   - For the span, both `more` and `less` may be negative: a device that starts later and ends at
+ *     the same time has a shorter span.
  *   - An op that takes no time cannot take less, and counts only for `more`.
  *   - If an overlapped pair takes the sum of both ops, both ops count. If the config gives its
  *     duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES), neither counts.
  * Timelines with EARLIEST_ONLY are accepted, too. The memory of the call is linear in the number of
- * ops. The time is linear, too, if longest paths that divide soon meet again, or follow the order
- * of the stages. In the worst case longest paths go back and forth between all stages from start to
- * end. Then each group of 16 stages adds a time that is linear in the number of ops on longest
- * paths. For the span this time is also linear in the number of devices with the longest span.
- * Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s. `tell` is a
- * progress callback, or NULL. It may stop the call. It is called with `user` on the caller's
- * thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. Its `best` is
- * always infinite.
+ * ops. The time is linear, too, if longest paths that branch soon join again, or if they follow the
+ * order of the stages. In the worst case longest paths go back and forth between all stages from
+ * start to end. In this worst case each group of 16 stages adds a time that is linear in the number
+ * of ops on longest paths. For the span this time is also linear in the number of devices with the
+ * longest span. Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s.
+ * `tell` is a progress callback, which may stop the call, or NULL. It is called with `user` on the
+ * caller's thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. Its
+ * `best` is always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;
  *   CANCELLED where `tell` returned a value other than 0 (`out` then has the stages that were
  *   done). */

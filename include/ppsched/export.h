@@ -35,14 +35,14 @@ extern "C" {
 enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: one row per device, time to the right.
                                         With more than 1024 devices it shows only the first 512 and
-                                        the last 511 */
-    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op;
-                                        compute_only if all ops are F, B, I and W, else
+                                        the last 511 devices */
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op; its form
+                                        is compute_only if all ops are F, B, I and W, otherwise
                                         compute_comms */
-    PPSCHED_FORMAT_JSON = 3,         /* JSON with one object: sizes, queues with tokens, starts and
+    PPSCHED_FORMAT_JSON = 3,         /* JSON: one object with sizes, queues with tokens, starts and
                                         ends, metrics, flags */
-    PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks,
-                                        arrows, memory counters */
+    PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON with tracks, arrows and memory counters,
+                                        for Perfetto and chrome://tracing */
     PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts
                                         and order lists of 1F1B */
     PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids,
@@ -56,8 +56,8 @@ enum ppsched_format {
 typedef struct ppsched_export_options {
     uint32_t size;
     uint32_t text_columns; /* only for TEXT: the largest width of a device's row in columns. At
-                              least 20 columns are for ops. 0 means as wide as complete labels
-                              need */
+                              least 20 of these columns are for ops. 0: the width that complete
+                              labels need */
     double time_scale;     /* only for CHROME_TRACE: microseconds per unit of time. 0 means 1 */
 } ppsched_export_options;
 
@@ -66,8 +66,8 @@ typedef struct ppsched_export_options {
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 
 /* Writes a schedule in a format (enum ppsched_format). `options` may be NULL.
- *   - `timeline` must be a timeline of this schedule. It may be NULL for CSV, MEGATRON and
- *     DEEPSPEED, and for JSON, which then has no times and no metrics.
+ *   - `timeline` must be a timeline of this schedule. It may be NULL for CSV, MEGATRON, DEEPSPEED
+ *     and JSON. JSON without a timeline has no times and no metrics.
  *   - The text is ASCII, or UTF-8 if a name in it needs UTF-8. If an argument is wrong, nothing is
  *     written.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; WRITER if `write` stopped the call; NO_MEMORY; REFUSED if

@@ -20,15 +20,15 @@ extern "C" {
  * one reference to `*out`. `environment` may be NULL. `format` (enum ppsched_format) is CSV or
  * JSON.
  *
- * CSV: PyTorch's, compute_only or compute_comms.
+ * CSV: the CSV of PyTorch, in its forms compute_only and compute_comms.
  *   - There is one row per device. A cell has an op or an overlapped pair, or is empty where the
  *     device waits. Texts with communication ops have no empty cells.
  *   - PyTorch 2.15's tokens for waits (WAIT_SEND_F, WAIT_SEND_B, WAIT_REDUCE_GRAD) are dropped.
  *   - Lines end with LF or CRLF. Blanks around a cell are ignored. A row has at least one op.
  *   - The sizes are found from the tokens: stages and microbatches from 0 to the largest number, in
  *     one iteration.
- *   - The placement is found from the rows: linear, loop, V or bidirectional, else a map. If it is
- *     bidirectional, the number of iterations is found from the rows, too.
+ *   - The placement is found from the rows: linear, loop, V, bidirectional, or otherwise a map. For
+ *     a bidirectional placement, the number of iterations is found from the rows, too.
  *
  * JSON: the object that ppsched_schedule_export writes. It is read without loss.
  *   - Times and metrics are ignored; the evaluator computes them.
@@ -39,10 +39,10 @@ extern "C" {
  *
  * A token is either read completely or refused. The schedule may be invalid: ppsched_schedule_check
  * finds what is wrong. Memory and time are linear in `size`. For this reason, a text is refused if
- * it states sizes of which its ops can fill only a small part.
+ * it states sizes that are much larger than its number of ops.
  *
  * Errors: SYNTAX if the text does not follow its format. For a token that cannot be read,
- *   `error->device` is the row, and `error->position` the column (in JSON: the index in "ops").
+ *   `error->device` is the row, and `error->position` the column (in JSON, the index in "ops").
  *   INVALID_SCHEDULE if the rows have no placement, because a stage is on two devices or on none
  *   (`device` and `position` as in ppsched_schedule_check). REFUSED if sizes and placement do not
  *   agree. RANGE for sizes that are too large for the library or for the text. ARGUMENT, also for a

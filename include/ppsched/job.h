@@ -9,8 +9,8 @@
  * A job is used in one of two ways:
  *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
- *     processes. It takes layouts in the order of their numbers. It stops when the bound of the
- *     next layout is above the time of the worst layout that is still wanted.
+ *     processes. The caller takes layouts in the order of their numbers, and stops when the bound
+ *     of the next layout is above the time of the worst layout that is still wanted.
  * Both ways give the same layouts, to the last bit.
  *
  * Sample:
@@ -70,15 +70,15 @@ enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_PIPELINE = 4,      /* tries the divisors of the number of devices, up to
                                                 the number of layers */
     PPSCHED_JOB_DIMENSION_CHUNKS = 5,        /* number of stages per device. Tries 1 to 4, and the
-                                              divisors of the number of decoder layers per device;
-                                              only 1 if the pipeline has one device */
+                                                divisors of the number of decoder layers per device;
+                                                only 1 if the pipeline has one device */
     PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6,   /* tries the powers of 2 up to 64 */
     PPSCHED_JOB_DIMENSION_SHARDING = 7,      /* tries 1 and 3 (ZeRO-1 and FSDP); only 0 without
-                                              data-parallel replicas */
-    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8 /* number of sequences in a step. Tries one value n: the
-                                              number of sequences with 4 Mi tokens in all, rounded
-                                              up to a multiple of d. d is the largest divisor of the
-                                              number of devices that is at most n before rounding */
+                                                data-parallel replicas */
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8   /* number of sequences in a step. Tries one value: n,
+                                                rounded up to a multiple of d. Here n sequences have
+                                                4 Mi tokens in all, and d is the largest divisor of
+                                                the number of devices that is at most n */
 };
 
 /* The values to try for one dimension. A plain record. */
@@ -127,12 +127,13 @@ typedef struct ppsched_job ppsched_job;
 
 /* Makes a job: lists its layouts, and computes their bounds. The call ignores the parallelism, the
  * sharding and the micro-batch of `training`. The flags of `training` say what overlaps.
- * `environment` may be NULL. With a table, all layouts are priced as ppsched_model_create_measured
- * does. Its rows must give each size in which layouts differ: a cost that holds for any
- * micro-batch would make large micro-batches look free.
+ * `environment` may be NULL. With a table, the costs of all layouts come from the table, as in
+ * ppsched_model_create_measured. The rows of the table must state each size in which layouts
+ * differ. The reason: a row for any micro-batch size would give large micro-batches the cost of
+ * small micro-batches.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
  *   would work, such as batches that some data parallelism divides); with a table also the errors
- *   of ppsched_model_create_measured, and RANGE for a row that leaves such a size open;
+ *   of ppsched_model_create_measured, and RANGE for a row that does not state such a size;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
@@ -146,10 +147,10 @@ enum ppsched_job_state {
     PPSCHED_JOB_STATE_SLOWER = 1,       /* the bound on its time shows that the layout cannot be
                                            among the `top` best */
     PPSCHED_JOB_STATE_OVER_LIMIT = 2,   /* the bound on its memory is above the memory limit */
-    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3, /* no schedule and recomputation that was tried for the
-                                           layout fits into memory */
+    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3, /* none of the schedules and recomputations that were tried
+                                           for the layout fits into memory */
     PPSCHED_JOB_STATE_REFUSED = 4,      /* no strategy supports the sizes of the layout, or the
-                                           runtime does not */
+                                           runtime does not support them */
     PPSCHED_JOB_STATE_PRICED = 5        /* the layout has a price */
 };
 
@@ -193,29 +194,29 @@ typedef struct ppsched_job_found {
                          buffers */
 } ppsched_job_found;
 
-/* Prices one layout. It tries strategies, splits and recomputation, and takes the fastest that
- * fits. If some runtime can run one of the pipelines that fit, only pipelines that some runtime can
- * run are compared. `above` is a time in seconds: if nothing in the layout can be faster, the state
- * is SLOWER. With infinity, the layout is priced in any case. If the state is PRICED, `*out`
- * receives the price, which the caller destroys. If the state is DOES_NOT_FIT, `*out` receives the
- * price of the pipeline that exceeds the limit least. Otherwise it receives NULL. The result does
- * not depend on what was priced before.
+/* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
+ * combination that fits. If some runtime can run one of the pipelines that fit, only pipelines that
+ * some runtime can run are compared. `above` is a time in seconds: if no pipeline of the layout can
+ * be faster than this, the state is SLOWER. With infinity, the layout is priced in any case. If the
+ * state is PRICED, `*out` receives the price, which the caller destroys. If the state is
+ * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit least. In all
+ * other states it receives NULL. The result does not depend on which layouts were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the done share
- * of the layouts that may have to be priced. `best` is the best time so far in seconds. NULL: no
- * callback.
+/* Sets the progress callback that ppsched_job_run calls between layouts. Of the layouts that may
+ * have to be priced, `share` is the share that is done. `best` is the best time so far in seconds.
+ * NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,
                                                     ppsched_error *error);
 
 /* Prices as many layouts as are needed to find the `top` best layouts. May be called once.
- * Errors: ARGUMENT; CANCELLED if the progress callback stops the call (nothing is ranked then);
+ * Errors: ARGUMENT; CANCELLED if the progress callback stops the call (then nothing is ranked);
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);
 

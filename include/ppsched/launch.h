@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch arguments: the arguments with which a training runtime runs a schedule, on its command
- * line or in its configuration. */
+/* Launch arguments make a training runtime run a schedule. They are for its command line or its
+ * configuration. */
 #ifndef PPSCHED_LAUNCH_H
 #define PPSCHED_LAUNCH_H
 
@@ -36,12 +36,11 @@ enum ppsched_runtime {
  * struct. A field that is 0 has its default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: runtimes that would compute a similar order themselves are refused (SAIL,
-                        PRIMUS) */
+    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would not run exactly this order */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
-                        the runtime has exactly this order, else "schedule.csv". COLOSSALAI needs a
-                        file for every order on a V placement */
+                        the runtime has exactly this order, otherwise "schedule.csv". COLOSSALAI
+                        needs a file for every order on a V placement */
     uint32_t layers; /* number of decoder layers of the model. SAIL and TORCHTITAN compute the
                         stages per device from it. 0: the number is unknown, or follows from
                         `model` */
@@ -66,14 +65,15 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  *   - Layers of `model` that must be in the first stage count as the embedding, and those that must
  *     be in the last stage as the head. Layers with the name "mtp" are MTP layers. All others are
  *     decoders.
- *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL does so for
- *     1F1B, PRIMUS for some orders. For other orders these two compute an order of the same kind
- *     themselves, and the kind follows from the schedule's name. With `exact` they are refused.
+ *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs exactly
+ *     the order of 1F1B, and PRIMUS exactly some orders. For all other orders, SAIL and PRIMUS
+ *     compute an order of the same kind themselves. The schedule's name gives this kind. With
+ *     `exact`, SAIL and PRIMUS are refused for these other orders.
  * Errors: ARGUMENT, also for an unknown runtime or a file name that does not fit in a line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if the split has another number of stages;
- *   INVALID_SCHEDULE if the schedule cannot be run at all; REFUSED if the runtime cannot run it
- *   (the message has the reason, and the runtimes that can run it); BUFFER.
- * Thread-safety: as for the schedule. */
+ *   INVALID_SCHEDULE if the schedule cannot be run at all; REFUSED if this runtime cannot run the
+ *   schedule (the message has the reason, and the runtimes that can run it); BUFFER.
+ * Thread-safety: the rules for ppsched_schedule apply. */
 PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,
     const ppsched_launch_options *options, ppsched_error *error);

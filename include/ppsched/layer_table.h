@@ -6,28 +6,31 @@
  *
  * A model (model.h) looks up each of its rows in the table:
  *   - A measured row fits a row of the model if both have the same kind, and each size of the
- *     measured row is that of the training or 0, which means any size. If several rows fit, the row
- *     with the fewest sizes of 0 is taken. If several rows have equally few, their mean is taken.
- *     Sizes of experts do not count for layers without experts.
- *   - If no row fits, the rows of the kind with the nearest sizes are taken: those whose sizes
- *     differ by the smallest factor, all sizes together. The cost model's value for the training is
- *     multiplied by measured / predicted of these rows.
- *   - If no row of the kind has a time, the cost model's time is multiplied by the mean factor of
- *     the kind's other times. If no row of the kind has a number of bytes, the cost model's bytes
- *     are multiplied by the mean factor of these bytes in other kinds.
+ *     measured row equals the size in the training, or is 0, which means any size. If several rows
+ *     fit, the row with the fewest sizes of 0 is taken. If several rows have this smallest number
+ *     of 0s, the mean of these rows is taken. Sizes of experts do not count for layers without
+ *     experts.
+ *   - If no row fits, the rows of the kind with the nearest sizes are taken: the rows whose sizes,
+ *     all together, differ from the training by the smallest factor. The cost model's value for the
+ *     training is multiplied by measured / predicted of these rows.
+ *   - If no row of the kind has a time, the cost model's time is multiplied by the mean of the
+ *     factors of the kind's other times. If no row of the kind has a number of bytes, the cost
+ *     model's bytes are multiplied by the mean of the factors that other kinds have for these
+ *     bytes.
  *   - For embedding, head, MTP layers and towers without a row, the cost model's values are
  *     multiplied by the mean factors of the other kinds. A decoder without a row is refused.
  *   - A row with a kind of recomputation has the bytes that this kind keeps. The time of the
- *     recomputation is the backward of this row minus the backward without recomputation. Without
- *     such rows, the cost model's time of the recomputation is multiplied by the factor of the
- *     forward.
+ *     recomputation is the time of the backward of this row, minus the time of the backward without
+ *     recomputation. If there are no rows with this kind of recomputation, the cost model's time of
+ *     the recomputation is multiplied by the factor of the forward.
  *   - mem_static is the number of bytes that a device holds without sharding. With sharding,
  *     mem_static is divided as in the cost model.
  * A collective takes the time that was measured for its number of bytes, in groups of its size and
  * span. Between two measured numbers of bytes, the time is interpolated linearly. Below the
- * smallest measured number of bytes, the time is the time of the smallest. Above the largest, the
- * time is extrapolated from the last two. For other groups, and if only one number of bytes was
- * measured, the cost model's time is multiplied by measured / predicted of the nearest group. */
+ * smallest measured number of bytes, the time is that of this smallest number. Above the largest
+ * measured number of bytes, the time is extrapolated from the two largest. For other groups, and if
+ * only one number of bytes was measured, the cost model's time is multiplied by measured /
+ * predicted of the nearest group. */
 #ifndef PPSCHED_LAYER_TABLE_H
 #define PPSCHED_LAYER_TABLE_H
 
@@ -43,7 +46,7 @@ extern "C" {
 #endif
 
 /* Measured costs of one layer on one device for one microbatch. A plain record. A size of 0 means
- * any size. A time or a number of bytes below 0 means that it was not measured. */
+ * any size. A negative time or number of bytes means that this value was not measured. */
 typedef struct ppsched_measured_layer {
     const char *kind;      /* kind of layer: the name of a row of the model, such as "decoder" */
     const char *recompute; /* kind of recomputation: "none", "selective", "full" or "modules". NULL
@@ -74,9 +77,9 @@ enum ppsched_collective {
 typedef struct ppsched_measured_collective {
     int32_t collective; /* enum ppsched_collective */
     uint32_t group;     /* number of devices in the collective, 2 or more */
-    uint32_t span;      /* number of consecutive devices within which the group lies. Example: a
-                           group with every second device of 16 has group 8 and span 16. 0 means the
-                           same as `group` */
+    uint32_t span;      /* number of consecutive devices that contain the group. Example: for every
+                           second device of 16, `group` is 8 and `span` is 16. 0 means the same as
+                           `group` */
     uint32_t reserved;  /* 0 */
     double bytes;       /* size of the whole value in bytes, above 0. For an all-to-all and a send:
                            bytes that one device sends */
@@ -94,11 +97,11 @@ typedef struct ppsched_layer_table {
     uint32_t reserved; /* 0 */
 } ppsched_layer_table;
 
-/* Works as ppsched_model_create, but uses measured costs. The accelerator is required, because the
- * cost model fills the gaps of the table. Errors: as ppsched_model_create; ARGUMENT for a list that
- * is NULL with a count above 0; RANGE without an accelerator, and for numbers that are out of range
- * or not finite, an unknown name, a decoder that the table does not have, two rows of one layout
- * that fit equally, and more than 65536 rows. */
+/* Makes a model like ppsched_model_create, but with measured costs. The accelerator is required,
+ * because the cost model fills the gaps of the table. Errors: as ppsched_model_create; ARGUMENT for
+ * a list that is NULL with a count above 0; RANGE without an accelerator, and for numbers that are
+ * out of range or not finite, an unknown name, a decoder that the table does not have, two rows of
+ * one layout that fit equally, and more than 65536 rows. */
 PPSCHED_API ppsched_status ppsched_model_create_measured(
     ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
@@ -144,8 +147,9 @@ PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *ou
                                                          ppsched_error *error);
 
 /* The latency and bandwidth of the link between neighbours of a pipeline, in a job of `devices`
- * devices. If the whole job is in one node, it is a link inside a node, else a link between nodes.
- * If the table has sends, the measured values are returned. Either output may be NULL.
+ * devices. If the whole job is in one node, this is a link inside a node, otherwise a link between
+ * nodes. If the model has a table with sends, the call returns values from these measured sends.
+ * Either output may be NULL.
  * Errors: ARGUMENT; RANGE for fewer than 1 device, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
                                                   const ppsched_model *model, int64_t devices,

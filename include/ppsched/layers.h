@@ -52,25 +52,25 @@ typedef struct ppsched_layers ppsched_layers;
 enum ppsched_layer_place {
     PPSCHED_LAYER_PLACE_ANY = 0,
     PPSCHED_LAYER_PLACE_FIRST = 1, /* the layer is in the first stage. Example: the embedding. These
-                                      layers come before all others */
+                                      layers come before all other layers */
     PPSCHED_LAYER_PLACE_LAST = 2 /* the layer is in the last stage. Example: the head. These layers
-                                    come after all others */
+                                    come after all other layers */
 };
 
 /* Properties of a layer. */
 enum ppsched_layer_flag {
-    /* The layer is in the same stage as the layer after it. In an entry of several layers this
-     * holds for each of them. So the last of them is in the same stage as the layer after the
-     * entry. */
+    /* The layer is in the same stage as the layer after it. In an entry of several layers, each of
+     * these layers is in the same stage as the layer after it. So the last layer of the entry is in
+     * the same stage as the first layer after the entry. */
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
 
     /* The last stage also holds the weights and static memory of this layer. Example: an embedding
      * that shares its weights with the head. Only for a layer of the first stage. */
     PPSCHED_LAYER_FLAG_TIED = 2,
 
-    /* Each stage with such a layer, except the first stage, holds a copy of the layers with
-     * PPSCHED_LAYER_PLACE_FIRST: of their weights and static memory. Megatron-LM's stages with MTP
-     * layers do so. The last stage holds this copy in addition to tied weights. Not for a layer of
+    /* Each stage with such a layer, except the first stage, holds a copy of the weights and static
+     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. So do stages with MTP layers in
+     * Megatron-LM. The last stage holds this copy in addition to tied weights. Not for a layer of
      * the first stage. */
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
 
@@ -98,8 +98,9 @@ typedef struct ppsched_recompute {
  * mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
- *   - If one of mem_backward_input and mem_backward_weight is 0, that op (I or W) releases the
- *     memory that the other op leaves. If both are 0, W releases all.
+ *   - If only mem_backward_input is 0, I releases the memory that W does not release. If only
+ *     mem_backward_weight is 0, W releases the memory that I does not release. If both are 0, W
+ *     releases all.
  *   - A positive mem_backward_input is held from the start of I to the end of W, and also while a B
  *     runs.
  *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
@@ -126,8 +127,8 @@ typedef struct ppsched_layer {
     uint32_t recompute_count;            /* length of `recomputes`, at most
                                             PPSCHED_MAX_RECOMPUTES */
     uint32_t type_count;                 /* number of device types after type 0, up to 255, for
-                                            which device_scale has values. All entries that have
-                                            such types have the same number */
+                                            which device_scale has values. Entries with a type_count
+                                            other than 0 must all have the same type_count */
     /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
      * --hybrid-layer-pattern, such as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
      * attention, + latent attention, D latent attention with an index, - an MLP, E experts. An
@@ -136,13 +137,15 @@ typedef struct ppsched_layer {
     const char *hybrid_symbols;
     /* Factors on the times above for devices of types 1, 2 and so on
      * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are those of type 0. For each type there are
-     * four factors > 0: of F, B, I and W. Copied. NULL: all are 1. The time that recomputation adds
-     * on a device is multiplied by the factor of all forwards of the model together. */
+     * four factors > 0, one for each of F, B, I and W. Copied. NULL: all factors are 1. The time
+     * that recomputation adds has a factor of its own for each type: the time of all forwards of
+     * the model together on this type, divided by the same time on type 0. */
     const double *device_scale;
-    /* What is in its F, its I and its W, from which the times of overlapped pairs follow; copied.
-     * Each list takes as long as the layer's own time. NULL: not known; all entries have windows
-     * or none has. Recomputation goes before the windows of I: all windows of F where it takes at
-     * least as long as F, else one on the channel of F's first window. */
+    /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
+     * from them. The windows of an op must together take as long as the op. NULL: the windows are
+     * not known. Either all entries have windows, or none. Recomputation adds windows before those
+     * of I. If it takes at least as long as F, these are all windows of F, otherwise one window on
+     * the channel of F's first window. */
     const ppsched_pair_windows *windows;
 } ppsched_layer;
 
@@ -153,8 +156,8 @@ typedef struct ppsched_split {
     uint32_t stages;           /* S, the virtual stages of the whole model */
     const uint32_t *layers;    /* number of layers of each stage, S values. A stage with 0 layers
                                   passes on its input */
-    const uint8_t *recomputes; /* for each layer 0 (no recomputation), or the number from 1 of its
-                                  kind of recomputation. NULL: 0 for all */
+    const uint8_t *recomputes; /* for each layer 0 (no recomputation), or the number of its kind of
+                                  recomputation, counted from 1. NULL: 0 for all layers */
 } ppsched_split;
 
 /* Makes a list of layers from `count` entries. `environment` may be NULL.
@@ -177,12 +180,12 @@ PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
 
 /* Returns an entry that was given, with all its times and memory filled in. Its pointers are
  * borrowed.
- * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE for an entry past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);
 
-/* Makes a config like `config` whose stages are those of a split of the layers.
+/* Makes a copy of `config` in which the stages are those of a split of the layers.
  *   - Times, memory, static memory and weights of a stage are the sums over its layers,
  *     recomputation included. The activation bytes of a stage are those of its last layer. A stage
  *     without layers has the activation bytes of the stage before.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts: which layers are in which stage, in the notations of Megatron-LM and torchtitan. These
- * functions read, make and write layouts.
+/* Layouts: a layout says which layers are in which stage, in the notation of Megatron-LM or
+ * torchtitan. These functions read, make and write layouts.
  *
  * A layout puts the layers of a model into the stages of a pipeline, in order. There are one
  * embedding, decoders, layers for multi-token prediction (MTP), and one head with the loss.
@@ -25,9 +25,9 @@ extern "C" {
 
 /* A layout. It keeps Megatron-LM's rules:
  *   - The number of stages is a multiple of the number of devices. Any stage may be empty.
- *   - There is one embedding, the first of all layers, and one head, the last.
- *   - MTP layers come after all decoders. All are in one stage, and this stage is the last chunk of
- *     its device.
+ *   - There is one embedding, which is the first layer, and one head, which is the last layer.
+ *   - MTP layers come after all decoders. All MTP layers are in one stage, and this stage is the
+ *     last chunk of its device.
  * Lifetime: the caller destroys it.
  * Thread-safety: a layout never changes; any number of threads may read it. */
 typedef struct ppsched_layout ppsched_layout;
@@ -89,7 +89,7 @@ PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t d
  *   - E, t, m and L are layers. `|` begins the next stage. Commas are ignored.
  *   - `(...)*n` repeats its content, which must not contain `)`. All groups are expanded first,
  *     from left to right. Then each `x*n` is expanded: it repeats one character, which may be `|`.
- *     n may be 0. Both steps are done only once, so `t*2*3` is an error.
+ *     n may be 0. Both steps (groups, then characters) are done only once, so `t*2*3` is an error.
  * Time and memory are linear in the number of characters after groups are expanded. This number is
  * at most 2 * PPSCHED_MAX_LAYOUT_LAYERS.
  * Errors: ARGUMENT, STRUCT_SIZE; SYNTAX, with the index of the byte that cannot be read in
@@ -102,14 +102,14 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out,
                                                            ppsched_error *error);
 
 /* Makes the layout that Megatron-LM has for a model with `decoders` decoders if no layout string is
- * given. The embedding is in the first stage, the head in the last. `split` and `environment` may
- * be NULL.
+ * given. The embedding is in the first stage, and the head in the last stage. `split` and
+ * `environment` may be NULL.
  *   - Without flags, each stage gets the same number of decoders.
  *   - account_for_embedding, account_for_loss: the embedding or the head counts as a decoder, so
  *     its stage gets one decoder less.
  *   - first_decoders, last_decoders: numbers of decoders of the first and the last device. The
  *     other devices have equal shares of the rest.
- *   - layers_per_chunk: number of layers per chunk, from which the number of chunks follows.
+ *   - layers_per_chunk: number of layers per chunk. The number of chunks is computed from it.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED if Megatron-LM would stop with an error, or would
  *   build a model with other layers; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
@@ -119,9 +119,10 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
 /* Makes the layout that torchtitan has for a model with `decoders` decoders. `environment` may be
  * NULL.
  *   - The embedding counts as `first_less` decoders; norm and head together count as `last_less`
- *     decoders. In torchtitan the default of both is 1. Counted in this way, each stage gets the
- *     same number. If the number is not a multiple of the stages, the first stages get one more.
- *   - Neither `first_less` nor `last_less` may be larger than the number of the smallest stage.
+ *     decoders. In torchtitan the default of both is 1. Counted in this way, all stages get the
+ *     same number of decoders. If this is not possible, the first stages get one decoder more.
+ *   - Neither `first_less` nor `last_less` may be larger than the number of decoders that the
+ *     smallest stage gets, counted in this way.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED if torchtitan refuses the layout; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
     ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
@@ -130,15 +131,16 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
 /* Finds how many stages torchtitan makes, for ppsched_layout_create_from_torchtitan. `several` is 1
  * if the schedule has several stages per device, as Interleaved1F1B has.
  *   - If `layers_per_stage` is above 0, there are as many stages as needed for this many layers per
- *     stage. Embedding and head count as above. There must be 1 stage per device or, with
- *     `several`, a multiple of the devices and at least 2 per device.
+ *     stage. Embedding and head count as in ppsched_layout_create_from_torchtitan. Without
+ *     `several`, the result must be 1 stage per device. With `several`, it must be a multiple of
+ *     the number of devices, with at least 2 stages per device.
  *   - If `layers_per_stage` is 0, there is 1 stage per device, or 2 with `several`.
  * Errors: ARGUMENT, RANGE; REFUSED if torchtitan refuses the number. */
 PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
     uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
     int64_t last_less, uint32_t several, ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees a layout. NULL is accepted. */
 PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
 
 /* --- reading it --- */
@@ -158,7 +160,8 @@ PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout,
 
 /* --- writing it --- */
 
-/* Writes the string for --pipeline-model-parallel-layout. Megatron-LM reads it as the same stages.
+/* Writes the string for --pipeline-model-parallel-layout. From this string, Megatron-LM reads the
+ * same stages.
  *   - 3 or more equal letters in a row are written as `x*n`, and stages that repeat as `(...)*n`.
  *   - The result is the shortest string with groups of up to 16 stages.
  * Fills a buffer: see ppsched.h.

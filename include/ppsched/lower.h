@@ -37,14 +37,14 @@ extern "C" {
 /* Where lowering puts sends and receives. A send always comes after its producer; only receives may
  * be between the two. There are no sends between stages on the same device. */
 enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives are added. The other changes that
-                                         these options ask for are still made */
+    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives are added. The other changes of
+                                         ppsched_lower_options are still made */
     PPSCHED_LOWERING_PYTORCH = 1,     /* works as in PyTorch: all devices take turns, one op per
                                          turn. When a value is sent, its receive is put at the place
                                          in the queue that the receiving device has reached */
     PPSCHED_LOWERING_BY_TIME = 2,     /* works as in sail-sg and zeropipe: a receive is put before
-                                         the op that its device runs when the value is sent. Needs
-                                         the config's times */
+                                         the op that the receiving device runs at the time when the
+                                         value is sent. Needs the config's times */
     PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. It is put
                                          earlier where devices that block in sends and receives
                                          would otherwise deadlock. So the result never deadlocks */
@@ -58,16 +58,16 @@ enum ppsched_unshard_lookahead {
                                             stages that it may hold */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
                                             `unshard`. If an UNSHARD takes as long as a forward,
-                                            this many are done before the device's first op has its
-                                            input */
+                                            this many UNSHARDs are done before the device's first op
+                                            has its input */
     PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
                                             for each device */
-    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* computed by this library from the config's times: as
-                                            late as possible without delaying compute ops, and
-                                            within the memory limits if possible. If FULL and AUTO
-                                            are within the limits, NEEDED never takes longer than
-                                            these two in the evaluation with transfers (channels
-                                            NONE, sends buffered) */
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD is as late as possible without delaying
+                                            compute ops, and within the memory limits if possible.
+                                            The library computes this from the config's times. If
+                                            FULL and AUTO are within the limits, NEEDED never takes
+                                            longer than these two in the evaluation with transfers
+                                            (channels NONE, sends buffered) */
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
@@ -80,16 +80,17 @@ typedef struct ppsched_lower_options {
     uint32_t split_backwards; /* 1: each B outside overlapped pairs becomes an I with its W right
                                  after it */
     uint32_t unshard;         /* the largest number of stages whose parameters a device holds at
-                                 once, like max_active_stages of PyTorch, whose value is 3. 0: no
-                                 UNSHARD and no RESHARD. `unshard_lookahead` says how long before a
-                                 stage's next op its UNSHARD comes. RESHARD comes when the stage is
-                                 not among the next `unshard` stages of the queue, and at the end of
-                                 the queue. If the last of these stages begins an overlapped pair of
-                                 two stages, the device holds one more */
+                                 once (in PyTorch: max_active_stages, which is 3). 0: no UNSHARD and
+                                 no RESHARD. `unshard_lookahead` says how long before a stage's next
+                                 op its UNSHARD comes. The RESHARD of a stage comes when the stage
+                                 is not among the next `unshard` stages of the queue, and at the end
+                                 of the queue. If the last of these next stages begins an overlapped
+                                 pair of two stages, the device holds one stage more */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
-                             2: adds the same REDUCE_GRADs. In addition, in the PYTORCH lowering the
-                             device uses its next turn to wait for the REDUCE_GRAD, as in PyTorch
-                             2.15. So later receives may move. The wait is no op of the schedule */
+                             2: adds the same REDUCE_GRADs as 1. In addition, in the PYTORCH
+                             lowering the device uses its next turn to wait for the REDUCE_GRAD, as
+                             in PyTorch 2.15. So later receives may move. The wait is no op of the
+                             schedule */
     uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
                                 the PYTORCH lowering. A receive moves to the place right before its
                                 consumer. If the sending device has a higher rank, and there is an
@@ -99,8 +100,8 @@ typedef struct ppsched_lower_options {
                                 buffered. Check with ppsched_schedule_prove */
 
     /* How early each UNSHARD comes, like unshard_lookahead of PyTorch. Only with `unshard`. The
-     * order of other ops does not change, except that receives may move: in the PYTORCH lowering an
-     * UNSHARD takes a turn. */
+     * order of other ops does not change, except that receives may move. The reason: in the PYTORCH
+     * lowering devices run one op per turn, and an UNSHARD is such an op. */
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
     const uint32_t *unshard_lookaheads; /* only with LIST: for each device a number from 1 to
                                            `unshard`; borrowed */
@@ -120,7 +121,8 @@ typedef struct ppsched_lower_options {
  *     OFFLOAD_WAIT, and no other ops.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT stay between the same compute ops. OFFLOADs and
  *     RELOADs right after a compute op stay right after it, before its sends. An OFFLOAD_WAIT or a
- *     RECOMPUTE, and those of the four that follow it, come right before the next compute op.
+ *     RECOMPUTE comes right before the next compute op, and so do all of these four kinds of ops
+ *     that follow it there.
  *   - None of these four ops makes another device wait forever. So ppsched_schedule_prove has the
  *     same result with and without them.
  *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule

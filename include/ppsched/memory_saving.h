@@ -20,13 +20,13 @@ extern "C" {
 typedef struct ppsched_recompute_options {
     uint32_t size;
     uint32_t chunks; /* number N of stages: recompute all stage passes of the N lowest stages of
-                        each device. 0: recompute those of all stages */
+                        each device. 0: recompute the stage passes of all stages */
 } ppsched_recompute_options;
 
-/* Makes a schedule in which the stage passes of `options` are recomputed. A RECOMPUTE comes right
- * before each of their Bs or Is, or before its overlapped pair. Other stage passes may be offloaded
- * afterwards (ppsched_schedule_offload). `schedule` does not change. The caller owns one reference
- * to `*out`.
+/* Makes a schedule in which the stage passes that `options` selects are recomputed. A RECOMPUTE
+ * comes right before the B or I of such a stage pass, or before the overlapped pair of this B or I.
+ * Other stage passes may be offloaded afterwards (ppsched_schedule_offload). `schedule` does not
+ * change. The caller owns one reference to `*out`.
  * Errors: ARGUMENT, STRUCT_SIZE; REFUSED where the schedule already has a RECOMPUTE, OFFLOAD,
  *   RELOAD or OFFLOAD_WAIT, or has no backward; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
@@ -39,22 +39,23 @@ PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
 typedef struct ppsched_offload_options {
     uint32_t size;
     uint32_t chunks;            /* number N of stages: offload the stage passes of the N lowest
-                                   stages of each device. 0: offload those of all stages */
+                                   stages of each device. 0: offload the stage passes of all
+                                   stages */
     uint32_t until_limit;       /* 1: offload only as many of these stage passes as are needed to
-                                   fit PPSCHED_QUANTITY_MEM_LIMIT, those with the latest backward
-                                   first. 0: offload all of them */
+                                   fit PPSCHED_QUANTITY_MEM_LIMIT. Stage passes with the latest
+                                   backward are offloaded first. 0: offload all of them */
     uint32_t prefetch_distance; /* number of ops of the device between a RELOAD and its backward,
-                                   whatever time they take. 0: RELOADs come as late as possible with
-                                   copies that are done in time. With until_limit, any other value
-                                   than 0 is a RANGE error */
+                                   whatever time they take. 0: RELOADs come as late as possible
+                                   while their copies are still done in time. With until_limit,
+                                   every value other than 0 is a RANGE error */
     double share;               /* share of memory, 0 to 1: on each device, offload only the stage
                                    passes with the longest time from F to backward, up to this share
                                    of the memory of all these stage passes. 0: offload all */
 } ppsched_offload_options;
 
-/* Makes a schedule in which the stage passes of `options` are offloaded. The call uses the config's
- * times and links. `schedule` does not change, and F, B, I and W keep their order. The caller owns
- * one reference to `*out`.
+/* Makes a schedule in which the stage passes that `options` selects are offloaded. The call uses
+ * the config's times and links. `schedule` does not change, and F, B, I and W keep their order. The
+ * caller owns one reference to `*out`.
  *   - An OFFLOAD comes right after each F. The RELOAD comes as late as possible: its copy, after
  *     other copies on its link, must be done before the B or I. If reloads make the step longer,
  *     they are put earlier for as long as this makes the step shorter.
@@ -66,22 +67,24 @@ typedef struct ppsched_offload_options {
  *     shortest step that was found.
  *   - Without until_limit, OFFLOAD_WAITs are also added where they reduce peak memory and cost no
  *     time. In schedules of up to 2^10 ops, without a prefetch distance, the call searches for
- *     lower peaks, and makes fewer copies where this lowers them.
- *   - With until_limit the call also tries what fits smaller limits. So in schedules of up to about
- *     500 ops, a limit that is larger by one activation of each device never makes the step longer.
- * Time: about linear in the number of ops, plus a sort and a few evaluations of the schedule. In
- * addition:
+ *     lower peaks, and makes fewer copies where this lowers the peaks.
+ *   - With until_limit the call also tries results that fit smaller limits. So in schedules of up
+ *     to about 500 ops, a limit that is larger by one activation of each device never makes the
+ *     step longer.
+ * The call takes a time that is about linear in the number of ops, plus a sort and a few
+ * evaluations of the schedule. It takes more time:
  *   - To find lower peaks: evaluations of about 2^17 ops in all.
- *   - If all choices that are found cost time: up to 48 evaluations, or up to 256 if these have at
- *     most about 10^6 ops in all. The same number again for smaller limits (in schedules of up to
- *     2^13 ops), and again for the limit that a refusal names.
+ *   - If all choices that are found make the step longer: up to 48 evaluations, or up to 256
+ *     evaluations if these have at most about 10^6 ops in all. The same number is added for smaller
+ *     limits (in schedules of up to 2^13 ops), and added once more to find the limit that the
+ *     message of a refusal names.
  *   - Each evaluation calls the config's progress callback with a share of 1; the callback may
  *     cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also as for ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE; REFUSED where the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT,
  *   has no backward, or does not fit the limit with anything that was tried. In the last case the
  *   message has the least limit for all devices that was found to work; if limits differ, it has
- *   the least factor on them. CANCELLED; NO_MEMORY. */
+ *   the least factor on all limits that was found to work. CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

@@ -22,22 +22,24 @@ extern "C" {
 typedef struct ppsched_order_options {
     uint32_t size;
     int32_t objective; /* enum ppsched_objective. Default: MAKESPAN */
-    uint32_t effort;   /* search effort, 1 to 10. Each step is about twice the work. Default: 4,
-                          about 4 million visits of ops, which take tenths of a second */
+    uint32_t effort;   /* search effort, 1 to 10. Each value takes about twice the work of the next
+                          lower value. Default: 4, about 4 million visits of ops, which take tenths
+                          of a second */
 } ppsched_order_options;
 
-/* Searches for the best order of a schedule's microbatches. Their costs differ by the config's
- * microbatch_scale and microbatch_memory_scale. The schedule does not change: its microbatch j is a
- * place in the order. The result says which microbatch of the config takes this place.
+/* Searches for the best order of a schedule's microbatches. The costs of microbatches differ by the
+ * config's microbatch_scale and microbatch_memory_scale. The schedule does not change: its
+ * microbatch j is a place in the order. The result says which microbatch of the config takes this
+ * place.
  *   - `out` receives for each place the number of its microbatch in `config`, M values. All
- *     iterations have the same order. It fills a buffer: see ppsched.h. A call for only `*needed`
- *     does not search.
- *   - `*ordered` is a copy of the config with both lists in the new order. Evaluate the schedule
- *     with this copy. The caller destroys it.
+ *     iterations have the same order. The call fills a buffer: see ppsched.h. A call for only
+ *     `*needed` does not search.
+ *   - `*ordered` is a copy of the config with microbatch_scale and microbatch_memory_scale in the
+ *     new order. Evaluate the schedule with this copy. The caller destroys it.
  *   - For up to 7 microbatches all orders are tried. With more, the search starts from the best of
- *     five orders: the config's, longest first, shortest first, short at both ends, and long at
- *     both ends. Then it moves and swaps microbatches. So the result is never worse than any of
- *     these five.
+ *     five orders: the config's order, longest first, shortest first, short microbatches at both
+ *     ends, and long microbatches at both ends. Then it moves and swaps microbatches. So the result
+ *     is never worse than any of these five.
  *   - Memory above a device's limit is minimised first, then the objective.
  *   - The call is deterministic. The config's progress callback may cancel it.
  * `options` may be NULL.
@@ -58,14 +60,14 @@ typedef struct ppsched_balance {
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 
-/* Distributes `count` microbatches over `replicas` replicas of the pipeline. It makes the largest
- * sum of costs of a replica as small as it can find.
+/* Distributes `count` microbatches over `replicas` replicas of the pipeline. It looks for a
+ * distribution in which the largest sum of costs of a replica is as small as possible.
  *   - `costs`: the cost of each microbatch, >= 0, such as its microbatch_scale.
- *   - `out` receives the replica of each microbatch, `count` values. It fills a buffer: see
+ *   - `out` receives the replica of each microbatch, `count` values. The call fills a buffer: see
  *     ppsched.h. A call for only `*needed` does not search. `balance` receives the figures.
  *   - `even_counts` 1: all replicas have the same number of microbatches. If `count` is not a
- *     multiple of `replicas`, some have one more. Frameworks need this if replicas reduce gradients
- *     together. 0: any numbers.
+ *     multiple of `replicas`, some replicas have one more. Frameworks need even counts if replicas
+ *     reduce gradients together. 0: the counts may differ.
  *   - The search first takes the microbatches from the longest to the shortest, and gives each to
  *     the replica with the least sum. Then it moves and swaps microbatches between replicas. For up
  *     to 24 microbatches it then tries all distributions, in up to 2 million steps.

@@ -11,16 +11,17 @@
  * Its time is
  *     matrix operations / (matrix rate * efficiency)
  *   + other operations / (vector rate * efficiency)
- *   + bytes read and written / (memory bandwidth * efficiency) + time of its collective,
+ *   + bytes read and written / (memory bandwidth * efficiency) + time of its collective.
  * Each efficiency depends on the size of the op (calculon, Isaev et al. 2023).
  *
  * Number of operations for n tokens on one device, in the forward (F), and for the input and weight
  * gradients (I, W):
  *     matrix of m x k            2 n m k, in each of F, I and W
  *     products of the scores     F: 2 n s (key + value size) a / t. With CAUSAL, if scores are not
- *                                kept, half of that. I: 2 F. If scores are not kept, F has two
- *                                products and I has five: three of the key size, two of the value
- *                                size (FlashAttention-2, arXiv 2307.08691). W: none
+ *                                kept, half of that. I: twice as many as F. If scores are not
+ *                                kept, F has two products and I has five: three of the key size,
+ *                                two of the value size (FlashAttention-2, arXiv 2307.08691).
+ *                                W: none
  *     other, per element         F, I, W: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13;
  *                                residual 1, 2; dropout 1, 1
  * Bytes are those that an op reads and writes: for a matrix product, both factors and the result.
@@ -90,13 +91,13 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, during the first
                                                        forwards */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops are CUDA graphs, so the host adds no
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, so the host adds no
                                                        time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* sends a row for several experts of a node
-                                                       once, and copies it there (DeepEP,
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of a node is sent
+                                                       once to this node, and copied there (DeepEP,
                                                        HybridEP) */
     PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps a copy of its input after
                                                        dropout, and the mask */
@@ -113,10 +114,9 @@ enum ppsched_training_flag {
 
 /* Matrices that have an adapter. A matrix that the model does not have is ignored. */
 enum ppsched_adapter_target {
-    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries. In latent attention both matrices: to the query
-                                         rank and from it */
-    PPSCHED_ADAPTER_TARGET_KEY = 2,   /* in latent attention the matrix to the key-value rank */
-    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* in latent attention the matrix from the key-value rank */
+    PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries; in latent attention both query matrices */
+    PPSCHED_ADAPTER_TARGET_KEY = 2,   /* keys; in latent attention the matrix to key_value_rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the matrix from this rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
     PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
@@ -152,7 +152,7 @@ enum ppsched_precision {
 };
 
 /* How the model is trained. Set `size` to sizeof of this struct. 0 means the default. The default
- * of counts is 1; the default of bytes is the number in the comment. */
+ * of counts is 1. */
 typedef struct ppsched_training {
     uint32_t size;
     uint32_t flags; /* enum ppsched_training_flag */
@@ -169,14 +169,14 @@ typedef struct ppsched_training {
                           1910.02054) */
     double weight_bytes;        /* bytes per parameter. Default: 2 */
     double gradient_bytes;      /* bytes of gradient per parameter. Default: 4 */
-    double optimizer_bytes;     /* Default: 12, for two moments of Adam and the main weights */
-    double activation_bytes;    /* per element; 2. If set, it also applies to inputs of 8-bit and
-                                   4-bit products */
+    double optimizer_bytes;     /* per parameter. Default: 12 (Adam's two moments, main weights) */
+    double activation_bytes;    /* bytes per element. Default: 2. If set, it also applies to inputs
+                                   of 8-bit and 4-bit products */
     int32_t precision;          /* enum ppsched_precision */
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers of the recompute kind
                                    "modules" compute again. 0: there is no such kind */
     double expert_load; /* rows that the experts of the fullest device get, as a multiple of an even
-                           share; 1. Times and memory are those of this device */
+                           share. Default: 1. Times and memory are those of this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
      * one of r x n. Adapters imply FROZEN_WEIGHTS. */
     uint32_t adapter_rank;        /* rank r of adapters; 0: no adapters */
@@ -196,7 +196,7 @@ typedef struct ppsched_efficiency {
 
 /* Speed of the links of one device, in one direction. A plain record. A collective of n devices on
  * `bytes` (the size of the whole gathered value) takes
- *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency),
+ *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency).
  * In an all-reduce the second term counts twice. */
 typedef struct ppsched_link_rate {
     double bandwidth;  /* bandwidth in bytes per second */
@@ -207,8 +207,8 @@ typedef struct ppsched_link_rate {
 } ppsched_link_rate;
 
 /* The data sheet of a device. Set `size` to sizeof of this struct. Lists of efficiencies are in
- * descending order of `least`. For an op the first entry applies whose `least` the op reaches. If
- * it reaches none, the last entry applies. An empty list means 1. */
+ * descending order of `least`. For an op the first entry applies whose `least` is at most the op's
+ * size. If there is none, the last entry applies. An empty list means an efficiency of 1. */
 typedef struct ppsched_accelerator {
     uint32_t size;
     uint32_t node_devices; /* number of devices of a node, connected by `inside`; 0 means 1 */
@@ -227,28 +227,28 @@ typedef struct ppsched_accelerator {
                               devices */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
-    double rate_8bit;          /* as matrix_rate, with factors of 8 bits; 0: it has no such
-                                  products */
+    double rate_8bit;          /* peak rate of matrix products with factors of 8 bits; 0: not
+                                  supported */
     double rate_4bit;
     /* Measured values that data sheets do not have. 0: no such effect. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
-    double attention_share; /* as matrix_share, for the products of the scores; 0: matrix_share */
+    double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
     double mxfp8_share;
     double nvfp4_share;
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least
-                                     their sum */
+                                     the sum of these times */
     double hidden_share;          /* share of an overlapped collective that costs no time */
     double permute_traffic;       /* how often each row routed to an expert is read or written in
                                      addition, because rows are sorted and sorted back */
     double slowdown;              /* time factor of matrix products during a collective; 0 means
                                      1 */
-    double fused_permute_traffic; /* permute_traffic with ONE_COPY_A_NODE, whose exchange sorts */
+    double fused_permute_traffic; /* for ONE_COPY_A_NODE, which sorts: replaces permute_traffic */
     double bias_traffic;          /* how often each row of an expert is moved to add biases */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
-    double scan_share;            /* attention_share for the products of scans in chunks */
+    double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
 } ppsched_accelerator;
 
@@ -281,7 +281,7 @@ PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 /* Numbers of parameters of the whole model, not divided by the training. Set `size` to sizeof of
  * this struct. `active` is the number of parameters that one token uses, embedding and output
  * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
- * in description.h. Added to them:
+ * in description.h. To these, the counts add:
  *   norms      h each, with NORM_BIAS 2h; also one final norm
  *   biases     one per output of a matrix; router h E, its bias E */
 typedef struct ppsched_parameters {
@@ -313,9 +313,9 @@ enum ppsched_model_role {
     PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output and loss */
 };
 
-/* A row: layers of a model that cost the same, one row per kind. The order of rows is: towers,
- * embedding, decoders, MTP, head. Decoders have a row for each kind of the description that is in
- * use. Set `size` to sizeof of this struct. */
+/* A row stands for all layers of a model that have one kind, and so the same cost. The order of
+ * rows is: towers, embedding, decoders, MTP, head. Decoders have a row for each kind of the
+ * description that is in use. Set `size` to sizeof of this struct. */
 typedef struct ppsched_model_row {
     uint32_t size;
     int32_t role;        /* enum ppsched_model_role */
@@ -366,8 +366,7 @@ typedef struct ppsched_pass_cost {
     double tensor_time; /* part of communication_time: tensor and expert tensor parallelism */
     double context_time;
     double expert_time;
-    double launch_time; /* `op_time` of the ops, and the time by which the host takes longer than
-                           all of this */
+    double launch_time; /* sum of `op_time`, plus the time in which the device waits for the host */
 } ppsched_pass_cost;
 
 /* Computes the cost of a pass of one layer of a row. `pass`: enum ppsched_model_pass. Without an
@@ -380,8 +379,8 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
 /* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
  * are those of Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T
  * h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated MLPs
- * keep 6 T f / t, not 4. If scores are not kept, 4 bytes per row and head remain. Experts keep
- * activations for the routed tokens, divided equally among experts. */
+ * keep 6 T f / t, not 4 T f / t. If scores are not kept, 4 bytes per row and head remain. Experts
+ * keep activations for the routed tokens, divided equally among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -389,10 +388,10 @@ typedef struct ppsched_layer_memory {
     double weights;
     double gradients;
     double optimizer;
-    double activations;              /* of one microbatch, from forward to backward */
+    double activations;              /* activations of one microbatch, from forward to backward */
     double activations_until_weight; /* the part of `activations` that W still needs */
     double selective;                /* activations that remain with selective recomputation */
-    double full;                     /* the same with full recomputation: the layer's input */
+    double full;                     /* the layer's input, which full recomputation keeps */
     double output_bytes;             /* bytes of the activation for the next stage */
     double expert_parameters;        /* the part of `parameters` in experts */
     double modules;                  /* activations that remain with recomputation of modules */
@@ -420,8 +419,8 @@ typedef struct ppsched_update_cost {
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with `parameters` parameters. `expert_parameters` of
- * them are in experts. With FROZEN_WEIGHTS all of them count as frozen. To add the cost of
- * parameters that are trained, call a model without FROZEN_WEIGHTS for these.
+ * them are in experts. With FROZEN_WEIGHTS all of them count as frozen. For parameters that are
+ * trained, make a second call with a model without FROZEN_WEIGHTS, and add its costs.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE if a number is negative or not finite, or
  *   `expert_parameters` is larger than `parameters`. */
 PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
@@ -432,7 +431,7 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
 
 /* Factors measured time / predicted time by row and pass: factors[3 * row + pass]. Passes are
  * FORWARD, INPUT and WEIGHT of enum ppsched_model_pass. Set `size` to sizeof of this struct. A
- * factor of 0 means 1. Rows past `rows` have 1, too. */
+ * factor of 0 means 1. Rows past `rows` have the factor 1. */
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t rows;
@@ -441,16 +440,17 @@ typedef struct ppsched_calibration {
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
  * to `*out`. `calibration` may be NULL.
- *   - Names are those of the rows. A run of equal layers is one entry.
+ *   - Entries have the names of the rows. A run of equal layers is one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights. mem_static
  *     is the gradients and optimizer states.
  *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. An MTP layer has
  *     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has
  *     PPSCHED_LAYER_FLAG_WITH_NEXT if the next layer uses its index.
  *   - output_bytes includes all residual streams, and the keys and values that later layers read.
- *   - With a WINDOWS flag each layer has windows: before the dispatch, dispatch, experts, combine;
- *     or attention and MLP; or one. Those of W follow the windows of I of the same part. The
- *     slowdown of channel 0 is that of the device.
+ *   - With a WINDOWS flag each layer has windows: four for the ops before the dispatch, the
+ *     dispatch, the experts and the combine; or two for attention and MLP; or one. A window of W
+ *     comes after the windows of I that belong to the same ops. The slowdown of channel 0 is
+ *     `slowdown` of the device.
  *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
  *     if these reduce their memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or

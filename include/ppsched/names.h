@@ -3,7 +3,7 @@
  * without the prefix of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME. For an unknown
  * number the result is NULL. Static storage. Any thread may call these functions at any time.
  *
- * Five more such functions are declared next to their enums: ppsched_kind_token,
+ * Five more functions that return names are declared next to their enums: ppsched_kind_token,
  * ppsched_quantity_name, ppsched_runtime_name, ppsched_memory_cause_name, ppsched_status_name. */
 #ifndef PPSCHED_NAMES_H
 #define PPSCHED_NAMES_H

@@ -26,8 +26,8 @@ extern "C" {
  * stage pass holds between its F and its backward (B or I).
  *   - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these. In the
  *     queue of their device they come after the F of the stage pass and before its backward.
- *   - An OFFLOAD may have one OFFLOAD_WAIT, anywhere after it in the queue. There the device does
- *     nothing until the memory is free.
+ *   - An OFFLOAD may have one OFFLOAD_WAIT, anywhere after it in the queue. At the OFFLOAD_WAIT,
+ *     the device does nothing until the memory of the OFFLOAD is free.
  *   - ppsched_schedule_evaluate describes the time and memory of these ops.
  *     <ppsched/memory_saving.h> has functions that add them.
  *
@@ -50,7 +50,7 @@ enum ppsched_kind {
     PPSCHED_KIND_UNSHARD = 9,         /* all-gather a stage's parameters; no microbatch */
     PPSCHED_KIND_RESHARD = 10,        /* drop the gathered parameters; no microbatch */
     PPSCHED_KIND_REDUCE_GRAD = 11,    /* reduce a stage's gradients over data-parallel ranks; no
-                                        microbatch */
+                                         microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,      /* run the forward again before a backward */
     PPSCHED_KIND_OFFLOAD = 13,        /* copy an activation to host memory, and free it */
     PPSCHED_KIND_RELOAD = 14,         /* copy an offloaded activation back to device memory */
@@ -62,9 +62,9 @@ enum ppsched_kind {
 enum ppsched_op_flag {
     PPSCHED_OP_FLAG_OVERLAPPED = 1, /* this F and the next op of its queue, a B or an I, run as one
                                        op: an overlapped pair */
-    PPSCHED_OP_FLAG_SLICED = 2      /* the op is of one of several slices of its microbatch. A
-                                       builder sets or clears this flag itself, by the config's
-                                       slices */
+    PPSCHED_OP_FLAG_SLICED = 2      /* the op runs one of several slices of its microbatch. A
+                                       builder sets or clears this flag itself: the config's number
+                                       of slices decides */
 };
 
 /* One operation. 12 bytes, no padding. The library stores queues as arrays of ppsched_op.
@@ -73,8 +73,9 @@ enum ppsched_op_flag {
  * produced the value. For a RECV it is the stage that needs the value. ppsched_schedule_peer_of
  * returns the device at the other end. The sends and receives between stages s and s+1 for
  * microbatch m are:
- *   - activation: SEND_F with stage s on the device of s, RECV_F with stage s+1 on that of s+1;
- *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on that of s.
+ *   - activation: SEND_F with stage s on the device of s, RECV_F with stage s+1 on the device of
+ *     s+1;
+ *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on the device of s.
  * Both ends have the same microbatch m and the same slice.
  *
  * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a microbatch. Their

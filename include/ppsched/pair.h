@@ -29,8 +29,8 @@ extern "C" {
 typedef struct ppsched_window {
     double time;      /* time that the window takes if nothing runs next to it, >= 0 */
     uint32_t channel; /* number of the channel on which the window runs, 0 to 3 */
-    uint32_t after;   /* in a weight gradient: how many windows of the backward must end before it
-                         starts; else 0 */
+    uint32_t after;   /* for a window of a weight gradient: number of windows of the backward that
+                         must end before this window starts; otherwise 0 */
 } ppsched_window;
 
 /* The windows of an overlapped pair. Each list is in the order in which its windows run. Set `size`
@@ -44,15 +44,16 @@ typedef struct ppsched_pair_windows {
     size_t backward_count;
     const ppsched_window *weight; /* windows of the W; NULL if there is none */
     size_t weight_count;
-    double slowdown[4]; /* by channel: factor on the time of its windows while another channel is
-                           busy, >= 1; 0: 1 */
+    double slowdown[4]; /* for each channel: factor on the time of its windows while another channel
+                           is busy, >= 1. 0 means 1 */
 } ppsched_pair_windows;
 
-/* In which order the windows of pairs run, where they follow from the layers of stages. */
+/* The order in which the windows of pairs run, if the windows come from the layers of stages. */
 enum ppsched_pair_rule {
     PPSCHED_PAIR_RULE_BEST = 0,
-    /* As Megatron-LM launches them with --overlap-moe-expert-parallel-comm (megatron-core 0.19.2):
-     * with weight gradients inside the backward, or with --delay-wgrad-compute. */
+    /* The order in which Megatron-LM launches them with --overlap-moe-expert-parallel-comm
+     * (megatron-core 0.19.2). MEGATRON: weight gradients are inside the backward. MEGATRON_DELAYED:
+     * with --delay-wgrad-compute. */
     PPSCHED_PAIR_RULE_MEGATRON = 1,
     PPSCHED_PAIR_RULE_MEGATRON_DELAYED = 2
 };
@@ -78,10 +79,11 @@ typedef struct ppsched_pair_times {
 } ppsched_pair_times;
 
 /* Finds the best order of a pair's windows.
- *   - A window is ready when all windows before it in its list have ended. A window of a weight
- *     gradient is ready when, in addition, `after` windows of the backward have ended. A channel
- *     runs one window at a time. A ready window starts as soon as its channel is free. An order
- *     only chooses which window starts first if several are ready for a channel at the same time.
+ *   - A window is ready when all windows before it in its list have ended. For a window of a weight
+ *     gradient, a number of windows of the backward must also have ended: the number in its field
+ *     `after`. A channel runs one window at a time. A ready window starts as soon as its channel is
+ *     free. An order only chooses which window starts first if several are ready for a channel at
+ *     the same time.
  *   - While another channel is busy, a window on channel c does 1 / slowdown[c] of its work per
  *     unit of time.
  *   - Ends that differ by less than 1e-9 of the sum of all times count as equal.
@@ -102,12 +104,12 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
                                                    ppsched_error *error);
 
 /* Computes the times of a given order. Example: the launch order of a runtime in which each stream
- * runs its kernels in launch order. `kinds` has one entry per window, in this order: the kind of
- * the list that has the next window, PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is
- * the number of windows. Each channel runs its windows in this order. It waits for a window that is
- * not ready, even if a later window is ready. Everything else is as in ppsched_pair_find_order.
- * `bound` is a lower bound for all orders, also for orders that wait. `is_best` says whether `time`
- * equals it.
+ * runs its kernels in launch order. `kinds` has one entry per window, in the given order. The entry
+ * says which list has the next window: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is
+ * the number of windows. Each channel runs its windows in this order. A channel waits for a window
+ * that is not ready, even if a later window is ready. All other rules are those of
+ * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders that wait.
+ * `is_best` says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
  *   once, or has a weight gradient before the windows of the backward that it needs. */
 PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
@@ -119,19 +121,19 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
 
 /* Sets the windows of the ops of each stage. There is one entry for all stages, or one per stage.
  * An entry has the windows of the F, the B (or I) and the W of its stage.
- *   - F takes the sum of the times of `forward`, and B that of `backward`. With `weight`, I takes
- *     the sum of `backward`, W that of `weight`, and B both. These replace the times of F, B, I and
- *     W that were set.
+ *   - F takes the sum of the times of `forward`, and B the sum of the times of `backward`. If
+ *     `weight` is set, I takes the sum of `backward`, W the sum of `weight`, and B both sums
+ *     together. These times replace the times of F, B, I and W that were set.
  *   - An overlapped pair of stages i and j takes what ppsched_pair_find_order finds for `forward`
  *     of i, and `backward` and `weight` of j. This sets PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless
  *     it is already set.
- *   - The output of a pair's F is sent at its `forward_end`, and that of its backward at its
- *     `backward_end`. So ops on other devices that need an output need not wait for the pair's end.
- *     In lowered schedules with a channel model, sends come after the pair. If the overlapped times
- *     were set by the caller, both outputs are sent at the end of the pair.
+ *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
+ *     backward at the `backward_end`. So ops on other devices that need an output need not wait for
+ *     the pair's end. In lowered schedules with a channel model, sends come after the pair. If the
+ *     overlapped times were set by the caller, both outputs are sent at the end of the pair.
  *   - If the config is converted to fewer stages, the windows of joined stages are put one after
- *     another; those of backwards begin with the last stage. Windows cannot be divided, so a
- *     conversion to more stages is refused.
+ *     another. For backwards, the windows of the last stage come first. Windows cannot be divided,
+ *     so a conversion to more stages is refused.
  *   - If times of ops or pairs are set afterwards, these replace the windows.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order, and where stages have
  *   different slowdowns, or only some have a weight gradient; NO_MEMORY. */
@@ -139,8 +141,9 @@ PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,
                                                       const ppsched_pair_windows *const *stages,
                                                       size_t count, ppsched_error *error);
 
-/* The windows of a stage of a config, as they were set, or as they follow from its layers. The
- * lists belong to the config. Without windows all is NULL or 0.
+/* The windows of a stage of a config: the windows that were set, or those computed from the layers
+ * of the stage. The lists belong to the config. If there are no windows, all members except `size`
+ * are NULL or 0.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE where there is no such stage. */
 PPSCHED_API ppsched_status ppsched_config_get_windows(ppsched_pair_windows *out,
                                                       const ppsched_config *config, uint32_t stage,

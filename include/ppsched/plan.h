@@ -55,16 +55,18 @@ typedef struct ppsched_plan ppsched_plan;
 
 /* Splits by layers: the plan searches for a split of the model's layers for each candidate. Set
  * `size` to sizeof of this struct. A field that is 0 has its default.
- *   - The plan's `chunks` has another default. Up to 16: all numbers from 1 to the number of layers
- *     per device. From 17 to 64: only the layers per device divided by 1, 2, 3 and so on, and
- *     rounded down; here layers that must be in the first or last stage do not count. On one
- *     device: only 1, unless the caller names strategies.
- *   - The plan ignores the config's lists for stages, and `embedding` and `head`.
- *   - The search for splits ignores a lowering. */
+ *   - `chunks` of the plan has another default: numbers of stages per device from 1 to the number
+ *     of layers per device, at most 64. Up to 16, all these numbers are tried. From 17 on, only
+ *     quotients are tried: the layers per device divided by 1, 2, 3 and so on, and rounded down.
+ *     For the quotients, layers that must be in the first or last stage do not count. On one
+ *     device, only 1 is tried, unless the caller names strategies.
+ *   - The plan ignores `embedding` and `head`, and the config's lists with values per stage.
+ *   - The search for splits ignores `lower`. */
 typedef struct ppsched_split_options {
     uint32_t size;
     uint32_t effort;              /* 1 to 4: how much work the search for splits does. Each value
-                                     takes up to 8 times as long as the one before. Default: 3 */
+                                     takes up to 8 times as long as the next lower value. Default:
+                                     3 */
     const ppsched_layers *layers; /* the layers of the model. Required */
     uint32_t empty_stages;        /* 1: stages other than the first and the last may be without
                                      layers. If `runtime` is set, the runtime decides, and this
@@ -76,15 +78,16 @@ typedef struct ppsched_split_options {
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times that of a
- * slice in the middle of the sequence. W has no slice_time. Memory and bytes are divided by K. If
- * the config has slices already, the costs of these slices do not change.
- * Set `size` to sizeof of this struct. */
+ * slice in the middle of the sequence. For a W, slice_time is not added. Memory and bytes are
+ * divided by K. If the config has slices already, the costs of these slices do not change. Set
+ * `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
     const uint32_t *slices; /* numbers of slices K to try. Values above 1 need a config of whole
-                               microbatches. With them only strategies that support slices are
-                               tried, unless strategies are named. Default: the config's slices */
+                               microbatches. With values above 1, only strategies that support
+                               slices are tried, unless `strategies` is set. Default: the config's
+                               slices */
     double slice_time;      /* time that is added to F, B and I of each slice, because kernels are
                                less efficient on short sequences */
     double attention_share; /* share of attention in the times of ops (attention_share in the
@@ -97,9 +100,9 @@ typedef struct ppsched_slice_options {
  * Set `size` to sizeof of this struct. */
 typedef struct ppsched_ranking_options {
     uint32_t size;
-    uint32_t scenario_count; /* number of scenarios. With 0 there are none: rank_by must be STEP,
-                                and scenario_options NULL */
-    int32_t rank_by;         /* enum ppsched_rank_by; all except STEP need scenarios */
+    uint32_t scenario_count; /* number of scenarios. 0 means no scenarios. Then rank_by must be
+                                STEP, and scenario_options must be NULL */
+    int32_t rank_by;         /* enum ppsched_rank_by; all values except STEP need scenarios */
     uint32_t reserved;       /* 0 */
     double quantile;         /* the quantile for PPSCHED_RANK_BY_QUANTILE, above 0, up to 1.
                                 Default: 0.9 */
@@ -111,20 +114,20 @@ typedef struct ppsched_ranking_options {
  * call.
  *
  * By default all strategies that flush between iterations are tried, except
- *   - those that search long (ppsched_strategy_info), unless `effort` is set;
- *   - those with offload, and those that equal another strategy if microbatches are whole;
- *   - those that must split backwards, if the config does not allow that.
+ *   - strategies that search long (ppsched_strategy_info), unless `effort` is set;
+ *   - strategies with offload, and strategies that equal another one if microbatches are whole;
+ *   - strategies that must split backwards, if the config does not allow I and W.
  *
- * By default group size D is tried, and of the sizes g from 1 to M that the strategy supports,
- * these are tried:
- *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all.
+ * By default group size D is tried. Of the other sizes g from 1 to M that the strategy supports,
+ * the following are tried:
+ *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all sizes.
  *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. The next size after g is at most the smallest size above 5 g / 4 that gives fewer groups
- *     than the size below it. If that size is above 3 g / 2, and g is 32 or more, ceil(4 g / 3) is
- *     taken in its place.
+ *     M. The size that follows g in this list is at most c: the smallest size above 5 g / 4 that
+ *     gives fewer groups than size c - 1. If c is above 3 g / 2, and g is 32 or more, ceil(4 g / 3)
+ *     is used in place of c.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
- *   - If M is above 64, or V above 16: only those of the sizes above that divide M. If M * V * D is
- *     at most 5000, also the sizes above from D to 2D.
+ *   - If M is above 64, or V above 16: only those sizes of the list above that divide M. If M * V *
+ *     D is at most 5000, also those sizes of the list above that are from D to 2D.
  *   - For group_interleaved_1f1b: no size above D, and always (D+1)/2.
  *   - For pipeoffload: D, (D+1)/2 and 1. */
 typedef struct ppsched_plan_options {
@@ -166,53 +169,54 @@ typedef struct ppsched_plan_options {
     uint32_t placements;   /* the allowed placements, as bits 1 << enum ppsched_placement. Default:
                               all */
     uint32_t effort;       /* search effort of the strategy auto, 1 to 12. With 0, auto is tried
-                              only if `strategies` names it. It then has its own default effort */
-    uint32_t order_effort; /* effort of the search for an order of different microbatches, 1 to 10.
-                              ppsched_schedule_order_microbatches orders the microbatches of each
-                              candidate. The candidate's config lists them in this order. Default:
-                              0, the order of the config */
+                              only if `strategies` names it, and then uses its own default effort */
+    uint32_t order_effort; /* effort of the search for the order of microbatches with different
+                              costs, 1 to 10. ppsched_schedule_order_microbatches orders the
+                              microbatches of each candidate. The candidate's config lists them in
+                              this order. Default: 0, no search: the config's order is kept */
     uint32_t runtimes;     /* runtimes to check, as bits 1 << enum ppsched_runtime. `runs_on` of a
                               candidate says which of these runtimes run it. Default: none */
     int32_t runtime;       /* enum ppsched_runtime. Candidates that this runtime cannot run are
                               refused, and splits follow its rules. Default: none */
-    uint32_t offload;      /* 1: each candidate whose strategy is a rule is listed a second time,
-                              with offload. Default: 0.
-                              - They offload as ppsched_schedule_offload does: as little as needed
-                                to fit the memory limit, or everything if there is none. A candidate
-                                that needs no offload is refused.
+    uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
+                              second time, with offload. Default: 0.
+                              - Candidates with offload offload as little as needed to fit the
+                                memory limit, or everything if there is no limit
+                                (ppsched_schedule_offload). A candidate that needs no offload is
+                                refused.
                               - Under a memory limit, and without layers, candidates of auto are
-                                also listed twice. The search then chooses order and offload
-                                together.
+                                also listed a second time. In this second candidate, the search
+                                chooses order and offload together.
                               - The config must have host_bandwidth or, if there are no layers,
                                 offload_times.
                               - With layers, the search for splits includes the offload transfers.
                                 Group sizes are D and (D+1)/2, or those in `group_sizes`.
-                              - With `lower`, offload comes before the lowering. With scenarios
-                                offload is an ARGUMENT error */
+                              - With `lower`, offload comes before the lowering. `offload` together
+                                with scenarios is an ARGUMENT error */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
-                                   devices. It tries all orders if only few differ, otherwise some
-                                   of them. See ppsched_plan_get_device_order. Lists by device or
-                                   link, and device_factors and link_factors of scenarios, number
-                                   devices as the config does. Bounds hold for all orders. Default:
-                                   0 */
+                                   devices. If there are only few different orders, it tries all,
+                                   otherwise some. See ppsched_plan_get_device_order. Lists by
+                                   device or link, and device_factors and link_factors of scenarios,
+                                   number devices as the config does. Bounds hold for all orders.
+                                   Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
                                      cannot be among the best. Candidates that are left out are
                                      neither evaluated nor refused. They are ranked after all
                                      others.
                                    - The best candidates and their ranks are the same as without
-                                     `top`, except where
-                                   times or memory differ by less than a share of 2^-40.
-                                   - With layers, an `order_effort`, or ranks by scenarios, all
-                                   candidates are evaluated */
+                                     `top`, except where times or memory differ by less than a share
+                                     of 2^-40.
+                                   - With layers, with `order_effort`, or if candidates are ranked
+                                     by scenarios, all candidates are evaluated */
     uint32_t reserved[7];       /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Set `size` to sizeof of this struct. Texts are borrowed from the plan. */
 typedef struct ppsched_candidate {
     uint32_t size;
-    ppsched_status status; /* OK, or REFUSED if the candidate does not support the problem: see
-                              `reason` */
+    ppsched_status status; /* OK, or REFUSED if the candidate does not support the problem (`reason`
+                              says why) */
     const char *strategy;
     const char *reason; /* why it is refused; NULL if it is not refused */
     uint32_t chunks;    /* V, stages per device; 0 if the number of stages is not a multiple of the
@@ -222,16 +226,16 @@ typedef struct ppsched_candidate {
     uint32_t group_size;   /* group size g; 0 if the strategy has no groups */
     int32_t placement;     /* enum ppsched_placement */
     uint32_t evaluated;    /* 1: it is evaluated. If it is not evaluated, or is refused, `fits` and
-                              the figures from `step_time` on are 0, and both devices are
-                              PPSCHED_NONE. Only `bound` is set for a candidate that the plan has
-                              left out (see `top`) */
+                              the figures from `step_time` on are 0, and `limit_device` and
+                              `peak_device` are PPSCHED_NONE. Only `bound` is set for a candidate
+                              that the plan has left out (see `top`) */
     uint32_t fits;         /* 1: the candidate is evaluated, and every device is within its limit */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;  /* the device with the largest peak memory */
     uint32_t rank;         /* 0 for the best candidate; PPSCHED_NONE until the plan has run */
     double memory_limit;   /* limit of all devices; NaN if their limits differ, infinite if there is
-                            no limit */
-    double step_time;      /* makespan or span of one iteration, by the objective */
+                              no limit */
+    double step_time;      /* makespan or span of one iteration, whichever is the objective */
     double makespan;       /* makespan of all iterations */
     double span;           /* span as in ppsched_metrics */
     double bubble_of_total; /* bubble_of_total as in ppsched_metrics */
@@ -242,19 +246,20 @@ typedef struct ppsched_candidate {
                            fits */
     double bound; /* lower bound on `step_time`: no schedule of this placement within the limit is
                      shorter (ppsched_config_find_bound). For a strategy that does not flush, the
-                     bound is one for schedules that do not flush. With offload the bound ignores
-                     the limit. With layers it holds for all splits, and ignores the limit, too. A
-                     candidate over its limit may be below the bound. The bound is on the planned
-                     time, also with scenarios */
+                     bound holds for schedules that do not flush. With offload the bound ignores the
+                     limit. With layers the bound holds for all splits, and also ignores the limit.
+                     The step time of a candidate over its limit may be below the bound. Even with
+                     scenarios, the bound is on the planned time */
     double bytes; /* bytes sent between devices in an iteration */
     uint64_t transfers;   /* number of transfers between devices in an iteration */
     uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
                              ppsched_runtime */
     uint32_t proved;      /* 1 in two cases. Either the candidate fits and reaches its bound, so no
-                             schedule of this placement is shorter. Or, with layers and without
-                             lowering, it fits, and with this strategy and these options no other
-                             split and no other recomputation is shorter. Always 0 with scenarios,
-                             and if its microbatches are ordered on two copies of the model */
+                             schedule of this placement is shorter. Or the plan has layers and no
+                             lowering, the candidate fits, and with its strategy and options no
+                             other split or recomputation gives a shorter step. Always 0 with
+                             scenarios, and if microbatches are ordered on two copies of the
+                             model */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */
     uint32_t ordered;     /* 1: its microbatches are ordered (see `order_effort`) */
     double scenario_time; /* step time over the scenarios: their mean, quantile or worst, as
@@ -272,30 +277,31 @@ typedef struct ppsched_candidate {
 /* --- making and running it --- */
 
 /* Makes a plan and lists its candidates. No schedule is generated yet. `options` may be NULL. If
- * the config has a placement map, candidates have only the config's stages. Their strategies are
- * auto, or those that are named. Strategies with a placement of their own are refused, and `chunks`
- * must not be given.
+ * the config has a placement map, candidates have only the config's stages. The strategies are
+ * those in `strategies`; by default only auto. Strategies with a placement of their own are
+ * refused, and `chunks` must not be given.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
                                                ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees a plan. NULL is accepted. */
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
 
 /* Generates, lowers and times one candidate, if it is not evaluated already. If the candidate is
  * refused, the call returns OK, and the candidate has the reason.
- * Errors: ARGUMENT; RANGE, also past the last; NO_MEMORY, after which the call may be repeated. */
+ * Errors: ARGUMENT; RANGE, also for a candidate past the last; NO_MEMORY, after which the call may
+ *   be repeated. */
 PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t candidate,
                                                  ppsched_error *error);
 
 /* Evaluates all candidates that are not evaluated yet, and ranks them:
- *   - first those that fit, by step time (or by `rank_by`), then by peak memory;
- *   - then those over their limits, by overshoot, then by step time and peak memory;
- *   - then those that are refused.
- * Ties are ranked in the order of their numbers. Figures are rounded to 40 bits before they are
- * compared, so that sums of the same numbers in another order are equal. The config's progress
- * callback receives the share of all work that is done, and the best step time.
+ *   - first the candidates that fit, by step time (or by `rank_by`), then by peak memory;
+ *   - then the candidates over their limits, by overshoot, then by step time and peak memory;
+ *   - then the candidates that are refused.
+ * Candidates that tie are ranked in the order of their numbers. Figures are rounded to 40 bits
+ * before they are compared, so that sums of the same numbers in another order are equal. The
+ * config's progress callback receives the share of all work that is done, and the best step time.
  * Errors: those of ppsched_plan_evaluate; CANCELLED. After an error the ranks do not change,
  *   evaluated candidates are kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
@@ -305,21 +311,21 @@ PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *e
 /* Number of candidates. */
 PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
 
-/* The number of the candidate with a rank; rank 0 is the best. PPSCHED_NONE past the last rank, and
- * until the plan has run. */
+/* The number of the candidate with a rank; rank 0 is the best. The result is PPSCHED_NONE for a
+ * rank past the last, and until the plan has run. */
 PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank);
 
 /* Describes a candidate. Its figures are filled in if it is evaluated.
- * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE for a candidate past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 
 /* The split of a candidate. The first function returns the number of layers of each stage. The
- * second returns a number for each layer: 0 for no recomputation, else the number from 1 of its
- * kind of recomputation. Both fill buffers: see ppsched.h.
- * Errors: ARGUMENT, also if the plan has no layers; RANGE past the last; REFUSED if the candidate
- *   is not evaluated or is refused; BUFFER. */
+ * second returns a number for each layer: 0 for no recomputation, or the number of its kind of
+ * recomputation, counted from 1. Both fill buffers: see ppsched.h.
+ * Errors: ARGUMENT, also if the plan has no layers; RANGE for a candidate past the last; REFUSED if
+ *   the candidate is not evaluated or is refused; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                   const ppsched_plan *plan, uint32_t candidate,
                                                   ppsched_error *error);
@@ -329,8 +335,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_recomputes(uint8_t *out, size_t capa
 
 /* The order of microbatches of an ordered candidate: for each microbatch of its schedule, the
  * number of that microbatch in the config. Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT; RANGE past the last; REFUSED if the candidate is not evaluated, is refused, or
- *   is not ordered; BUFFER. */
+ * Errors: ARGUMENT; RANGE for a candidate past the last; REFUSED if the candidate is not evaluated,
+ *   is refused, or is not ordered; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
                                                              size_t *needed,
                                                              const ppsched_plan *plan,
@@ -340,8 +346,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
 /* With `free_device_order`: for each place in the pipeline, the number that the config gives to the
  * device in this place. The candidate's own config, and all its figures, number devices by place.
  * Fills a buffer: see ppsched.h.
- * Errors: ARGUMENT; RANGE past the last; REFUSED if the candidate is not evaluated or is refused,
- *   or if no order was searched; BUFFER. */
+ * Errors: ARGUMENT; RANGE for a candidate past the last; REFUSED if the candidate is not evaluated
+ *   or is refused, or if no order was searched; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
                                                          size_t *needed, const ppsched_plan *plan,
                                                          uint32_t candidate, ppsched_error *error);
@@ -349,8 +355,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t c
 /* Makes the candidate's own config, with its stages, microbatches, memory limit and strategy
  * options. If the placement is V or bidirectional, the config has it too, so that a builder places
  * the stages as the schedule does.
- * Errors: ARGUMENT; RANGE, also past the last; REFUSED if the config's stages cannot be converted
- *   to the candidate's; NO_MEMORY. */
+ * Errors: ARGUMENT; RANGE, also for a candidate past the last; REFUSED if the config's stages
+ *   cannot be converted to the candidate's; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
@@ -364,12 +370,12 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
                                                         const ppsched_plan *plan,
                                                         uint32_t candidate, ppsched_error *error);
 
-/* Finds the least memory limit under which some candidate fits, and this candidate. The limit is
- * the same for all devices. `candidate` may be NULL. The call is for plans in which no candidate
+/* Finds the least memory limit under which some candidate fits, and finds this candidate. The limit
+ * is the same for all devices. `candidate` may be NULL. The call is for plans in which no candidate
  * fits.
  *   - If several candidates need the same limit, `*candidate` is the one with the best rank.
- *   - Candidates of searches, and of rules with offload, are tried under other limits. Candidates
- *     of searches with offload are not tried.
+ *   - Candidates whose strategy is a search, and rules with offload, are tried again under other
+ *     limits. Searches with offload are not tried.
  *   - With layers, splits and recomputation depend on the limit. So only a few candidates are
  *     tried: the rules that need the least memory, and the searches with the best ranks. A limit
  *     below the result may then work, too.

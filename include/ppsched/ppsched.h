@@ -64,17 +64,18 @@
  *
  * Ownership. The caller owns the objects that a call makes, and must destroy or release them. A
  * returned pointer is borrowed from the object that was the argument. For a borrowed list the last
- * argument, `size_t *count`, receives the length; it may be NULL. Functions that return their
- * result accept NULL as the object. They then return 0, NULL or another value that means none.
+ * argument, `size_t *count`, receives the length. `count` may be NULL. Functions that return their
+ * result accept NULL as the object. For NULL, they return 0, NULL or another value that means none.
  *
  * Sized structs. A struct that may get more members in a later release begins with `size`. The
- * caller must set it to sizeof the struct, also in a struct that a call fills. Accepted sizes are
- * from that of the struct in its first release up to 4096.
+ * caller must set it to sizeof the struct, also in a struct that a call fills. A size is accepted
+ * if it is at least the size that the struct had in its first release, and at most 4096.
  *   - If the caller is older than the library: members that the caller does not know count as zero
  *     in inputs, and are not written in outputs.
  *   - If the caller is newer than the library: bytes that the library does not know must be zero in
  *     inputs, and become zero in outputs.
- *   - Otherwise the call returns STRUCT_SIZE, and writes nothing.
+ *   - If the size is not accepted, or such bytes are not zero, the call returns STRUCT_SIZE, and
+ *     writes nothing.
  * In inputs zero means the default, and `reserved` must be 0. In a struct that a callback receives,
  * the library sets `size`. Members that end beyond this size do not exist.
  *

@@ -2,7 +2,7 @@
 /* Chunked prefill: how to cut a prompt into chunks, so that a pipeline of forwards ends early.
  *
  * A chunk is a microbatch. Each chunk attends to all earlier tokens, so of equal chunks a later
- * chunk takes longer. More chunks fill the pipeline better, but each has a constant cost. */
+ * chunk takes longer. More chunks fill the pipeline better, but each chunk adds a constant cost. */
 #ifndef PPSCHED_PREFILL_H
 #define PPSCHED_PREFILL_H
 
@@ -34,26 +34,28 @@ typedef struct ppsched_prefill {
 /* How good the chosen chunks are. Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill_figures {
     uint32_t size;
-    uint32_t is_best;      /* 1 if no other chunks make the strategy's schedule shorter */
+    uint32_t is_best;      /* 1 if no other choice of chunks makes the strategy's schedule
+                              shorter */
     double makespan;       /* makespan of the strategy's schedule with the chosen chunks */
-    double equal_makespan; /* makespan with the same number of chunks, as equal as blocks allow */
+    double equal_makespan; /* makespan if the same number of chunks are as equal as blocks allow */
 } ppsched_prefill_figures;
 
 /* Chooses the chunks of a prompt for a strategy, so that the makespan is as short as can be found.
- *   - `config` must be for forwards only, with one iteration and whole microbatches. It must have
- *     no factors and requests of microbatches, and no op_overhead. Its number of microbatches is
- *     ignored.
+ *   - `config` must be for forwards only, with one iteration and whole microbatches. It must not
+ *     set microbatch_scale, microbatch_memory_scale, microbatch_request or op_overhead. Its number
+ *     of microbatches is ignored.
  *   - `out` receives the number of tokens of each chunk. The call fills a buffer: see ppsched.h.
  *     There are at most tokens / block chunks, rounded up. A call for only `*needed` searches, too.
  *   - If every device has one stage and all stages take equally long, n chunks take the sum of
  *     their times, plus the time of the longest chunk for each stage after the first. The sum
  *     depends only on n. So for each n the longest chunk is made as short as possible. In other
- *     cases with up to 13 blocks, all chunks are tried. Otherwise the search starts from the best
- *     chunks above, and moves tokens between neighbouring chunks.
+ *     cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
+ *     starts from the chunks that are best by the rule for equal stages, and moves tokens between
+ *     neighbouring chunks.
  *   - All chunks together may have up to 65,536 blocks.
  * The config's progress callback may cancel it.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the wrong value and one that works; UNKNOWN_STRATEGY;
- *   REFUSED, as for ppsched_schedule_generate; CANCELLED, BUFFER, NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);
+ *   UNKNOWN_STRATEGY; REFUSED, as for ppsched_schedule_generate; CANCELLED, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity,
                                                        size_t *needed,
                                                        ppsched_prefill_figures *figures,
@@ -64,7 +66,7 @@ PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t cap
 /* Makes a copy of a config in which each microbatch is a chunk of the prompt. The copy has `count`
  * microbatches, all of one request. The factor of a microbatch on times is the time of its chunk;
  * its factor on memory and bytes is its share of the tokens. So memory and bytes in `config` must
- * be those of the whole prompt. The caller destroys the copy.
+ * be those of the whole prompt. The caller must destroy the copy.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompt;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,

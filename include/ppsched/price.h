@@ -13,8 +13,8 @@
  * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
  * to them. It sums one stage after the other, in bubbles and while other backwards run. With
  * OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order of their first
- * forwards. With sharding 3 each microbatch gathers weights and sums gradients; with these flags
- * the layers' own work hides this time.
+ * forwards. With sharding 3 each microbatch gathers weights and sums gradients; with these flags,
+ * the computation of the layers hides this time.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -67,8 +67,8 @@ typedef struct ppsched_pipeline {
     const char *strategy;  /* name of the strategy. NULL means "1f1b", or "interleaved_1f1b" if
                               `chunks` is above 1 */
     const uint32_t *split; /* number of layers of each stage, devices * chunks values. Towers,
-                              embedding, MTP layers and head count. NULL: each stage has equally
-                              many decoders */
+                              embedding, MTP layers and head count as layers. NULL: each stage has
+                              equally many decoders */
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* how many of the first decoders of each stage are recomputed; 0:
                                   all. Ignored without `recompute` */
@@ -78,14 +78,15 @@ typedef struct ppsched_pipeline {
      * returns a value other than 0, ppsched_price_create stops. NULL: none. */
     ppsched_progress_function progress;
     void *progress_user;
-    double memory_limit; /* bytes of a device that a strategy which searches stays within; 0: none.
-                            Rules do not depend on it */
-    uint32_t offload_layers; /* of each stage the first so many decoders, whose activations are
-                                  on the host from forward to backward; one of a stage's decoders
-                                  must stay, and nothing is recomputed. Copies run beside the pass
-                                  that they belong to, at host_bandwidth; what is longer, the
-                                  device waits for. A copy of one layer stays on the device while
-                                  it is copied. 0: none */
+    double memory_limit; /* memory limit of each device in bytes for strategies that search; 0: no
+                            limit. Other strategies ignore it */
+    uint32_t offload_layers; /* number of decoders of each stage, counted from the first, whose
+                                activations are on the host from forward to backward. Each stage
+                                must have more decoders than this, and `recompute` must be NULL.
+                                Copies run at host_bandwidth, in parallel with the forward or
+                                backward of their stage. If a copy takes longer than this pass, the
+                                device waits. While activations of a layer are copied, they stay on
+                                the device. 0: none */
     uint32_t reserved;       /* 0 */
 } ppsched_pipeline;
 
@@ -107,9 +108,9 @@ PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsch
 PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 
 /* The time of a step in seconds, its parts, and figures computed from it. pipeline_time includes
- * all exposed parts except exposed_data_parallel. They are those of the device with the most work.
- * exposed_pipeline is its idle time. The others are the time of collectives that nothing hides.
- * Set `size` to sizeof of this struct. */
+ * all exposed parts except exposed_data_parallel. The exposed parts are those of the device with
+ * the most work. exposed_pipeline is the idle time of this device. The other exposed parts are the
+ * time of collectives that nothing hides. Set `size` to sizeof of this struct. */
 typedef struct ppsched_step_price {
     uint32_t size;
     uint32_t devices; /* number of devices of all replicas together */

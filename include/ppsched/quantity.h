@@ -22,17 +22,17 @@ enum ppsched_quantity {
     /* Duration of F: 1 or S values. Default: 1. */
     PPSCHED_QUANTITY_FORWARD_TIMES = 16,
 
-    /* Duration of B: 1 or S. Default: I + W if both are given, else 2. */
+    /* Duration of B: 1 or S. Default: I + W if both are given, otherwise 2. */
     PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
 
-    /* Duration of I: 1 or S. Default: B - W if W is given, else BACKWARD_INPUT_SHARE * B. */
+    /* Duration of I: 1 or S. Default: B - W if W is given, otherwise BACKWARD_INPUT_SHARE * B. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
 
     /* Duration of W: 1 or S values. Default: B - I. */
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
 
-    /* Duration of I as a share of that of B, if neither I nor W is given: 1 value from 0 to 1.
-     * Default: 0.5. */
+    /* Duration of I as a share of the duration of B, if neither I nor W is given: 1 value from 0 to
+     * 1. Default: 0.5. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
 
     /* Duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward stage,
@@ -45,14 +45,14 @@ enum ppsched_quantity {
      * MICROBATCH_SCALE and SLICE_SCALE multiply it like the op's time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
-    /* Speed of a device: 1 or D, > 0. It divides the times of F, B, I, W, overlapped pairs and
-     * RECOMPUTE. It does not change OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies.
+    /* Speed of a device: 1 or D, > 0. The speed divides the times of F, B, I, W, overlapped pairs
+     * and RECOMPUTE. It does not change OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies.
      * Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
 
     /* Factors on the times of F, B, I and W on a device: 1 or 4 * D, > 0. The list has the factors
-     * of F on each device, then those of B, I and W. They apply in addition to DEVICE_SPEEDS.
-     * Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
+     * of F on each device, then the factors of B, of I and of W. They apply in addition to
+     * DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SCALE = 24,
 
     /* The type of a device: 1 or D, whole numbers from 0 to 255. For each type, `device_scale` of
@@ -61,7 +61,8 @@ enum ppsched_quantity {
 
     /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D, > 0. They apply
      * in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device, then
-     * for stage 1 and so on, then those of B, I and W. Default: 1. */
+     * for stage 1 and so on. Then come the factors of B, of I and of W in the same form. Default:
+     * 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* --- memory of stage passes and stages, and memory limits --- */
@@ -95,7 +96,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
     /* Memory of activations that F does not keep, and that I recomputes when it starts: 1 or S. W
-     * needs them, too, so they are held until W ends. Default: 0. */
+     * also needs these activations, so they are held until W ends. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
     /* Memory of recomputed activations that a B holds while it runs: 1 or S. A B may recompute and
@@ -112,8 +113,9 @@ enum ppsched_quantity {
      * library: 1 or D. Default: 0. */
     PPSCHED_QUANTITY_MEM_OTHER = 49,
 
-    /* Memory of the gradients of a stage: 1 or S. They are held from the start of its first B or W
-     * until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the end. Default: 0. */
+    /* Memory of the gradients of a stage: 1 or S. The gradients are held from the start of the
+     * stage's first B or W until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the
+     * end. Default: 0. */
     PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
     /* Memory of the gathered weights of a stage, held from the start of its UNSHARD until its
@@ -158,8 +160,8 @@ enum ppsched_quantity {
      * to). Default: 0. */
     PPSCHED_QUANTITY_P2P_TIME = 64,
 
-    /* Bytes per unit of time from one device to another: 1 or D*D values (as P2P_TIME), > 0; may be
-     * infinite. Default: infinite. */
+    /* Bytes per unit of time from one device to another: 1 or D*D values (in the order of
+     * P2P_TIME), > 0; may be infinite. Default: infinite. */
     PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
 
     /* Bytes that F of a stage sends to the next stage: 1 or S. Default: 0. */
@@ -169,11 +171,11 @@ enum ppsched_quantity {
      * ACTIVATION_BYTES of the stage before. */
     PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
 
-    /* Send overhead: time of the call of each SEND and RECV of a lowered schedule: 1 or D. During a
-     * call the device does nothing else. The op is issued at the end of its call. Evaluations
-     * without transfers ignore this time. These are ppsched_schedule_evaluate, bounds, searches,
-     * scenarios, and lowering, except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid,
-     * because calls only add time. Default: 0. */
+    /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule,
+     * 1 or D values. During a call the device does nothing else. The op is issued at the end of its
+     * call. Evaluations without transfers ignore this time. These are ppsched_schedule_evaluate,
+     * bounds, searches, scenarios, and lowering, except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED.
+     * Bounds stay valid, because calls only add time. Default: 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
@@ -195,24 +197,25 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
 
     /* Factor on the times of a device's F, B, I and W while an UNSHARD or REDUCE_GRAD runs: 1 or D,
-     * >= 1. With an infinite factor they stop during that time. Default: 1, no slowdown. */
+     * >= 1. With an infinite factor F, B, I and W stop during that time. Default: 1, no
+     * slowdown. */
     PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
 
     /* --- activation memory saving: RECOMPUTE, OFFLOAD and RELOAD, for
      *     ppsched_schedule_evaluate --- */
 
-    /* Duration of RECOMPUTE: 1 or S. Default: that of F. */
+    /* Duration of RECOMPUTE: 1 or S. Default: the duration of F. */
     PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
 
-    /* Memory that a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as that of
-     * its input: 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
+    /* Memory that a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as the
+     * memory of its input: 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
 
     /* Duration of the copy of OFFLOAD: 1 or S. Default: HOST_LATENCY + OFFLOAD_BYTES /
      * HOST_BANDWIDTH. */
     PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
 
-    /* Duration of the copy of RELOAD: 1 or S. Default: that of OFFLOAD. */
+    /* Duration of the copy of RELOAD: 1 or S. Default: the duration of the copy of OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
     /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S. Default: MEM_OFFLOAD, which suits
@@ -235,16 +238,17 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_HOST_LINK = 104,
 
     /* Factor on the times of a device's F, B, I, W and RECOMPUTE while one of its OFFLOADs or
-     * RELOADs copies: 1 or D, >= 1. With an infinite factor they stop during that time. Default: 1,
-     * no slowdown. */
+     * RELOADs copies: 1 or D, >= 1. With an infinite factor F, B, I, W and RECOMPUTE stop during
+     * that time. Default: 1, no slowdown. */
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
 
     /* --- factors of microbatches (M per iteration) and of slices (K per microbatch) --- */
 
     /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M, > 0. It
      * multiplies the memory that a stage pass takes and releases. In transfers and in copies to the
-     * host, it multiplies the time of the bytes, not the latency. A given overlapped time is scaled
-     * like the sum of its two ops. All iterations have the same microbatches. Default: 1. */
+     * host, it multiplies the time of the bytes, not the latency. If OVERLAPPED_TIMES are given,
+     * the time of a pair is scaled like the sum of its two ops. All iterations have the same
+     * microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
     /* Factor of a microbatch on memory and bytes only, if it differs from the factor on times: 1 or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replans a running job whose devices change. The result has the split and the order of devices
- * with which the job continues, and the layers that move between devices. It also says after how
- * many steps the move has saved more time than it took.
+/* Replans a running job when its devices change. The result says with which split and which order
+ * of devices the job continues, and which layers move between devices. It also says after how many
+ * steps the move has saved more time than it took.
  *
  * Sample:
  *     const double speeds[] = {1, 1, 0.6, 1, 1}; // as measured; device 4 was added
@@ -79,8 +79,9 @@ typedef struct ppsched_replan_options {
     uint32_t lost_count;               /* length of `lost` */
     uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored if both
                                    are NULL */
-    uint32_t group_size;        /* group size of strategies that have one. Default: the number of
-                                   devices; after a change the number of devices that are left */
+    uint32_t group_size;        /* group size, for strategies that have one. Default: the number of
+                                   devices; for the result, this is the number of devices after the
+                                   change */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
                                    keep their order. Added devices take the places of lost devices;
                                    further added devices come last */
@@ -92,8 +93,8 @@ typedef struct ppsched_replan_options {
                                    bytes */
     double steps;               /* number of steps that are still to run. The result minimises the
                                    time of these steps and of the move. Default: the result has the
-                                   shortest step. Of several such results, it is the one that moves
-                                   the fewest bytes */
+                                   shortest step. If several results have this step time, the call
+                                   takes the result that moves the fewest bytes */
 } ppsched_replan_options;
 
 /* The figures of a result. Set `size` to sizeof of this struct. */
@@ -102,8 +103,8 @@ typedef struct ppsched_replan_figures {
     uint32_t can_stay;        /* 1: no device is lost, and the running split fits */
     uint32_t stays;           /* 1: the running split and order are kept */
     uint32_t fits;            /* 1: every device is within its memory limit */
-    double running_step_time; /* time of a step with the running split and order on the devices as
-                                 they are now; 0 if a device is lost */
+    double running_step_time; /* time of a step with the running split and order, in the present
+                                 state of the devices; 0 if a device is lost */
     double step_time;         /* time of a step with the result */
     double moved_bytes;       /* bytes that move from device to device */
     double loaded_bytes;      /* bytes that are loaded, because no device holds them any longer */
@@ -114,9 +115,9 @@ typedef struct ppsched_replan_figures {
     double pays_after;        /* number of steps after which the shorter step has saved more time
                                  than the move took; 0 if nothing changes, or if the running split
                                  cannot stay */
-    uint32_t group_size;      /* of the result, for strategies that have a group size: that of the
-                                 options, or the nearest size that the strategy supports on these
-                                 devices; else 0 */
+    uint32_t group_size;      /* group size of the result: the group size of the options, or the
+                                 nearest that the strategy supports on these devices; 0 if the
+                                 strategy has none */
     uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;
 
@@ -132,12 +133,12 @@ typedef struct ppsched_layer_move {
 /* Finds how a running job continues.
  *   - `config` has all devices: first those of the running job, then the added ones. Its lists,
  *     `running_order`, `lost` and the result use these numbers. Give measured speeds in its
- *     device_speeds, device_scale and lists of links. Its number of microbatches is the one from
- *     now on. Its lists for stages are ignored.
+ *     device_speeds, device_scale and lists of links. Its number of microbatches applies from now
+ *     on. Its lists with values per stage are ignored.
  *   - The strategy and the number of stages per device do not change. Splits are searched as in
- *     plans. Then layers go back to devices that hold them already, where this does not make the
- *     step longer. Equal devices are put in the places for which the fewest bytes move.
- *   - The running split is kept if no other one has a shorter step.
+ *     plans. Then the call gives layers back to devices that already hold them, where this does not
+ *     make the step longer. It puts equal devices in the places for which the fewest bytes move.
+ *   - The running split is kept if no other split gives a shorter step.
  * The config's progress callback may cancel it.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; LENGTH; RANGE for a device that is unknown or
  *   named twice, and for a split that does not suit the layers; REFUSED if no device is left, if
@@ -147,7 +148,7 @@ PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const pps
                                                  const ppsched_replan_options *options,
                                                  ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees the result. NULL is accepted. */
 PPSCHED_API void ppsched_replan_destroy(ppsched_replan *replan);
 
 /* Errors: ARGUMENT, STRUCT_SIZE. */
@@ -156,9 +157,10 @@ PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *ou
                                                       ppsched_error *error);
 
 /* These four functions fill buffers: see ppsched.h. The first returns the number of layers of each
- * stage. The second returns for each layer 0 (no recomputation), or the number from 1 of its kind
- * of recomputation. The third returns for each place the config's number of its device. The last
- * returns the moves, ordered by the device that gets layers.
+ * stage. The second returns for each layer 0 (no recomputation), or the number of its kind of
+ * recomputation, counted from 1. The third returns for each place in the pipeline the number that
+ * the config gives to the device in this place. The last returns the moves, ordered by the device
+ * that gets layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replicas that differ: pipelines of unlike speed share a global batch. How many microbatches each
- * takes, and with which split, so that all end as early as possible.
+/* Replicas that differ: pipelines of unlike speed share a global batch. The functions find how many
+ * microbatches each replica takes, and with which split, so that all replicas end as early as
+ * possible.
  *
  * Sample:
  *     const double slow[] = {1, 1, 1, 0.5};
@@ -72,9 +73,10 @@ typedef struct ppsched_replicas_figures {
     uint32_t proved;        /* 1: no other shares, splits and orders of the devices have a shorter
                                step */
     double step_time;       /* step time of the replica that takes longest */
-    double equal_step_time; /* the same with equal shares (the first replicas take one more, if it
-                               is no multiple), each with its best split; 0 if one cannot run its
-                               share */
+    double equal_step_time; /* step time of the replica that takes longest if all shares are equal,
+                               and each replica has its best split. If the batch is not a multiple
+                               of the replicas, the first replicas take one more microbatch. 0 if a
+                               replica cannot run its share */
 } ppsched_replicas_figures;
 
 /* The share of a replica. Set `size` to sizeof of this struct. The replicas own the data behind the
@@ -88,31 +90,33 @@ typedef struct ppsched_replica {
     uint32_t proved;              /* 1: no other split takes less time with these microbatches */
     double step_time;             /* step time of only this replica */
     const uint32_t *split;        /* number of layers of each stage */
-    const uint32_t *device_order; /* the device in each place, by its number in the config */
-    const uint8_t *recomputes;    /* of each layer 0, or the number from 1 of its kind of
-                                     recomputation */
+    const uint32_t *device_order; /* for each place in the pipeline, the number that the config
+                                     gives to the device in this place */
+    const uint8_t *recomputes;    /* for each layer 0 (no recomputation), or the number of its kind
+                                     of recomputation, counted from 1 */
 } ppsched_replica;
 
-/* Finds the shares: the most time that a replica takes is the least.
- *   - `configs`: one for each replica, with its devices and their speeds, links and limits. Their
- *     microbatches and lists for stages are not read. Replicas that are alike may have the same
- *     config, which takes less time.
- *   - Each number of microbatches has the split that the search of plans finds for it. Over these,
- *     the shares are exact: numbers are left out only where their lower bound is above the result.
+/* Finds the shares for which the slowest replica takes the least time.
+ *   - `configs` has one config for each replica, with the replica's devices and their speeds, links
+ *     and limits. The call ignores their numbers of microbatches and their lists with values per
+ *     stage. Replicas that are alike may have the same config; the call then takes less time.
+ *   - For each number of microbatches, a replica has the split that the search of plans finds. With
+ *     these splits, the shares are the best: the call leaves out a number of microbatches only if
+ *     the lower bound on its time is above the result.
  *   - Every replica takes at least one microbatch, and fits the memory limits.
- * The loss of a replica must be a sum over its microbatches that is divided by all microbatches of
- * the global batch, not the mean over its own.
+ * The loss of a replica must be the sum over its microbatches, divided by the number of all
+ * microbatches of the global batch. It must not be the mean over the replica's own microbatches.
  * The progress callback of a config may cancel it.
- * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; RANGE; REFUSED if the strategy supports no such
- *   shares or nothing fits, and for a config with a placement map, a stage graph, stage_scale, a
- *   robust objective, or microbatches that differ; CANCELLED, NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; RANGE; REFUSED if the strategy supports none of
+ *   the shares or nothing fits, and for a config with a placement map, a stage graph, stage_scale,
+ *   a robust objective, or microbatches that differ; CANCELLED, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_replicas_create(ppsched_replicas **out,
                                                    const ppsched_config *const *configs,
                                                    size_t count,
                                                    const ppsched_replicas_options *options,
                                                    ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees the shares. NULL is accepted. */
 PPSCHED_API void ppsched_replicas_destroy(ppsched_replicas *replicas);
 
 /* Errors: ARGUMENT, STRUCT_SIZE. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources that a runtime needs to run a schedule: links between devices, receive buffers,
- * lifetimes of send buffers, communicators, and slots that a runtime allocates once. They depend
- * only on the order of the ops and on the placement, not on times. */
+ * lifetimes of send buffers, communicators, and slots that a runtime allocates once. Resources
+ * depend only on the order of the ops and on the placement, not on times. */
 #ifndef PPSCHED_RESOURCES_H
 #define PPSCHED_RESOURCES_H
 
@@ -22,7 +22,8 @@ typedef struct ppsched_link {
     uint32_t receiver;
     uint32_t transfers;      /* number of transfers in the whole schedule */
     uint32_t most_in_flight; /* the most receives of this link that are open at once: `receiver` has
-                                reached them, but has not run their consumers */
+                                reached these receives, but has not run the ops that need their
+                                values */
 } ppsched_link;
 
 /* The buffer of a send or receive in a device's queue. Both members are PPSCHED_NONE for other
@@ -30,10 +31,10 @@ typedef struct ppsched_link {
 typedef struct ppsched_op_buffer {
     uint32_t slot;  /* for a receive: number of its buffer on this device. The buffer is used again
                        after `until`. For a send PPSCHED_NONE */
-    uint32_t until; /* position in the queue of the op after which the buffer is free. For a receive
-                       this op is its consumer. For a send it is the first compute op of this device
-                       that can run only after the other device has used the value. PPSCHED_NONE if
-                       there is no such op before the end of the queue */
+    uint32_t until; /* position in the queue of the op after which the buffer is free. For a
+                       receive, this is the op that needs the value. For a send, this is the first
+                       compute op of this device that can run only after the other device has used
+                       the value. PPSCHED_NONE if there is no such op before the end of the queue */
 } ppsched_op_buffer;
 
 /* Lists the links of a lowered schedule. They are ordered by receiving device, then by first
@@ -80,10 +81,11 @@ typedef struct ppsched_connection {
 
 /* Lists the connections of all devices, round by round. All devices must make them in this order,
  * so that they do not deadlock. `what`: enum ppsched_connecting. Fills a buffer: see ppsched.h.
- *   - LINKS, as PyTorch's directed P2P groups: each pair of devices, in ascending order, is put in
- *     the first round in which both devices are free. Then each round becomes two: first from the
- *     lower device of each pair to the higher, then back.
- *   - STAGES: each pair of stages, in ascending order, is put in the first round in which both
+ *   - LINKS works like PyTorch's directed P2P groups. Each pair of devices, in ascending order, is
+ *     put in the first round in which both devices are free. Then each round becomes two rounds:
+ *     the first from the lower device of each pair to the higher, the second from the higher to the
+ *     lower.
+ *   - With STAGES, each pair of stages, in ascending order, is put in the first round in which both
  *     devices are free. Messages go only from a stage to the next.
  *   - The list depends only on the placement, so the schedule need not be lowered.
  * Errors: ARGUMENT, RANGE, BUFFER, NO_MEMORY. */
@@ -106,8 +108,8 @@ enum ppsched_slot_use {
 };
 
 /* The time for which a slot is in use: from the op at `first` to the op at `last`, both included.
- * These are positions in the device's queue. An overlapped pair has the position of its first op.
- * 24 bytes, no padding. */
+ * `first` and `last` are positions in the device's queue. An overlapped pair has the position of
+ * its first op. 24 bytes, no padding. */
 typedef struct ppsched_lifetime {
     uint32_t microbatch; /* number of the microbatch m, as in ppsched_op. For slice k of K slices it
                             is m * K + k */
@@ -122,7 +124,7 @@ typedef struct ppsched_lifetime {
 typedef struct ppsched_arena {
     uint32_t stage; /* the stage of the arena with RECEIVE; otherwise PPSCHED_NONE */
     int32_t kind;   /* kind of op of its lifetimes, as in ppsched_lifetime */
-    uint32_t slots; /* number of slots that it needs: the most lifetimes at once */
+    uint32_t slots; /* number of slots that the arena needs: the most lifetimes at once */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
     uint32_t count; /* number of its lifetimes */
 } ppsched_arena;
@@ -131,13 +133,14 @@ typedef struct ppsched_arena {
  * ppsched.h.
  *   - The list is ordered by stage, then (with RECEIVE) activations before gradients, then by
  *     microbatch. So the lifetimes of an arena are in a row.
- *   - Lifetimes get slots in order of `first`, then of `last`. Each gets the lowest free slot, as
- *     in PyTorch's activation liveness and its proposed receive pools.
+ *   - Lifetimes get slots in order of `first` and, if `first` is equal, of `last`. Each lifetime
+ *     gets the lowest free slot, as in PyTorch's activation liveness and its proposed receive
+ *     pools.
  *   - With RECEIVE a schedule that is not lowered has no lifetimes.
  *   - In a schedule of forwards only, the lifetime of a value ends with its last reader on the
  *     device. For a stage pass this is the last of these ops: its F, its SEND_F, F of the next
  *     stage (if on the same device), and F of the last slice of its microbatch. For a received
- *     value it is its F.
+ *     value it is the F of the stage pass.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
  *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,
@@ -146,8 +149,8 @@ PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out,
                                                           uint32_t device, int32_t use,
                                                           ppsched_error *error);
 
-/* Lists the arenas of these lifetimes. Arenas without a lifetime are left out. Fills a buffer: see
- * ppsched.h.
+/* Lists the arenas of the lifetimes that ppsched_schedule_get_lifetimes lists. Arenas without a
+ * lifetime are left out. Fills a buffer: see ppsched.h.
  * Errors: as ppsched_schedule_get_lifetimes. */
 PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_t capacity,
                                                        size_t *needed,

@@ -23,11 +23,11 @@ typedef struct ppsched_scenarios ppsched_scenarios;
 
 /* The order in which a device runs its ops. READY describes a runtime with dispatch when ready. A
  * free device of such a runtime runs the first op of the schedule's order whose inputs are there.
- * It is never idle while there is such an op.
+ * The device is never idle while there is an op with all its inputs.
  *   - An F, or an overlapped pair, may run before earlier ops of the order. It does so only if all
- *     of these can still run after it, in their order, within the device's memory limit. If there
- *     is no limit, or the schedule exceeds it, the planned peak is the limit. So there is no
- *     deadlock. Of the Fs that are ready, only the first is considered.
+ *     these earlier ops can still run after it, in their order, within the device's memory limit.
+ *     If there is no limit, or the schedule exceeds it, the planned peak is the limit. So there is
+ *     no deadlock. Of the Fs that are ready, only the first is considered.
  *   - A device chooses its next op after all events of the same time are done. Flushes are kept. */
 enum ppsched_dispatch {
     PPSCHED_DISPATCH_PLANNED = 0, /* a device runs its ops in the order of the schedule */
@@ -37,7 +37,7 @@ enum ppsched_dispatch {
 /* The largest number of scenarios of a call. */
 #define PPSCHED_MAX_SCENARIOS 16777216
 
-/* The time by which plans rank candidates, and which searches minimise. */
+/* The time by which plans rank candidates. Searches minimise the same time. */
 enum ppsched_rank_by {
     PPSCHED_RANK_BY_STEP = 0,     /* rank by the planned time */
     PPSCHED_RANK_BY_MEAN = 1,     /* rank by the mean time over all scenarios */
@@ -67,15 +67,18 @@ typedef struct ppsched_scenario_options {
     uint64_t seed;                /* seed of the random numbers; any number */
     double jitter;                /* jitter of ops */
     double message_jitter;        /* jitter of messages between devices */
-    const double *device_factors; /* one factor per device; or one per device for each scenario */
+    const double *device_factors; /* one factor per device, for all scenarios; or one factor per
+                                     device for each scenario */
     size_t device_factor_count;   /* length of `device_factors`: D, or number of scenarios * D */
-    const double *stage_factors;  /* one factor per stage; or one per stage for each scenario */
+    const double *stage_factors;  /* one factor per stage, for all scenarios; or one factor per
+                                     stage for each scenario */
     size_t stage_factor_count;    /* length of `stage_factors`: S, or number of scenarios * S */
-    const double *link_factors;   /* for each sender one factor per receiver */
+    const double *link_factors;   /* one factor per receiver, for each sender */
     size_t link_factor_count;     /* length of `link_factors`: D * D */
 } ppsched_scenario_options;
 
-/* Figures over all scenarios. Set `size` to sizeof of this struct. Times in the caller's unit. */
+/* Figures over all scenarios. Set `size` to sizeof of this struct. Times are in the caller's
+ * unit. */
 typedef struct ppsched_scenario_metrics {
     uint32_t size;
     uint32_t count;          /* number of scenarios */
@@ -94,7 +97,8 @@ typedef struct ppsched_scenario_metrics {
  *   - If devices, stages or links have factors, the search first uses the times of an average
  *     scenario. Then it takes the order with the best figure in the first 256 scenarios, and
  *     improves this order move by move. More effort means more moves.
- *   - The scenarios are those of an evaluation with the same options. The dispatch must be PLANNED.
+ *   - The scenarios are the same as in ppsched_schedule_evaluate_scenarios with these options. The
+ *     dispatch must be PLANNED.
  *   - The result depends only on the problem and the objective, and is the same on all platforms.
  *   - PPSCHED_RANK_BY_STEP removes the robust objective. `count`, `options` and `quantile` are then
  *     ignored.
@@ -122,7 +126,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
     ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
     int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees the scenarios. NULL is accepted. */
 PPSCHED_API void ppsched_scenarios_destroy(ppsched_scenarios *scenarios);
 
 /* The makespan of each scenario, borrowed. */
@@ -131,14 +135,15 @@ PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *s
 
 /* Causes: which devices cause the makespan. In a scenario, the cause of a device is the share of
  * the makespan, 0 to 1, in which its ops are on the critical path. The list has for each device the
- * mean of this share over the scenarios. The rest of the path is messages. Borrowed. The path is
- * followed back from the op that ends last; of several, from the op on the lowest device. If an op
- * waited for the op before it on its device, or for the flush, the path goes to the op before it.
- * Otherwise it goes to the sender of the value for which the op waited. */
+ * mean of this share over the scenarios. Messages take the rest of the path. Borrowed. The path is
+ * followed back from the op that ends last. If several ops end last, it is followed from the op on
+ * the device with the lowest number. If an op waited for the op before it on its device, or for the
+ * flush, the path goes to the op before it. Otherwise it goes to the sender of the value for which
+ * the op waited. */
 PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
                                                    size_t *count);
 
-/* The largest memory that each device holds in any scenario. With dispatch PLANNED this is the
+/* For each device, the most memory that it holds in any scenario. With dispatch PLANNED this is the
  * planned peak. Borrowed. */
 PPSCHED_API const double *ppsched_scenarios_peaks(const ppsched_scenarios *scenarios,
                                                   size_t *count);
@@ -150,7 +155,8 @@ PPSCHED_API ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metric
                                                          ppsched_error *error);
 
 /* Finds a quantile: the least makespan that at least a share `q` of the scenarios does not exceed.
- * Of n scenarios this is the ceil(q * n)-th shortest; for q = 0 it is the shortest.
+ * Of the makespans of n scenarios, this is the ceil(q * n)-th shortest; for q = 0 it is the
+ * shortest.
  * Errors: ARGUMENT; RANGE if q is not between 0 and 1. */
 PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
                                                           const ppsched_scenarios *scenarios,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A schedule: for each device the queue of its ops, in the order in which they run. A strategy, a
- * builder or a custom generator makes the schedule. All functions accept the schedules of all
- * three.
+ * builder or a custom generator makes the schedule. All functions accept schedules of all three
+ * origins.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -37,7 +37,7 @@ extern "C" {
 typedef struct ppsched_schedule ppsched_schedule;
 
 /* The ops of one device. A queue is borrowed from its schedule, and valid as long as the schedule.
- * Thread-safety: as the schedule. */
+ * Thread-safety: the rules for ppsched_schedule apply. */
 typedef struct ppsched_queue ppsched_queue;
 
 /* Collects the ops of a custom schedule.
@@ -79,18 +79,20 @@ PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule)
 
 /* The device that runs a stage for a microbatch. Microbatches are counted over all iterations, as
  * in ppsched_op. Only the bidirectional placement has two devices for a stage; the microbatch
- * decides which of them runs it. PPSCHED_NONE if the stage or the microbatch is out of range. */
+ * decides which of them runs it. The result is PPSCHED_NONE if the stage or the microbatch is out
+ * of range. */
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
 
 /* The device at the other end of a transfer. For SEND_F and RECV_B this is the device of the stage
- * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before. PPSCHED_NONE if
- * the op is of another kind, if that stage does not exist, or if the microbatch is out of range. */
+ * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. The
+ * result is PPSCHED_NONE if the op is of another kind, if there is no stage after or before, or if
+ * the microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
 
 /* The first function returns the i-th of the stages whose outputs a stage reads. The second returns
- * the i-th of the devices that run a stage. Both return PPSCHED_NONE past the last. */
+ * the i-th of the devices that run a stage. Both return PPSCHED_NONE if `i` is past the last. */
 PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
                                                   uint32_t i);
 PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
@@ -108,8 +110,8 @@ PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedul
  * that need such a chain refuse other schedules. */
 PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 
-/* 1 if an iteration starts only after the one before has ended on all devices (the schedule
- * flushes), else 0. */
+/* 1 if an iteration starts only after the iteration before has ended on all devices (the schedule
+ * flushes), otherwise 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 
 /* Number of weight versions that a device holds at once. */
@@ -135,15 +137,15 @@ PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
                                                   const ppsched_config *config,
                                                   ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees a builder. NULL is accepted. */
 PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
 /* Appends `count` ops to the queue of a device. The call checks the values of the ops, but not
  * their order; ppsched_schedule_check checks the order. On an error nothing is appended. One call
  * may append the first op of an overlapped pair, and the next call the second.
- * Errors: ARGUMENT, also for an unknown kind or flag, for a microbatch in an op whose kind has
- *   none, and for an overlapped pair that is not an F and a B or I; RANGE where the device, stage,
- *   microbatch or slice does not exist, or there are too many ops; NO_MEMORY. */
+ * Errors: ARGUMENT, also for an unknown kind or flag, for a microbatch in an op whose kind has no
+ *   microbatch, and for an overlapped pair that is not an F and a B or I; RANGE where the device,
+ *   stage, microbatch or slice does not exist, or there are too many ops; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
                                                   const ppsched_op *ops, size_t count,
                                                   ppsched_error *error);
@@ -158,8 +160,8 @@ PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, co
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
                                                        ppsched_error *error);
 
-/* Sets how many weight versions a device holds at once, 1 to 1024. Default: the number that the
- * config sets, else 1.
+/* Sets how many weight versions a device holds at once, 1 to 1024. Default: the number that was set
+ * in the config, or 1 if none was set.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
                                                                int64_t versions,

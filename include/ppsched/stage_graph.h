@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage graph of a problem: which stages read the outputs of which, which passes and
- * microbatches each stage has, and on which devices it runs. */
+/* The stage graph of a problem: for each stage, the stages whose outputs it reads, its passes, its
+ * microbatches, and the devices on which it runs. */
 #ifndef PPSCHED_STAGE_GRAPH_H
 #define PPSCHED_STAGE_GRAPH_H
 
@@ -23,21 +23,22 @@ enum ppsched_stage_passes {
                                                   its weights are frozen. The I releases all
                                                   memory that the F took */
     PPSCHED_STAGE_PASSES_FORWARD = 3           /* a microbatch runs only F on the stage. The memory
-                                                  of F is freed at its end */
+                                                  of F is freed when F ends */
 };
 
-/* Sets the inputs of each stage: the stages whose outputs it reads. `counts` has S numbers of
- * inputs. `inputs` has the numbers of these stages, stage by stage. An input must have a lower
- * number than the stage. `count` must be S, or 0 for the default: a chain in which each stage is
- * the input of the next.
+/* Sets the inputs of each stage: the stages whose outputs it reads. `counts` has S values: how many
+ * inputs each stage has. `inputs` lists the numbers of the inputs of stage 0, then of stage 1, and
+ * so on. An input must have a lower number than its stage. `count` must be S, or 0 for the default:
+ * a chain in which each stage is the input of the next.
  *   - An F waits for the Fs of its stage's inputs.
  *   - A B or I waits for the B or I of all stages that read its stage's output and have a backward.
- *     If there are none, it waits only for its own F.
+ *     If there are no such stages, the B or I waits only for its own F.
  *   - A microbatch skips stages that do not run it.
  *   - A stage sends its `activation_bytes` to each stage that reads its output. It sends its
- *     `gradient_bytes` (default: the activation's) to each input with a backward.
+ *     `gradient_bytes` (default: `activation_bytes` of that input) to each input that has a
+ *     backward.
  * Errors: ARGUMENT, LENGTH; RANGE where an input is not the number of a stage, or not lower than
- *   that of its stage; NO_MEMORY. */
+ *   the number of its stage; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
                                                            const uint32_t *counts,
                                                            const uint32_t *inputs, size_t count,
@@ -58,11 +59,12 @@ PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config 
                                                                  size_t count,
                                                                  ppsched_error *error);
 
-/* Sets a placement map with one or more devices for each stage. `counts` has S numbers of devices.
- * `devices` has these devices, stage by stage. An op of a stage on several devices is in the queue
- * of each of them, and starts and ends at the same time on all. It runs at the slowest of their
- * speeds. Its time and memory count on each of them. An input from another stage is there when the
- * last transfer from that stage's devices to its own devices ends.
+/* Sets a placement map with one or more devices for each stage. `counts` has S values: how many
+ * devices each stage has. `devices` lists the devices of stage 0, then of stage 1, and so on. If a
+ * stage is on several devices, each of its ops is in the queues of all these devices, and starts
+ * and ends on all at the same time. The op runs at the speed of the slowest of these devices. Its
+ * time and memory count on each of them. The op has an input from another stage when the last
+ * transfer from that stage's devices to the devices of this stage ends.
  * Errors: ARGUMENT, LENGTH; RANGE where a device does not exist, or is twice in a stage;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,

@@ -14,14 +14,15 @@ extern "C" {
 /* Result of every call that can fail. A value never changes its meaning and is never reused. */
 typedef int32_t ppsched_status;
 
-/* The only enumerators that do not begin with their enum's name, as callers write them most. */
+/* Values of ppsched_status. Only these enumerators do not begin with the name of their enum,
+ * because callers write them most often. */
 enum ppsched_status_value {
     PPSCHED_OK = 0,
     PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or an unknown value */
     PPSCHED_ERROR_NO_MEMORY = 2,        /* the allocator returned null */
     PPSCHED_ERROR_RANGE = 3,            /* a number that is NaN, infinite, negative or out of its
-                                           bounds; or a number of a device, or of another thing,
-                                           that does not exist */
+                                           bounds; or the number of something that does not exist,
+                                           such as a device */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
     PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set, or bytes of newer members,
                                            which the library does not know, are not zero */
@@ -30,7 +31,8 @@ enum ppsched_status_value {
     PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement does not support the problem;
                                            or a lowering, format or runtime does not support the
                                            schedule or layout */
-    PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* incomplete, duplicated, misplaced or not executable */
+    PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* a schedule is incomplete, has an op twice or on the wrong
+                                           device, or cannot be executed */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
     PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` is the size that is
                                      large enough */

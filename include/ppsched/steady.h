@@ -4,9 +4,9 @@
  *
  * The order of a rule has a prefix, a block of ops that repeats, and a suffix. After some
  * microbatches, called the transient, its times repeat, too, with a period of one or more blocks.
- * The call times more and more microbatches op by op. It stops when every op of some blocks in a
- * row starts one period after the same op one period earlier. This proves the times of all blocks
- * after them.
+ * The call times more and more microbatches op by op. It stops when, in several successive blocks,
+ * every op starts exactly one period later than the same op of the period before. This proves the
+ * times of all blocks after them.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -47,12 +47,12 @@ typedef struct ppsched_steady ppsched_steady;
 /* Whether a period was found, or why all ops were timed one by one. */
 enum ppsched_steady_reason {
     PPSCHED_STEADY_REASON_FOUND = 0,     /* a period was found */
-    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat. This is so for
+    PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat. This is the case for
                                             searches, gpipe, looped_bfs, offload, and schedules of
                                             only forwards */
-    PPSCHED_STEADY_REASON_COSTS = 2,     /* microbatches or slices differ; or there are several
-                                            iterations, and memory has other causes in addition to
-                                            activations */
+    PPSCHED_STEADY_REASON_COSTS = 2,     /* costs of microbatches or slices differ; or there are
+                                            several iterations, and memory has other causes in
+                                            addition to activations */
     PPSCHED_STEADY_REASON_SHORT = 3,     /* there are too few microbatches */
     PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not repeat within half of the
                                             microbatches */
@@ -61,7 +61,7 @@ enum ppsched_steady_reason {
                                             more than a share of 2^-40 */
 };
 
-/* The period of a schedule. Set `size` to sizeof of this struct. Times in the caller's unit. If
+/* The period of a schedule. Set `size` to sizeof of this struct. Times are in the caller's unit. If
  * `reason` is not FOUND, `blocks` and all members after it are 0, except `timed`. */
 typedef struct ppsched_steady_period {
     uint32_t size;
@@ -69,10 +69,10 @@ typedef struct ppsched_steady_period {
     uint32_t block;     /* number of microbatches of a block of the order; 0 if the order is not
                            known to repeat */
     uint32_t blocks;    /* number of blocks of a period */
-    uint32_t transient; /* about how many microbatches come before the first period; at a time,
-                           devices are at different microbatches */
-    uint32_t timed;     /* number of microbatches of an iteration that were timed op by op; without
-                           flushes, of all iterations */
+    uint32_t transient; /* number of microbatches before the first period. The number is
+                           approximate, because at any time devices run different microbatches */
+    uint32_t timed;     /* number of microbatches that were timed op by op: of one iteration or,
+                           without flushes, of all iterations */
     double time;        /* duration of a period */
     double cycle_time;  /* time per microbatch: `time` / (`block` * `blocks`) */
     double rounding;    /* the largest change of a time by rounding, as a share of this time; 0 if
@@ -84,17 +84,17 @@ typedef struct ppsched_steady_period {
  *   - If all times are multiples of one power of two, the figures are equal to the last bit,
  *     because all sums are exact.
  *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures
- *     then differ by at most this share from those of the exact times. Evaluation op by op differs
- *     from them, too, because it rounds each sum.
- * Levels of memory equal those of evaluation op by op, except for the rounding of sums. If memory
- * is in multiples of one power of two, they are equal to the last bit. If no period is found, all
- * ops are timed. Time and memory of the call are linear in the number of ops of the microbatches
- * that are timed (`timed`).
+ *     then differ by at most this share from the figures of the exact times. Evaluation op by op
+ *     also differs from the figures of the exact times, because it rounds each sum.
+ * Levels of memory equal the levels that evaluation op by op finds, except for the rounding of
+ * sums. If memory is in multiples of one power of two, the levels are equal to the last bit. If no
+ * period is found, all ops are timed. Time and memory of the call are linear in the number of ops
+ * of the microbatches that are timed (`timed`).
  * Errors: those of ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
                                                  const char *strategy, ppsched_error *error);
 
-/* Frees it. NULL is accepted. */
+/* Frees the figures. NULL is accepted. */
 PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
 
 /* Errors: ARGUMENT, STRUCT_SIZE. */
@@ -102,25 +102,25 @@ PPSCHED_API ppsched_status ppsched_steady_get_period(ppsched_steady_period *out,
                                                      const ppsched_steady *steady,
                                                      ppsched_error *error);
 
-/* As ppsched_timeline_get_metrics.
+/* The metrics that ppsched_timeline_get_metrics would return.
  * Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_steady_get_metrics(ppsched_metrics *out,
                                                       const ppsched_steady *steady,
                                                       ppsched_error *error);
 
-/* As ppsched_timeline_get_device_metrics. `peak_position` is a position in the queue of the whole
- * schedule.
+/* The metrics that ppsched_timeline_get_device_metrics would return. `peak_position` is a position
+ * in the queue of the whole schedule.
  * Errors: ARGUMENT; RANGE where there is no such device; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_steady_get_device_metrics(ppsched_device_metrics *out,
                                                              const ppsched_steady *steady,
                                                              uint32_t device, ppsched_error *error);
 
-/* As ppsched_timeline_get_idle.
+/* The idle time that ppsched_timeline_get_idle would return.
  * Errors: ARGUMENT; RANGE where there is no such device; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_steady_get_idle(ppsched_idle *out, const ppsched_steady *steady,
                                                    uint32_t device, ppsched_error *error);
 
-/* As ppsched_timeline_get_peak_causes. Fills a buffer: see ppsched.h.
+/* The memory that ppsched_timeline_get_peak_causes would return. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
 PPSCHED_API ppsched_status ppsched_steady_get_peak_causes(double *out, size_t capacity,
                                                           size_t *needed,

@@ -29,7 +29,8 @@ typedef struct ppsched_strategy_info {
     uint32_t weight_versions; /* number of versions of the weights that a device holds at once */
 
     uint32_t splits_backward;  /* 1 if the strategy uses I and W; 0 if it uses B */
-    uint32_t flushes;          /* 1 if each iteration starts only when the one before has ended */
+    uint32_t flushes;          /* 1 if each iteration starts only when the iteration before has
+                                  ended */
     uint32_t searches;         /* 1 if the strategy searches for the best order for the costs and
                                   memory limits; 0 if it is a rule */
     uint32_t searches_long;    /* 1 if the search may take seconds. By default a plan tries such a
@@ -38,10 +39,12 @@ typedef struct ppsched_strategy_info {
     uint32_t slices;           /* 0: the strategy supports only whole microbatches. 1: it also
                                   supports slices. 2: it also supports slices, but with whole
                                   microbatches its schedules equal those of another strategy. A plan
-                                  tries a strategy with 2 only if the options name it */
-    uint32_t offloads;         /* 1 if its schedules have OFFLOAD and RELOAD. Some calls and formats
-                                  do not support these ops. A plan tries such a strategy only if the
-                                  options name it. auto never tries it */
+                                  tries a strategy with the value 2 only if the options name this
+                                  strategy */
+    uint32_t offloads;         /* 1 if schedules of the strategy have OFFLOAD and RELOAD. Some calls
+                                  and formats do not support these ops. A plan tries such a strategy
+                                  only if the options name this strategy. The strategy auto never
+                                  tries it */
     uint32_t reserved;         /* 0 */
 
     uint64_t most_memory; /* the most bytes that the search holds at once, in addition to memory
@@ -71,25 +74,25 @@ typedef struct ppsched_option_info {
 PPSCHED_API uint32_t ppsched_strategy_count(void);
 
 /* Describes a strategy.
- * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE for a strategy past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy,
                                                      ppsched_error *error);
 
 /* Describes an option of a strategy. Options are numbered from 0.
- * Errors: ARGUMENT, RANGE past the last strategy or option, STRUCT_SIZE. */
+ * Errors: ARGUMENT, RANGE for a strategy or an option past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
                                                        uint32_t option, ppsched_error *error);
 
-/* Finds the number of the strategy with a name or alias. Upper and lower case are equal, and so are
- * '-' and '_'.
- * Errors: ARGUMENT; UNKNOWN_STRATEGY with the nearest name in the message. */
+/* Finds the number of the strategy with a name or alias. Upper and lower case count as equal, and
+ * so do '-' and '_'.
+ * Errors: ARGUMENT; UNKNOWN_STRATEGY (the message has the nearest name). */
 PPSCHED_API ppsched_status ppsched_strategy_find(uint32_t *out, const char *name,
                                                  ppsched_error *error);
 
 /* Checks whether a strategy supports the problem and its options, without building a schedule. A
  * search may still find no schedule within the memory limit.
- * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE; REFUSED with the rule that is broken,
- *   and the nearest sizes that work. */
+ * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE; REFUSED (the message has the rule that
+ *   is broken, and the nearest sizes that work). */
 PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config,
                                                  ppsched_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version numbers of the library. They are written only here; the build reads them from here. */
+/* Version numbers of the library. They are written only in this header; the build reads them from
+ * here. */
 #ifndef PPSCHED_VERSION_H
 #define PPSCHED_VERSION_H
 
@@ -16,8 +17,8 @@ extern "C" {
 #define PPSCHED_VERSION_MINOR 2
 #define PPSCHED_VERSION_PATCH 0
 
-/* ABI number, which is also that of the soname. It changes only when a program linked against an
- * older library would break. */
+/* ABI number, which is also the number in the soname. It changes only when a program linked against
+ * an older library would break. */
 #define PPSCHED_ABI_VERSION 1
 
 /* Release of the loaded library, as 10000 * major + 100 * minor + patch. */
