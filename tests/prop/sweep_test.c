@@ -4,6 +4,7 @@
 #include "support/problem.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,14 +132,29 @@ static void visit(struct tally *tally, const char *strategy, const struct size *
     try_proposals(strategy, size, error.message);
 }
 
+/* Whether the strategy has the option group_size. */
+static bool has_groups(const ppsched_strategy_info *info)
+{
+    uint32_t number = 0;
+    ppsched_option_info option = {.size = sizeof option};
+    assert_int_equal(ppsched_strategy_find(&number, info->name, NULL), PPSCHED_OK);
+    for (uint32_t i = 0; i < info->option_count; i++) {
+        assert_int_equal(ppsched_strategy_get_option(&option, number, i, NULL), PPSCHED_OK);
+        if (strcmp(option.name, "group_size") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* With groups, of which there are many, to 9 devices and for 12. */
 static struct tally sweep(const ppsched_strategy_info *info)
 {
+    const bool grouped = has_groups(info);
     struct tally tally = {0, 0};
-    for (long d = 1; d <= 12; d += d == 9 && info->option_count > 0 ? 3 : 1)
+    for (long d = 1; d <= 12; d += d == 9 && grouped ? 3 : 1)
         for (long v = 1; v <= 4; v++)
             for (long m = 1; m <= 40; m++)
-                for (long g = info->option_count > 0 ? 1 : 0; g <= (info->option_count > 0 ? 2 * d : 0); g++)
+                for (long g = grouped ? 1 : 0; g <= (grouped ? 2 * d : 0); g++)
                     visit(&tally, info->name, &(struct size){d, d * v, m, g});
     return tally;
 }
@@ -157,6 +173,7 @@ static struct tally sweep_search(const ppsched_strategy_info *info)
 
 static struct tally sample(const ppsched_strategy_info *info, uint64_t *seed)
 {
+    const bool grouped = has_groups(info);
     struct tally tally = {0, 0};
     for (int i = 0; i < 60; i++) {
         struct size size = {.devices = 1 + random_below(seed, 256)};
@@ -165,7 +182,7 @@ static struct tally sample(const ppsched_strategy_info *info, uint64_t *seed)
         size.microbatches = 1 + random_below(seed, (uint32_t)(3 * size.devices));
         if (random_below(seed, 2) == 0)
             size.microbatches = size.devices * (1 + random_below(seed, 4));
-        size.group = info->option_count > 0 ? 1 + random_below(seed, (uint32_t)(2 * size.devices)) : 0;
+        size.group = grouped ? 1 + random_below(seed, (uint32_t)(2 * size.devices)) : 0;
         visit(&tally, info->name, &size);
     }
     return tally;
