@@ -191,6 +191,7 @@ class CommandTest(unittest.TestCase):
         self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=0.02 * fast["step"]["pipeline_time"])
         for more, message in ((("--device-types", "h100:4", "--device", "a100"), "give one of them"),
                               (("--device-types", "h100:3", "--pp", 4), "needs 4"),
+                              (("--device-types", "h100:6", "a100:10", "--tp", 4), "--device-types h100:6: each device of the pipeline is 4 GPUs"),
                               (("--device-types", "fast.json:4"), "needs a data sheet")):
             run = self.run_command("pick", *words, *more)
             self.assertNotEqual(run.returncode, 0)

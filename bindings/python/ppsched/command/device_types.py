@@ -240,7 +240,7 @@ def stages_of(types: Sequence[DeviceType], each: int, devices: int) -> List[Devi
                          (f", {each} for each device of the pipeline" if each > 1 else "") + "; give counts that sum to that")
     uneven = next((one for one in types if one.devices % each), None)
     if uneven is not None:
-        raise Error(f"--device-types {uneven.name}:{uneven.count}: each device of the pipeline is {each} GPUs of one type; give a multiple "
+        raise Error(f"--device-types {uneven.name}:{uneven.devices}: each device of the pipeline is {each} GPUs of one type; give a multiple "
                          f"of {each}")
     return [one._replace(devices=one.devices // each) for one in types]
 
