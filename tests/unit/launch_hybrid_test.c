@@ -104,9 +104,10 @@ static void test_several_streams(void **state)
     (void)state;
     for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime += SAIL - MEGATRON)
         expect("1f1b", 2, model, 3, COUNTS(3, 3), 2, NULL, runtime,
-               "! sends one residual stream from stage to stage, and the model has several (hyper-connections), so it can run it "
-               "in one stage only; ");
-    expect("1f1b", 2, model, 3, COUNTS(3, 3), 2, NULL, PRIMUS, "--pipeline_model_parallel_size 2 --num_layers 4 --patch_primus_pipeline True --pp_algorithm 1f1b");
+               "! sends one residual stream from stage to stage, and the model has several (hyper-connections), so it can run "
+               "it in one stage only; ");
+    expect("1f1b", 2, model, 3, COUNTS(3, 3), 2, NULL, PRIMUS,
+           "--pipeline_model_parallel_size 2 --num_layers 4 --patch_primus_pipeline True --pp_algorithm 1f1b");
     expect("1f1b", 1, model, 3, COUNTS(6), 1, NULL, MEGATRON, "--pipeline-model-parallel-size 1 --num-layers 4");
     expect("1f1b", 1, model, 3, COUNTS(6), 1, KINDS(0, 1, 1, 1, 1, 0), MEGATRON,
            "!Megatron-LM has several residual streams (hyper-connections) only without full recomputation");
