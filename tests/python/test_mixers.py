@@ -170,7 +170,7 @@ class TowersTest(unittest.TestCase):
             self.assertEqual(Description(description.values()).values(), description.values())
             layers = Model(description, Training(sequence_length=256), "h100").layers()
             plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b", "interleaved_1f1b"], runtimes="megatron")
-            for candidate in plan:
+            for candidate in (one for one in plan if one.makespan is not None):
                 self.assertGreaterEqual(plan.split(candidate).layers[0], 2 + least)
             self.assertEqual(plan.split(plan.best).layers[0], 2 + least)
 
