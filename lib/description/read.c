@@ -178,8 +178,9 @@ static ppsched_status read_layers(struct ppi_draft *draft, const struct ppi_json
 static ppsched_status read_tower_member(const struct place *place, const char *name, const struct ppi_json_value *value,
                                         ppsched_tower *tower)
 {
-    static const char *const names[] = {"name",      "hidden_size", "layers",           "tokens",           "frozen",
-                                        "norm_bias", "blocks",      "extra_parameters", "deepstack_layers", "patches_per_token"};
+    static const char *const names[] = {
+        "name",      "hidden_size", "layers",           "tokens",           "frozen",
+        "norm_bias", "blocks",      "extra_parameters", "deepstack_layers", "patches_per_token"};
     struct ppi_nearest search = ppi_nearest_start(name);
     if (strcmp(name, "name") == 0 || strcmp(name, "blocks") == 0)
         return PPSCHED_OK;

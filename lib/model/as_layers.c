@@ -217,13 +217,13 @@ static double tokens_of(const ppsched_tower *tower, uint32_t sequence)
 /* Elements of a sample that towers add to layers from `layer` on. */
 static double features_from(const struct listing *listing, uint32_t layer)
 {
-    const ppsched_model *model = listing->model;
+    const ppsched_description_info *shape = listing->model->shape;
     double elements = 0;
-    for (uint32_t i = 0; i < model->shape->tower_count; i++) {
-        const ppsched_tower *tower = model->shape->towers[i];
-        uint32_t last = tower->deepstack_layers < model->shape->layer_count ? tower->deepstack_layers : model->shape->layer_count;
+    for (uint32_t i = 0; i < shape->tower_count; i++) {
+        const ppsched_tower *tower = shape->towers[i];
+        uint32_t last = tower->deepstack_layers < shape->layer_count ? tower->deepstack_layers : shape->layer_count;
         double features = layer < last ? last - layer : 0;
-        elements += features * tokens_of(tower, model->training.sequence_length) * model->shape->hidden_size;
+        elements += features * tokens_of(tower, listing->model->training.sequence_length) * shape->hidden_size;
     }
     return elements;
 }
