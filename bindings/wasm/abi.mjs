@@ -234,6 +234,7 @@ export const LayerFlag = Object.freeze({
   TIED: 2,
   COPIES_EMBEDDING: 4,
   NOT_COPIED: 8,
+  SEVERAL_STREAMS: 16,
 });
 
 export const Lowering = Object.freeze({

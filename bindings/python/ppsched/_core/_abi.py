@@ -240,6 +240,7 @@ class LayerFlag(enum.IntEnum):
     TIED = 2
     COPIES_EMBEDDING = 4
     NOT_COPIED = 8
+    SEVERAL_STREAMS = 16
 
 
 class Lowering(enum.IntEnum):
