@@ -9,7 +9,7 @@
 static const double MOST_OPS = 4e6;
 
 enum {
-    VISITS = 2, /* counted per stage and microbatch, in each direction */
+    VISITS = 2,       /* counted per stage and microbatch, in each direction */
     MOST_BLOCK = 256, /* microbatches of a block: a row of it stays in the first cache */
 };
 

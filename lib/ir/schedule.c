@@ -44,14 +44,16 @@ uint32_t ppi_kinds_of(const ppsched_schedule *schedule)
     if (kinds != 0)
         return kinds;
     for (uint64_t i = 0; i < schedule->op_count; i++)
-        kinds |= UINT32_C(1) << schedule->ops[i].kind | (schedule->ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) / PPSCHED_OP_FLAG_OVERLAPPED;
+        kinds |= UINT32_C(1) << schedule->ops[i].kind |
+                 (schedule->ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) / PPSCHED_OP_FLAG_OVERLAPPED;
     atomic_store_explicit(&schedule->self->kinds, kinds, memory_order_relaxed);
     return kinds;
 }
 
 enum {
     COMPUTE = 1 << PPSCHED_KIND_F | 1 << PPSCHED_KIND_B | 1 << PPSCHED_KIND_I | 1 << PPSCHED_KIND_W,
-    SAVING = 1 << PPSCHED_KIND_RECOMPUTE | 1 << PPSCHED_KIND_OFFLOAD | 1 << PPSCHED_KIND_RELOAD | 1 << PPSCHED_KIND_OFFLOAD_WAIT,
+    SAVING = 1 << PPSCHED_KIND_RECOMPUTE | 1 << PPSCHED_KIND_OFFLOAD | 1 << PPSCHED_KIND_RELOAD |
+             1 << PPSCHED_KIND_OFFLOAD_WAIT,
     COMM = 1 << PPSCHED_KIND_SEND_F | 1 << PPSCHED_KIND_RECV_F | 1 << PPSCHED_KIND_SEND_B | 1 << PPSCHED_KIND_RECV_B,
 };
 
