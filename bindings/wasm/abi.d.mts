@@ -257,6 +257,7 @@ export const LayerFlag: {
   readonly TIED: 2;
   readonly COPIES_EMBEDDING: 4;
   readonly NOT_COPIED: 8;
+  readonly SEVERAL_STREAMS: 16;
 };
 export type LayerFlag = (typeof LayerFlag)[keyof typeof LayerFlag];
 
@@ -1387,6 +1388,8 @@ export interface Tower {
   has_norm_bias: number;
   kind: number;
   extra_parameters: number;
+  deepstack_layers: number;
+  patches_per_token: number;
 }
 
 export interface JobOptions {

@@ -234,6 +234,7 @@ export const LayerFlag = Object.freeze({
   TIED: 2,
   COPIES_EMBEDDING: 4,
   NOT_COPIED: 8,
+  SEVERAL_STREAMS: 16,
 });
 
 export const Lowering = Object.freeze({
@@ -1339,7 +1340,7 @@ export const STRUCTS = {
     quantile: ["f64", 16, 1],
     scenario_options: ["pointer", 24, 1],
   } },
-  Tower: { size: 40, fields: {
+  Tower: { size: 48, fields: {
     size: ["u32", 0, 1],
     is_frozen: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1349,6 +1350,8 @@ export const STRUCTS = {
     has_norm_bias: ["u32", 24, 1],
     kind: ["pointer", 28, 1],
     extra_parameters: ["u64", 32, 1],
+    deepstack_layers: ["u32", 40, 1],
+    patches_per_token: ["u32", 44, 1],
   } },
   JobOptions: { size: 56, fields: {
     size: ["u32", 0, 1],
@@ -1672,6 +1675,7 @@ export const FUNCTIONS = {
   ppsched_status_text: ["string", "i32"],
   ppsched_steady_create: ["i32", "pointer", "pointer", "string", "pointer"],
   ppsched_steady_destroy: ["void", "pointer"],
+  ppsched_schedule_find_period: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_steady_get_period: ["i32", "pointer", "pointer", "pointer"],
   ppsched_steady_get_metrics: ["i32", "pointer", "pointer", "pointer"],
   ppsched_steady_get_device_metrics: ["i32", "pointer", "pointer", "u32", "pointer"],

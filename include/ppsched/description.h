@@ -217,6 +217,11 @@ typedef struct ppsched_tower {
                                        gets the tower's name */
     uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
                                        the model */
+    uint32_t deepstack_layers;  /* number of the model's first layers to whose outputs the tower
+                                   adds features (DeepStack, arXiv 2406.04334). All of them are in
+                                   the first stage, with the tower */
+    uint32_t patches_per_token; /* number of the tower's tokens that become one token of the model;
+                                   0 means 1 */
 } ppsched_tower;
 
 /* Properties of a model. */

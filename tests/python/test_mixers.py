@@ -131,6 +131,19 @@ class MtpTest(unittest.TestCase):
         self.assertEqual(values["kinds"][values["mtp_kind"]][1]["extra_parameters"] - own, 4 * 4 * 64 + 4 + 1)
 
 
+class StreamsTest(unittest.TestCase):
+    def test_megatron_has_no_pipeline_for_several_streams(self):
+        """Its TransformerConfig refuses enable_mhc_connections with pipeline_model_parallel_size > 1."""
+        layers = Model(read(V4, num_nextn_predict_layers=0), Training(sequence_length=64), "h100").layers()
+        self.assertEqual([row.get("several_streams", False) for row in layers.given], [row["name"] not in ("embedding", "head") for row in layers.given])
+        self.assertNotIn("several_streams", Model(read(GLM), Training(sequence_length=64), "h100").layers().given[1])
+        plan = ppsched.plan(ppsched.Config(2, 8), layers=layers, strategies="1f1b")
+        schedule, split = plan.schedule(plan.best), ppsched.LayerSplit(layers, plan.split(plan.best))
+        schedule.launch("primus", model=split)
+        with self.assertRaisesRegex(ppsched.Refused, "Megatron-LM sends one residual stream"):
+            schedule.launch("megatron", model=split)
+
+
 class TowersTest(unittest.TestCase):
     def towers(self, fields, **more):
         description = read(fields, **more)
@@ -148,6 +161,18 @@ class TowersTest(unittest.TestCase):
         self.assertEqual(plan.split(plan.best).layers[0], 2)
         self.assertEqual([row["name"] for row in layers.given[:2]], ["vision", "embedding"])
         self.assertEqual(layers.given[1]["output_bytes"], 2 * 64 * 256)
+
+    def test_layers_that_add_features_of_a_tower_stay_with_it(self):
+        """Megatron-Bridge asserts that the first stage has as many decoders as there are deepstack_visual_indexes."""
+        fields = {"model_type": "qwen3_vl", "text_config": {**SIZES, "model_type": "qwen3_vl_text", "num_hidden_layers": 9}, "vision_config": TOWER}
+        for more, least in (({}, 3), ({"deepstack_visual_indexes": [1]}, 1), ({"deepstack_visual_indexes": []}, 0)):
+            description = read(fields, vision_config={**TOWER, "depth": 30, **more})
+            self.assertEqual(Description(description.values()).values(), description.values())
+            layers = Model(description, Training(sequence_length=256), "h100").layers()
+            plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b", "interleaved_1f1b"], runtimes="megatron")
+            for candidate in (one for one in plan if one.makespan is not None):
+                self.assertGreaterEqual(plan.split(candidate).layers[0], 2 + least)
+            self.assertEqual(plan.split(plan.best).layers[0], 2 + least)
 
     def test_windows_of_a_tower_are_chunks(self):
         vision = {**TOWER, "depth": 5, "window_size": 16, "fullatt_block_indexes": [4]}
