@@ -27,8 +27,8 @@ ppsched_status ppi_candidate_shorten(ppsched_schedule **out, const struct ppi_ca
 {
     const uint32_t fewer = fewer_of(&config->shape);
     ppsched_config *shorter = NULL;
-    if (candidate->strategy->plan != NULL || !schedule->flushes || config->windows != NULL || ppi_has_factors(config) || !is_bound_by_devices(schedule) ||
-        fewer > config->shape.microbatches / 4 * QUARTERS)
+    if (candidate->strategy->plan != NULL || !schedule->flushes || config->windows != NULL || ppi_has_factors(config) ||
+        !is_bound_by_devices(schedule) || fewer > config->shape.microbatches / 4 * QUARTERS)
         return PPSCHED_OK;
     ppsched_status status = ppi_config_copy(&shorter, config, error);
     if (status != PPSCHED_OK)

@@ -33,8 +33,7 @@ static double ratio(double time, double sum)
 static struct layer layer_of(const ppsched_layers *layers, const uint8_t *recomputes, uint32_t layer)
 {
     const struct ppi_layer_entry *entry = ppi_layer_at(layers, layer);
-    const double added = entry->kinds[recomputes != NULL ? recomputes[layer] : 0].added,
-                 *cost = entry->kinds[0].cost;
+    const double added = entry->kinds[recomputes != NULL ? recomputes[layer] : 0].added, *cost = entry->kinds[0].cost;
     const ppsched_pair_windows *windows = entry->given.windows;
     const double forward = sum_of(windows->forward, windows->forward_count);
     struct layer own = {.windows = windows,
@@ -185,7 +184,7 @@ ppsched_status ppi_config_put_layer_windows(ppsched_config *config, const ppsche
     return status;
 }
 
-ppsched_status ppi_layer_pair_find(struct ppi_pair_spans *out, const ppsched_layers *layers, const uint8_t *recomputes,
+ppsched_status ppi_layer_pair_find(struct ppi_pair_ends *out, const ppsched_layers *layers, const uint8_t *recomputes,
                                    const struct ppi_layer_range *ranges, uint8_t kind, const struct ppi_host *host,
                                    ppsched_error *error)
 {

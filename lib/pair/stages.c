@@ -185,13 +185,13 @@ static ppsched_pair_windows pair_of(const struct ppi_windows *windows, uint32_t 
 }
 
 /* Rounding keeps the ends of both ops within the pair. */
-static struct ppi_pair_spans spans_of(const ppsched_pair_times *times)
+static struct ppi_pair_ends spans_of(const ppsched_pair_times *times)
 {
-    return (struct ppi_pair_spans){times->time, ppi_smaller(times->forward_end, times->time),
-                                   ppi_smaller(times->backward_end, times->time)};
+    return (struct ppi_pair_ends){times->time, ppi_smaller(times->forward_end, times->time),
+                                  ppi_smaller(times->backward_end, times->time)};
 }
 
-ppsched_status ppi_windows_find_pair(struct ppi_pair_spans *out, const struct ppi_windows *windows, uint32_t forward,
+ppsched_status ppi_windows_find_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows, uint32_t forward,
                                      uint32_t backward, uint8_t kind, const struct ppi_host *host, ppsched_error *error)
 {
     const ppsched_pair_windows pair = pair_of(windows, forward, backward, kind);
@@ -202,7 +202,7 @@ ppsched_status ppi_windows_find_pair(struct ppi_pair_spans *out, const struct pp
 }
 
 /* `order` NULL: the best. */
-static ppsched_status time_pair(struct ppi_pair_spans *out, const struct ppi_windows *windows,
+static ppsched_status time_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows,
                                 const struct ppi_pair_order *order, uint32_t forward, uint32_t backward,
                                 const struct ppi_host *host, ppsched_error *error)
 {
@@ -225,7 +225,7 @@ static ppsched_status find_times(double *times, uint32_t *first, struct ppi_wind
     for (uint32_t f = 0; f < stages; f++)
         for (uint32_t b = 0; b < stages; b++) {
             const size_t own = f * stages + b, same = forward[f] * stages + backward[b];
-            struct ppi_pair_spans pair;
+            struct ppi_pair_ends pair;
             if (own == same) {
                 ppsched_status status = time_pair(&pair, windows, order, f, b, host, error);
                 if (status != PPSCHED_OK)

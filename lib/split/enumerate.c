@@ -17,16 +17,16 @@ struct enumerating {
     struct ppi_splitting *splitting;
     ppsched_error *error;
     ppsched_status status;
-    double passes;        /* of each stage of a device, at least */
-    bool has_kinds;       /* of recomputation, and limits */
-    bool ends_late;       /* a device's last op need not be one that ends before the next device can go on */
-    double *work;         /* by block: least time on a device of the blocks before it */
-    double *input;        /* the same, until the stage before can continue */
-    double *forward;      /* the same, until the next stage can continue */
-    double *load;         /* of each device, for the stages that have blocks so far */
-    uint32_t *taken;      /* of each device: the number of these stages */
-    double *head, *tail;  /* of each device: least time before its first op starts, and after its last ends */
-    double *gone[2];      /* where speeds differ, of each stage: `forward` and `input` at the speeds of the stages before it */
+    double passes;       /* of each stage of a device, at least */
+    bool has_kinds;      /* of recomputation, and limits */
+    bool ends_late;      /* a device's last op need not be one that ends before the next device can go on */
+    double *work;        /* by block: least time on a device of the blocks before it */
+    double *input;       /* the same, until the stage before can continue */
+    double *forward;     /* the same, until the next stage can continue */
+    double *load;        /* of each device, for the stages that have blocks so far */
+    uint32_t *taken;     /* of each device: the number of these stages */
+    double *head, *tail; /* of each device: least time before its first op starts, and after its last ends */
+    double *gone[2];     /* where speeds differ, of each stage: `forward` and `input` at the speeds of the stages before it */
     uint32_t *option;
     uint64_t most_visited;
 };

@@ -19,7 +19,7 @@ struct ppi_pair_key {
 
 struct ppi_pair_slot {
     struct ppi_pair_key key;
-    struct ppi_pair_spans spans;
+    struct ppi_pair_ends spans;
 };
 
 ppsched_status ppi_pair_times_open(struct ppi_pair_times **out, struct ppi_arena *arena, struct ppi_front_builder *builder,
@@ -68,7 +68,7 @@ static uint64_t count_windows(const ppsched_layers *layers, const struct ppi_lay
 }
 
 /* Finds a pair. One of too many windows takes the sum of both ops. */
-static ppsched_status find(struct ppi_pair_spans *out, struct ppi_pair_times *times, const struct ppi_layer_range *ranges,
+static ppsched_status find(struct ppi_pair_ends *out, struct ppi_pair_times *times, const struct ppi_layer_range *ranges,
                            const struct ppi_pair_key *key, double sum, uint64_t *visited, ppsched_error *error)
 {
     const ppsched_layers *layers = times->builder->layers;
@@ -83,7 +83,7 @@ static ppsched_status find(struct ppi_pair_spans *out, struct ppi_pair_times *ti
                                  times->builder->arena->host, error);
     if (status != PPSCHED_ERROR_LENGTH)
         return status;
-    *out = (struct ppi_pair_spans){sum, sum, sum};
+    *out = (struct ppi_pair_ends){sum, sum, sum};
     return PPSCHED_OK;
 }
 

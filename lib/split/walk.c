@@ -258,10 +258,8 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, cons
 {
     struct ppi_arena own = {.host = arena->host};
     struct making making = {.walk = out};
-    *out = (struct ppi_walk){.schedule = schedule,
-                             .by_span = options->by_span,
-                             .has_pair_times = options->has_pair_times,
-                             .count = PPI_WALK_FIRST};
+    *out = (struct ppi_walk){
+        .schedule = schedule, .by_span = options->by_span, .has_pair_times = options->has_pair_times, .count = PPI_WALK_FIRST};
     making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     making.micro_slices = making.microbatches * schedule->shape.slices;
     ppsched_status status = take_room(&making, arena, &own, error);

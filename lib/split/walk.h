@@ -48,8 +48,8 @@ struct ppi_walk {
     struct ppi_walk_cost *costs;
     struct ppi_walk_pair *pairs;
     uint32_t instances, pair_count;
-    uint32_t most_pairs; /* room for them */
-    bool has_pair_times; /* pairs have given times; otherwise they take the sum of both ops */
+    uint32_t most_pairs;  /* room for them */
+    bool has_pair_times;  /* pairs have given times; otherwise they take the sum of both ops */
     bool splits_backward; /* it has Is and Ws */
 };
 

@@ -91,7 +91,7 @@ static void draw(struct problem *p, bool is_limited, uint64_t *seed)
         set_number(p->config, PPSCHED_QUANTITY_MEM_LIMIT, floor(held / p->devices * (0.8 + random_below(seed, 10) * 0.1)) + 1);
     if (random_below(seed, 4) == 0)
         expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_DEVICE_SPEEDS, (const double[]){1, 0.5, 2, 1},
-                                              p->devices, NULL),
+                                            p->devices, NULL),
                   NULL);
 }
 
