@@ -66,7 +66,7 @@ PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t cap
 /* Makes a copy of a config in which each microbatch is a chunk of the prompt. The copy has `count`
  * microbatches, all of one request. The factor of a microbatch on times is the time of its chunk;
  * its factor on memory and bytes is its share of the tokens. So memory and bytes in `config` must
- * be those of the whole prompt. The caller must destroy the copy.
+ * be for the whole prompt. The caller must destroy the copy.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompt;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,

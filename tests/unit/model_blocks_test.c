@@ -523,8 +523,12 @@ static void test_deepstack(void **state)
     const uint32_t counts[] = {1, 1, 1, 1, 3, 1}; /* vision, embedding, two that stay, the rest, head */
     const double own = 2.0 * SAMPLES * SEQUENCE * 64, feature = 2.0 * SAMPLES * 25 * 64;
     const double bytes[] = {0, own + 3 * feature, own + 2 * feature, own + feature, own, 0};
-    const uint32_t flags[] = {PPSCHED_LAYER_FLAG_NOT_COPIED, PPSCHED_LAYER_FLAG_WITH_NEXT, PPSCHED_LAYER_FLAG_WITH_NEXT,
-                              PPSCHED_LAYER_FLAG_WITH_NEXT, 0, 0};
+    const uint32_t flags[] = {PPSCHED_LAYER_FLAG_NOT_COPIED,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              0,
+                              0};
     (void)state;
     assert_int_equal(ppsched_layers_entries(layers), 6);
     for (uint32_t i = 0; i < 6; i++) {
