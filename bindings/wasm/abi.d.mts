@@ -1390,6 +1390,8 @@ export interface Tower {
   has_norm_bias: number;
   kind: number;
   extra_parameters: number;
+  deepstack_layers: number;
+  patches_per_token: number;
 }
 
 export interface JobOptions {

@@ -1342,7 +1342,7 @@ export const STRUCTS = {
     quantile: ["f64", 16, 1],
     scenario_options: ["pointer", 24, 1],
   } },
-  Tower: { size: 40, fields: {
+  Tower: { size: 48, fields: {
     size: ["u32", 0, 1],
     is_frozen: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1352,6 +1352,8 @@ export const STRUCTS = {
     has_norm_bias: ["u32", 24, 1],
     kind: ["pointer", 28, 1],
     extra_parameters: ["u64", 32, 1],
+    deepstack_layers: ["u32", 40, 1],
+    patches_per_token: ["u32", 44, 1],
   } },
   JobOptions: { size: 56, fields: {
     size: ["u32", 0, 1],

@@ -234,7 +234,7 @@ typedef struct ppsched_accelerator {
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
-    double mxfp8_share;
+    double mxfp8_share;     /* the same with MXFP8; 0: not supported */
     double nvfp4_share;
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least

@@ -72,7 +72,7 @@ PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t cap
 /* Makes a copy of a config in which each microbatch is a chunk of a prompt. The copy has `count`
  * microbatches, and a request for each prompt. The factor of a microbatch on times is the time of
  * its chunk; its factor on memory and bytes is its share of the tokens of all prompts. So memory
- * and bytes in `config` must be those of all prompts together. The caller must destroy the copy.
+ * and bytes in `config` must be for all prompts together. The caller must destroy the copy.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompts;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,

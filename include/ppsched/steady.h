@@ -90,7 +90,7 @@ typedef struct ppsched_steady_period {
  * sums. If memory is in multiples of one power of two, the levels are equal to the last bit. If no
  * period is found, all ops are timed. Time and memory of the call are linear in the number of ops
  * of the microbatches that are timed (`timed`).
- * Errors: those of ppsched_schedule_generate and ppsched_schedule_evaluate. */
+ * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
                                                  const char *strategy, ppsched_error *error);
 

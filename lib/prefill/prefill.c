@@ -265,9 +265,8 @@ static ppsched_status try_counts(struct choice *choice, uint32_t guess, ppsched_
     const uint32_t best = choice->best_count, least = choice->scaled.count;
     if (choice->trial.strategy->plan != NULL)
         return status;
-    for (uint32_t count = best > least + 2 ? best - 2 : least; count <= best + 2 && count <= choice->scaled.blocks && status == PPSCHED_OK;
-         count++)
-        status = count != best ? try_starts(choice, count, error) : PPSCHED_OK;
+    for (uint32_t count = best > least + 2 ? best - 2 : least; count <= best + 2 && status == PPSCHED_OK; count++)
+        status = count != best && count <= choice->scaled.blocks ? try_starts(choice, count, error) : PPSCHED_OK;
     return status;
 }
 

@@ -293,7 +293,11 @@ class RefusedTest(PriceTest):
                  "it must be of grad, param, tp, cp, ep": ("--overlap", "xx"), "modules are core_attn": ("--recompute", "modules=xx"),
                  "it must be none, selective, full": ("--recompute", "half"), "two devices": ("--strategy", "dualpipe"),
                  "there is no strategy": ("--strategy", "best"), "--split has 30 decoders": ("--split", 8, 8, 8, 6),
-                 "rate_8bit": ("--device", "a100", "--precision", "fp8"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
+                 "a100 has no matrix rate for 8 bits": ("--device", "a100", "--precision", "fp8"),
+                 "a100 has no matrix rate": ("--device", "a100", "--attention-fp8"),
+                 "h100 has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8": ("--precision", "mxfp8"),
+                 "mi325x has no MXFP8": ("--device", "mi325x", "--precision", "mxfp8"),
+                 "mi355x has no matrix rate for 4 bits": ("--device", "mi355x", "--precision", "nvfp4"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
         for words, options in cases.items():
             line = self.refused("--model", self.llama, *LAYOUT, *options)
             self.assertIn(words, line)
@@ -391,7 +395,7 @@ class RunsTest(PriceTest):
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
             ({"config": "none.json"}, "none.json"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
             ({"recompute": "recipe"}, "it must be none, selective"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
-            ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"cuda_graph": "some"}, "cuda_graph is")
+            ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"precision": "mxfp8"}, "h100 has no MXFP8"), ({"cuda_graph": "some"}, "cuda_graph is")
         for cells, words in bad:
             done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, **cells}), "--json"))
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -1212,7 +1212,7 @@ static const struct row read[] = {
     ROW(ppsched_model_create, ppsched_environment, model_of_environment),
     ROW(ppsched_description_create, ppsched_block, create_of_block),
     ROW(ppsched_description_create, ppsched_layer_kind, create_of_kind),
-    ROW(ppsched_description_create, ppsched_tower, create_of_tower),
+    ROW_SINCE(ppsched_description_create, ppsched_tower, deepstack_layers, create_of_tower),
     ROW(ppsched_description_create, ppsched_description_info, create_of_info),
     ROW(ppsched_description_create, ppsched_environment, create_of_environment),
     ROW(ppsched_description_from_transformer, ppsched_environment, describe_shape_in),

@@ -2322,6 +2322,8 @@ class Tower(Structure):
     has_norm_bias: int
     kind: _Pointer[LayerKind]
     extra_parameters: int
+    deepstack_layers: int
+    patches_per_token: int
     _fields_ = [
         ("size", c_uint32),
         ("is_frozen", c_uint32),
@@ -2332,6 +2334,8 @@ class Tower(Structure):
         ("has_norm_bias", c_uint32),
         ("kind", POINTER(LayerKind)),
         ("extra_parameters", c_uint64),
+        ("deepstack_layers", c_uint32),
+        ("patches_per_token", c_uint32),
     ]
 
 

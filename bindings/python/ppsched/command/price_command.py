@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._abi import PairRule
 from .._core._library import Error
-from .._core.model import Model, Training
+from .._core.model import Training
 from .._core.price import StepPrice
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
@@ -22,7 +22,7 @@ from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
 from .number_options import add_count_argument, whole
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
-from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, recompute_of
+from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
@@ -111,7 +111,7 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         _check_overlaps(training)
-    return job._replace(model=Model(found.description, training, device, job.model.table)), {**_with_strategy(job, options, recompute), "recompute": recompute}
+    return job._replace(model=priced_model(found.description, training, device, job.model.table)), {**_with_strategy(job, options, recompute), "recompute": recompute}
 
 def _names(words: Sequence[str]) -> List[str]:
     """Of words as ep or ep,tp."""
