@@ -26,10 +26,10 @@ static bool is_close(double a, double b)
 struct choice {
     struct ppi_trial trial;
     struct ppi_prompts scaled; /* what chunks take on the slowest device */
-    uint32_t chunks;          /* 0: any number */
-    double further;           /* how many further stages, each as slow, a chunk passes */
-    double delays;            /* of a chunk from the first stage to the last */
-    bool is_even;             /* all stages take equally long, one a device */
+    uint32_t chunks;           /* 0: any number */
+    double further;            /* how many further stages, each as slow, a chunk passes */
+    double delays;             /* of a chunk from the first stage to the last */
+    bool is_even;              /* all stages take equally long, one a device */
     uint32_t *ends, *best, best_count;
     double best_makespan;
 };

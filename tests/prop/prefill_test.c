@@ -183,7 +183,8 @@ static struct problem draw_prompts(uint64_t *seed)
     }
     p.prefill.chunks = 0;
     if (random_below(seed, 3) == 0)
-        p.prefill.chunks = (uint32_t)p.prefill.prompt_count + random_below(seed, (uint32_t)(blocks - p.prefill.prompt_count + 1));
+        p.prefill.chunks = (uint32_t)p.prefill.prompt_count +
+                           random_below(seed, (uint32_t)(blocks - p.prefill.prompt_count + 1));
     return p;
 }
 
