@@ -170,11 +170,8 @@ static ppsched_status run_order(ppsched_pair_times *times, const ppsched_pair_wi
     return status;
 }
 
-/* Also notes the ends of its two ops, which rounding keeps within the pair. */
-static ppsched_status time_of(double *out, struct ppi_windows *windows, const struct ppi_pair_order *order, uint32_t forward,
-                              uint32_t backward, const struct ppi_host *host, ppsched_error *error)
+static ppsched_pair_windows pair_of(const struct ppi_windows *windows, uint32_t forward, uint32_t backward, uint8_t kind)
 {
-    const size_t pair_number = (size_t)forward * windows->stages + backward, pairs = (size_t)windows->stages * windows->stages;
     const struct ppi_stage_windows *f = &windows->stage[forward], *b = &windows->stage[backward];
     ppsched_pair_windows pair = {.size = sizeof pair,
                                  .forward = f->of[FORWARD],
@@ -182,14 +179,39 @@ static ppsched_status time_of(double *out, struct ppi_windows *windows, const st
                                  .backward = b->of[BACKWARD],
                                  .backward_count = b->count[BACKWARD],
                                  .weight = b->of[WEIGHT],
-                                 .weight_count = b->count[WEIGHT]};
+                                 .weight_count = kind == PPSCHED_KIND_I ? 0 : b->count[WEIGHT]};
     memcpy(pair.slowdown, windows->slowdown, sizeof pair.slowdown);
+    return pair;
+}
+
+/* Rounding keeps the ends of both ops within the pair. */
+static struct ppi_pair_ends spans_of(const ppsched_pair_times *times)
+{
+    return (struct ppi_pair_ends){times->time, ppi_smaller(times->forward_end, times->time),
+                                  ppi_smaller(times->backward_end, times->time)};
+}
+
+ppsched_status ppi_windows_find_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows, uint32_t forward,
+                                     uint32_t backward, uint8_t kind, const struct ppi_host *host, ppsched_error *error)
+{
+    const ppsched_pair_windows pair = pair_of(windows, forward, backward, kind);
     ppsched_pair_times times = {0};
-    ppsched_status status = order != NULL ? run_order(&times, &pair, order, forward, backward, host, error)
-                                          : ppi_pair_find(&times, NULL, &pair, host, error);
-    *out = times.time;
-    windows->ends[pair_number] = ppi_smaller(times.forward_end, times.time);
-    windows->ends[pairs + pair_number] = ppi_smaller(times.backward_end, times.time);
+    ppsched_status status = ppi_pair_find(&times, NULL, &pair, host, error);
+    *out = spans_of(&times);
+    return status;
+}
+
+/* `order` NULL: the best. */
+static ppsched_status time_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows,
+                                const struct ppi_pair_order *order, uint32_t forward, uint32_t backward,
+                                const struct ppi_host *host, ppsched_error *error)
+{
+    if (order == NULL)
+        return ppi_windows_find_pair(out, windows, forward, backward, PPSCHED_KIND_B, host, error);
+    const ppsched_pair_windows pair = pair_of(windows, forward, backward, PPSCHED_KIND_B);
+    ppsched_pair_times times = {0};
+    ppsched_status status = run_order(&times, &pair, order, forward, backward, host, error);
+    *out = spans_of(&times);
     return status;
 }
 
@@ -203,9 +225,15 @@ static ppsched_status find_times(double *times, uint32_t *first, struct ppi_wind
     for (uint32_t f = 0; f < stages; f++)
         for (uint32_t b = 0; b < stages; b++) {
             const size_t own = f * stages + b, same = forward[f] * stages + backward[b];
-            ppsched_status status = own == same ? time_of(&times[own], windows, order, f, b, host, error) : PPSCHED_OK;
-            if (status != PPSCHED_OK)
-                return status;
+            struct ppi_pair_ends pair;
+            if (own == same) {
+                ppsched_status status = time_pair(&pair, windows, order, f, b, host, error);
+                if (status != PPSCHED_OK)
+                    return status;
+                times[own] = pair.time;
+                windows->ends[own] = pair.forward_end;
+                backward_ends[own] = pair.backward_end;
+            }
             times[own] = times[same];
             windows->ends[own] = windows->ends[same];
             backward_ends[own] = backward_ends[same];
