@@ -1042,6 +1042,8 @@ export interface Prefill {
   constant: number;
   linear: number;
   quadratic: number;
+  prompts: number;
+  prompt_count: number;
 }
 
 export interface PrefillFigures {

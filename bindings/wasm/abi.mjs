@@ -995,7 +995,7 @@ export const STRUCTS = {
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
   } },
-  Prefill: { size: 48, fields: {
+  Prefill: { size: 56, fields: {
     size: ["u32", 0, 1],
     chunks: ["u32", 4, 1],
     tokens: ["u64", 8, 1],
@@ -1003,6 +1003,8 @@ export const STRUCTS = {
     constant: ["f64", 24, 1],
     linear: ["f64", 32, 1],
     quadratic: ["f64", 40, 1],
+    prompts: ["pointer", 48, 1],
+    prompt_count: ["u32", 52, 1],
   } },
   PrefillFigures: { size: 24, fields: {
     size: ["u32", 0, 1],

@@ -523,8 +523,12 @@ static void test_deepstack(void **state)
     const uint32_t counts[] = {1, 1, 1, 1, 3, 1}; /* vision, embedding, two that stay, the rest, head */
     const double own = 2.0 * SAMPLES * SEQUENCE * 64, feature = 2.0 * SAMPLES * 25 * 64;
     const double bytes[] = {0, own + 3 * feature, own + 2 * feature, own + feature, own, 0};
-    const uint32_t flags[] = {PPSCHED_LAYER_FLAG_NOT_COPIED, PPSCHED_LAYER_FLAG_WITH_NEXT, PPSCHED_LAYER_FLAG_WITH_NEXT,
-                              PPSCHED_LAYER_FLAG_WITH_NEXT, 0, 0};
+    const uint32_t flags[] = {PPSCHED_LAYER_FLAG_NOT_COPIED,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              0,
+                              0};
     (void)state;
     assert_int_equal(ppsched_layers_entries(layers), 6);
     for (uint32_t i = 0; i < 6; i++) {
@@ -545,11 +549,13 @@ static void test_what_slices_hold(void **state)
         double state, token; /* bytes of a sample, and of each of its tokens */
         double tokens;
     } rows[] = {
-        {"{\"kind\": \"delta\", \"heads\": 4, \"key_value_heads\": 2, \"head_size\": 8, \"value_size\": 16, \"convolution\": 4}",
+        {"{\"kind\": \"delta\", \"heads\": 4, \"key_value_heads\": 2, \"head_size\": 8, \"value_size\": 16, "
+         "\"convolution\": 4}",
          4.0 * 4 * 8 * 16 + 2.0 * 3 * (2 * 2 * 8 + 4 * 16), 0, 0},
         {"{\"kind\": \"mamba\", \"heads\": 4, \"head_size\": 32, \"state_size\": 16, \"groups\": 2, \"convolution\": 4}",
          4.0 * 4 * 32 * 16 + 2.0 * 3 * (4 * 32 + 2 * 2 * 16), 0, 0},
-        {"{\"kind\": \"mamba\", \"mamba_1\": true, \"width\": 128, \"state_size\": 16, \"time_step_rank\": 4, \"convolution\": 4}",
+        {"{\"kind\": \"mamba\", \"mamba_1\": true, \"width\": 128, \"state_size\": 16, \"time_step_rank\": 4, "
+         "\"convolution\": 4}",
          4.0 * 128 * 16 + 2.0 * 3 * 128, 0, 0},
         {"{\"kind\": \"convolution\", \"convolution\": 3}", 2.0 * 2 * HIDDEN, 0, 0},
         {"{\"kind\": \"attention\", \"heads\": 8, \"key_value_heads\": 2, \"head_size\": 8}", 0, 2.0 * 2 * 2 * 8, SEQUENCE},

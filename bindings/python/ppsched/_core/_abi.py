@@ -1594,6 +1594,8 @@ class Prefill(Structure):
     constant: float
     linear: float
     quadratic: float
+    prompts: _Pointer[c_uint64]
+    prompt_count: int
     _fields_ = [
         ("size", c_uint32),
         ("chunks", c_uint32),
@@ -1602,6 +1604,8 @@ class Prefill(Structure):
         ("constant", c_double),
         ("linear", c_double),
         ("quadratic", c_double),
+        ("prompts", POINTER(c_uint64)),
+        ("prompt_count", c_size_t),
     ]
 
 
