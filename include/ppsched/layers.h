@@ -189,7 +189,7 @@ PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);
 
-/* Makes a copy of `config` in which the stages are those of a split of the layers.
+/* Makes a copy of `config` whose stages are the stages of a split of the layers.
  *   - Times, memory, static memory and weights of a stage are the sums over its layers,
  *     recomputation included. The activation bytes of a stage are the output bytes of its last
  *     layer. A stage without layers has the activation bytes of the stage before.
