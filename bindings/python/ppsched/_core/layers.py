@@ -14,7 +14,7 @@ from .layout import Layout
 from .number_lists import integer, numbers
 from .shown import shown
 from .views import Shared, sized
-from .windows import Records, stage_windows
+from .windows import Records, idle_slowdowns, stage_windows
 
 
 class Recompute(TypedDict, total=False):
