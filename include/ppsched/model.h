@@ -176,7 +176,7 @@ typedef struct ppsched_training {
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers of the recompute kind
                                    "modules" compute again. 0: there is no such kind */
     double expert_load; /* rows that the experts of the fullest device get, as a multiple of an even
-                           share. Default: 1. Times and memory are those of this device */
+                           share. Default: 1. Times and memory are for this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
      * one of r x n. Adapters imply FROZEN_WEIGHTS. */
     uint32_t adapter_rank;        /* rank r of adapters; 0: no adapters */

@@ -115,7 +115,7 @@ class LayoutTest(PriceTest):
         limit = ppsched.find_accelerator("h100").memory
         for margin, warned in ((limit - needed - 2**20, False), (limit - needed + 2**20, True)):
             done = run_command((*words, "--memory-margin", f"{margin / 2**30:.6f}GiB"))
-            self.assertEqual("are to stay free" in done.stderr, warned)
+            self.assertEqual("must stay free" in done.stderr, warned)
         for margin, message in (("90GiB", "h100 has 79.6 GiB in all"), ("2", "memory-margin"), ("-1GiB", "memory-margin")):
             done = run_command((*words, "--memory-margin", margin))
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
@@ -195,7 +195,7 @@ class MegatronTest(PriceTest):
     def test_an_option_goes_over_it(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "fp8": "hybrid"}))
         done = run_command(("price", "-c", path, "--precision", "bf16"))
-        self.assertIn("--precision goes over the file, which has fp8", done.stderr)
+        self.assertIn("--precision takes precedence over the file, which has fp8", done.stderr)
         self.assertEqual(self.price("-c", path, "--precision", "bf16")["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
 
     def test_up_projections_of_latent_attention_are_freed(self):

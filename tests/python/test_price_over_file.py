@@ -35,7 +35,7 @@ class OverFileTest(unittest.TestCase):
     def step(self, *words):
         done = run_command(("price", *words, "--json"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("goes over", done.stderr)
+        self.assertNotIn("takes precedence", done.stderr)
         return json.loads(done.stdout)
 
     def over(self, path, options, line, fields_of_option, flag="-c"):
@@ -55,21 +55,21 @@ class OverFileTest(unittest.TestCase):
             given.pop("world_size")
             fields = {**given, **fields}
             fields.pop("world_size", None)
-            self.over(self.file(given), (option, value), f"{option} goes over the file, which has {has}", fields)
-            self.over(self.script(given), (option, value), f"{option} goes over the file, which has {has}", fields, "--model")
+            self.over(self.file(given), (option, value), f"{option} takes precedence over the file, which has {has}", fields)
+            self.over(self.script(given), (option, value), f"{option} takes precedence over the file, which has {has}", fields, "--model")
 
     def test_the_number_of_devices(self):
         path, fields = self.file(ARGUMENTS), {**ARGUMENTS, "world_size": 32}
-        self.over(path, ("--dp", 4), "--dp goes over the file, which has world_size 16", fields)
+        self.over(path, ("--dp", 4), "--dp takes precedence over the file, which has world_size 16", fields)
         microbatches = {name: value for name, value in ARGUMENTS.items() if name != "global_batch_size"}
         self.over(self.file({**microbatches, "num_microbatches": 16}), ("--global-batch", 16),
-                  "--global-batch goes over the file, which has num_microbatches 16", {**ARGUMENTS, "global_batch_size": 16})
+                  "--global-batch takes precedence over the file, which has num_microbatches 16", {**ARGUMENTS, "global_batch_size": 16})
 
     def test_sharding(self):
         fields = {name: value for name, value in ARGUMENTS.items() if name != "use_distributed_optimizer"}
         for has, of_file, option, of_option in (("1", {"use_distributed_optimizer": True}, ("--zero", 0), {}), ("2", {"zero": 2}, ("--zero", 3), {"zero": 3}),
                                                 ("zero 2", {"zero": 2}, ("--use-distributed-optimizer",), {"zero": 1})):
-            self.over(self.file({**fields, **of_file}), option, f"{option[0]} goes over the file, which has {has}", {**fields, **of_option})
+            self.over(self.file({**fields, **of_file}), option, f"{option[0]} takes precedence over the file, which has {has}", {**fields, **of_option})
 
     def test_what_of_a_step(self):
         for option, of_file, has, of_option in (
@@ -86,7 +86,7 @@ class OverFileTest(unittest.TestCase):
                 (("--offload-layers", 2), {"cpu_offloading_num_layers": 3}, "3", {"cpu_offloading_num_layers": 2}),
                 (("--device", "h200"), {"device": "a100"}, "a100", {"device": "h200"}),
                 (("--cuda-graph",), {"enable_cuda_graph": False}, "no", {"enable_cuda_graph": True})):
-            self.over(self.file({**ARGUMENTS, **of_file}), option, f"{option[0].replace('no-seq', 'seq')} goes over the file, which has {has}",
+            self.over(self.file({**ARGUMENTS, **of_file}), option, f"{option[0].replace('no-seq', 'seq')} takes precedence over the file, which has {has}",
                       {**ARGUMENTS, **of_option})
 
     def test_how_layers_are_split(self):
@@ -94,19 +94,19 @@ class OverFileTest(unittest.TestCase):
         for options, of_file, of_option in (
                 (("--split", *[4] * 8), told, {"virtual_pipeline_model_parallel_size": 2}),
                 (("--layout", "Et*4|(t*4|)*6,t*4L"), told, {"virtual_pipeline_model_parallel_size": 2})):
-            self.over(self.file({**ARGUMENTS, **of_file}), options, f"{options[0]} goes over the file, which has {'layout ' * (options[0] == '--split')}{LAYOUT}",
+            self.over(self.file({**ARGUMENTS, **of_file}), options, f"{options[0]} takes precedence over the file, which has {'layout ' * (options[0] == '--split')}{LAYOUT}",
                       {**ARGUMENTS, **of_option})
         self.over(self.file({**ARGUMENTS, "decoder_first_pipeline_num_layers": 2}), ("--split", 8, 8, 8, 8),
-                  "--split goes over the file, which has first-decoders 2", ARGUMENTS)
+                  "--split takes precedence over the file, which has first-decoders 2", ARGUMENTS)
         counted = {**ARGUMENTS, "num_layers": 30, "virtual_pipeline_model_parallel_size": None}
         self.over(self.file({**counted, "pipeline_model_parallel_layout": "Et*6|t*8|t*8|t*8L"}), ("--account-for-embedding", "--account-for-loss"),
-                  "--account-for-embedding goes over the file, which has layout Et*6|t*8|t*8|t*8L",
+                  "--account-for-embedding takes precedence over the file, which has layout Et*6|t*8|t*8|t*8L",
                   {**counted, "account_for_embedding_in_pipeline_split": True, "account_for_loss_in_pipeline_split": True})
 
     def test_a_schedule(self):
         pairs = {**ARGUMENTS, **EXPERTS, "virtual_pipeline_model_parallel_size": 4, "overlap_moe_expert_parallel_comm": True}
         lines, _ = self.lines("-c", self.file(pairs), "--strategy", "interleaved_1f1b")
-        self.assertEqual(lines, ["ppsched price: --strategy goes over the file, which has overlapped pairs"])
+        self.assertEqual(lines, ["ppsched price: --strategy takes precedence over the file, which has overlapped pairs"])
 
     def test_the_stages_of_a_layout(self):
         """A layout string says how many stages a device has."""

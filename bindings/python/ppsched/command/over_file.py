@@ -25,7 +25,7 @@ def _word(name: str) -> str:
 def tell_over(arguments: argparse.Namespace, name: str, has: str) -> None:
     """The line of one option. Only price has such lines."""
     if arguments.command == "price" and not arguments.json:
-        tell(arguments.command, f"--{_word(name)} goes over the file, which has {has}")
+        tell(arguments.command, f"--{_word(name)} takes precedence over the file, which has {has}")
 
 
 def tell_if_other(arguments: argparse.Namespace, name: str, given: Any, has: Any) -> None:
