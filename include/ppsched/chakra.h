@@ -121,9 +121,9 @@ typedef struct ppsched_chakra_trace {
  *     trace's compute nodes.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES there is also a
- *     bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in one
- *     case: messages of a stage differ in size, but messages of each link do not.
+ *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES the config also
+ *     gets a bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in
+ *     one case: messages of a stage differ in size, but messages of each link do not.
  *   - Traces have no ops that take no time, and no UNSHARD, RESHARD or REDUCE_GRAD, so the schedule
  *     has none.
  * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are

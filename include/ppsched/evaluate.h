@@ -112,9 +112,9 @@ typedef struct ppsched_idle {
                             value is not computed yet because other devices have more work. It is at
                             most the busy time of the busiest device minus the busy time of this
                             device */
-    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth.
-                            Includes the time, after the value is computed, in which the device
-                            itself sends, or waits until a value that it sent has arrived (enum
+    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. Also
+                            time in which the value is computed, but the device itself sends, or
+                            waits until a value that it sent has arrived (enum
                             ppsched_sender_waits) */
     double link;         /* time while the value waits for its link, which transfers other values */
     double head_of_line; /* time while the value, or its receive, waits for other sends and receives
@@ -128,10 +128,9 @@ typedef struct ppsched_idle {
                             device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
     double slow_devices; /* idle time that the device would not have, in the same order of ops,
-                            without DEVICE_SPEEDS, DEVICE_SCALE and STAGE_SCALE. This time is moved
-                            here from those parts above that these three quantities increase: first
-                            from imbalance, then from neighbour, fill, drain, transfer and the
-                            others */
+                            without DEVICE_SPEEDS, DEVICE_SCALE and STAGE_SCALE. This time is taken
+                            from the parts above that these three quantities make longer: first from
+                            imbalance, then from neighbour, fill, drain, transfer and the others */
 } ppsched_idle;
 
 /* Memory causes: what memory is held for. The comment of each cause names the quantities (enum
@@ -227,7 +226,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     channel model (channel.h). With rendezvous, its receive must have its turn, too. A link
  *     transfers in the order in which sends ask for it.
  *   - A transfer occupies its link for bytes / bandwidth. After this time the send is done, and the
- *     value arrives a latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
+ *     value arrives one latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
  *     the value arrives.
  *   - A receive is done when its value has arrived and the receive has its turn. The op that needs
  *     the value starts no earlier.
@@ -322,10 +321,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists what memory is held for. Sends, receives and gathered weights
  *     count only if the schedule has ops for them.
- *   - A level is usually computed as a running sum of the changes. It is computed as the sum of the
- *     causes, in their order, in three cases: the config sets one of the quantities from
- *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity), memory rises in a
- *     backward, or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
+ *   - A level is usually computed as a running sum of the changes. In three cases it is computed as
+ *     the sum of the causes, in their order. The config sets one of the quantities from
+ *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity). Memory rises in a
+ *     backward. The schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,

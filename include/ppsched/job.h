@@ -9,8 +9,8 @@
  * A job is used in one of two ways:
  *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
- *     processes. The caller takes layouts in the order of their numbers, and stops when the bound
- *     of the next layout is above the time of the worst layout that is still wanted.
+ *     processes. The caller takes layouts in the order of their numbers. It stops when the bound of
+ *     the next layout is above the time of the worst layout that it still wants.
  * Both ways give the same layouts, to the last bit.
  *
  * Sample:

@@ -52,10 +52,10 @@ typedef struct ppsched_prefill_figures {
  *   - `out` receives the number of tokens of each chunk, prompt by prompt: the chunks of a prompt
  *     add up to its tokens. The call fills a buffer: see ppsched.h. A prompt has at most tokens /
  *     block chunks, rounded up. A call for only `*needed` searches, too.
- *   - If every device has one stage and all stages take equally long, n chunks take the sum of
- *     their times, plus the time of the longest chunk for each stage after the first. The sum
- *     depends only on n. So for each n the longest chunk is made as short as possible. In other
- *     cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
+ *   - Suppose that every device has one stage, and all stages take equally long. Then n chunks take
+ *     the sum of their times, plus the time of the longest chunk for each stage after the first.
+ *     The sum depends only on n. So for each n the longest chunk is made as short as possible. In
+ *     other cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
  *     starts from the chunks that are best by the rule for equal stages, and moves tokens between
  *     neighbouring chunks.
  *   - All chunks together may have up to 65,536 blocks.
