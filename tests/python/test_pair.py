@@ -13,6 +13,7 @@ from test_layers import FolderTest as ModelFolderTest
 LAYER = {"forward": [["compute", 3], ["network", 2], ["compute", 3], ["network", 2]],
          "backward": [["network", 2], ["compute", 4], ["network", 2], ["compute", 4]]}
 SPLIT = {**LAYER, "weight": [["compute", 2, 2], ["compute", 2, 4]]}
+DENSE_SPLIT = {"forward": [["compute", 4]], "backward": [["compute", 5]], "weight": [["compute", 2, 1]]}
 DENSE = {"forward": [["compute", 4]], "backward": [["compute", 7]]}
 PUBLIC = json.loads((pathlib.Path(__file__).parent / "traces" / "public_pair.json").read_text(encoding="utf-8"))
 KINDS = ("forward", "backward", "weight")
@@ -307,6 +308,19 @@ class WindowsOfStagesTest(FolderTest):
         self.assertEqual(self.windows_in_trace("-f", 1)[0], [])
         self.succeed("pick", *self.SIZES, "--windows", "one.json", "--strategies", "dualpipe_v", "-o", "picked.trace.json")
         self.assertIn('"cat": "window"', pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))
+
+    def test_trace_of_other_sizes(self):
+        """Fewer stages, whose windows are appended, and fewer microbatches, whose windows take longer."""
+        self.write("four.json", [SPLIT, DENSE_SPLIT, SPLIT, DENSE_SPLIT])
+        for words in ("1f1b_overlap",), ("dualpipe_v", "--microbatch-counts", 4):
+            self.succeed("pick", *self.SIZES, "--windows", "four.json", "--any", "--strategies", *words, "-o", "picked.trace.json")
+            events = json.loads(pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))["traceEvents"]
+            found = [event for event in events if event.get("cat") == "window"]
+            overlapped = [event for event in events if "OVERLAP" in event["name"]]
+            self.assertTrue(found and overlapped, words)
+            ends = max(event["ts"] + event["dur"] for event in found), max(event["ts"] + event["dur"] for event in overlapped)
+            self.assertAlmostEqual(*ends, 6)
+            self.assertEqual({event["args"]["pair"] for event in found}, {event["name"][1:-len(")OVERLAP_F_B")].replace(";", "+") for event in overlapped})
 
     def test_picture(self):
         """A strip for each window of a pair, and its channels in the legend."""
