@@ -370,6 +370,16 @@ class WindowsOfStagesTest(FolderTest):
         error = self.fail("schedule", "--num-devices", 2, "-s", 2, "-b", 8, "--chunks", 2, "--windows", "one.json", "--strategy", "dualpipe_v")
         self.assertIn("windows of 2 stages cannot be divided into 4", error)
 
+    def test_too_many_windows(self):
+        """Of joined stages: a candidate with pairs is refused, one without has the sums."""
+        many = {name: rows * 100 for name, rows in LAYER.items()}
+        self.write("many.json", many)
+        words = ("compare", *self.SIZES, "--windows", "many.json", "--json", "--strategies", "1f1b", "dualpipe_v", "1f1b_overlap")
+        rows = {row["strategy"]: row for row in json.loads(self.succeed(*words))}
+        self.assertEqual(rows["1f1b"]["step_time"], 9 * 2 * 100 * 22)
+        self.assertGreater(rows["dualpipe_v"]["step_time"], 0)
+        self.assertIn("a pair of these stages has 1600 windows, and at most 1000 are possible; use more stages", rows["1f1b_overlap"]["reason"])
+
     def test_pick_builds_it_again(self):
         self.write("one.json", SPLIT)
         self.write("config.json", {"num_devices": 2, "num_stages": 4, "num_batches": 8, "windows": SPLIT})
