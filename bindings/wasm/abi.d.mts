@@ -921,6 +921,8 @@ export interface LayerMemory {
   modules: number;
   trained: number;
   expert_trained: number;
+  slice_state: number;
+  slice_gradients: number;
 }
 
 export interface UpdateCost {
@@ -1429,6 +1431,8 @@ export interface Layer {
   hybrid_symbols: string | null;
   device_scale: number;
   windows: number;
+  mem_slice_state: number;
+  mem_slice_gradients: number;
 }
 
 export interface PlanOptions {
