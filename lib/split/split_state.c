@@ -84,7 +84,7 @@ static ppsched_status take_speeds(struct ppi_split_state *state, ppsched_error *
     ppsched_status status = ppi_arena_check(state->arena, "the split", error);
     for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
         speed[d] = ppi_speed_of(state->config, d);
-    state->speed = state->pace = speed;
+    state->speed = speed;
     return status;
 }
 
