@@ -257,6 +257,7 @@ export const LayerFlag: {
   readonly TIED: 2;
   readonly COPIES_EMBEDDING: 4;
   readonly NOT_COPIED: 8;
+  readonly SEVERAL_STREAMS: 16;
 };
 export type LayerFlag = (typeof LayerFlag)[keyof typeof LayerFlag];
 

@@ -234,6 +234,7 @@ export const LayerFlag = Object.freeze({
   TIED: 2,
   COPIES_EMBEDDING: 4,
   NOT_COPIED: 8,
+  SEVERAL_STREAMS: 16,
 });
 
 export const Lowering = Object.freeze({
@@ -1672,6 +1673,7 @@ export const FUNCTIONS = {
   ppsched_status_text: ["string", "i32"],
   ppsched_steady_create: ["i32", "pointer", "pointer", "string", "pointer"],
   ppsched_steady_destroy: ["void", "pointer"],
+  ppsched_schedule_find_period: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_steady_get_period: ["i32", "pointer", "pointer", "pointer"],
   ppsched_steady_get_metrics: ["i32", "pointer", "pointer", "pointer"],
   ppsched_steady_get_device_metrics: ["i32", "pointer", "pointer", "u32", "pointer"],

@@ -76,7 +76,11 @@ enum ppsched_layer_flag {
 
     /* COPIES_EMBEDDING does not copy this layer. Example: a vision tower. Only for a layer of the
      * first stage. */
-    PPSCHED_LAYER_FLAG_NOT_COPIED = 8
+    PPSCHED_LAYER_FLAG_NOT_COPIED = 8,
+
+    /* The layer's output has several residual streams (hyper-connections, as in DeepSeek-V4). Some
+     * runtimes send only one stream from stage to stage. */
+    PPSCHED_LAYER_FLAG_SEVERAL_STREAMS = 16
 };
 
 /* A kind of recomputation. The layer's activations, or some of them, are computed again in its

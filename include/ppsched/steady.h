@@ -97,6 +97,21 @@ PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const pps
 /* Frees the figures. NULL is accepted. */
 PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
 
+/* Computes the time of an iteration in the long run, if each device runs its queue again and again,
+ * and no device waits for an optimizer or for the end of an iteration. This time is at least the
+ * work of the busiest device, and at most the span. For schedules of only forwards, the number of
+ * requests divided by this time is the throughput, if the same requests come again and again.
+ *   - If the schedule has several iterations, the period is that of the first iteration's order.
+ *   - With up to 64 devices the result is exact, except for rounding. With more devices it is an
+ *     upper bound, which is exact in most cases.
+ *   - The call times up to as many iterations as there are devices, but at most 64.
+ * Errors: ARGUMENT; REFUSED for schedules with ops other than F, B, I and W, and if the iterations
+ *   would be too many ops; those of ppsched_schedule_evaluate. */
+PPSCHED_API ppsched_status ppsched_schedule_find_period(double *out,
+                                                        const ppsched_schedule *schedule,
+                                                        const ppsched_config *config,
+                                                        ppsched_error *error);
+
 /* Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_steady_get_period(ppsched_steady_period *out,
                                                      const ppsched_steady *steady,

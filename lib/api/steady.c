@@ -4,6 +4,7 @@
 
 #include "api/null.h"
 #include "base/sized.h"
+#include "eval/period.h"
 
 enum { SHARE = 2 };
 
@@ -37,6 +38,15 @@ void ppsched_steady_destroy(ppsched_steady *steady)
     const struct ppi_host host = steady->timeline->host;
     ppi_steady_clear(steady);
     ppi_release(&host, steady);
+}
+
+ppsched_status ppsched_schedule_find_period(double *out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                            ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(schedule);
+    PPI_REQUIRE(config);
+    return ppi_find_period(out, schedule, config, error);
 }
 
 ppsched_status ppsched_steady_get_period(ppsched_steady_period *out, const ppsched_steady *steady, ppsched_error *error)

@@ -110,8 +110,8 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
     status = check_symbols(layer, entry, error);
     if (status != PPSCHED_OK)
         return status;
-    if (layer->flags >= 2 * PPSCHED_LAYER_FLAG_NOT_COPIED)
-        return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 15");
+    if (layer->flags >= 2 * PPSCHED_LAYER_FLAG_SEVERAL_STREAMS)
+        return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 31");
     if ((layer->flags & PPSCHED_LAYER_FLAG_NOT_COPIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
         return fail_entry(error, entry, layer, "the flag of a layer that is not copied", 1,
                           "0, except in a layer of the first stage");

@@ -22,8 +22,10 @@ static void add_layer(struct ppi_parts *parts, ppsched_layout_stage *stage, cons
 
 static void fill_stages(struct ppi_parts *parts)
 {
-    for (uint32_t e = 0; e < parts->layers->entry_count; e++)
+    for (uint32_t e = 0; e < parts->layers->entry_count; e++) {
         parts->is_hybrid |= parts->layers->entries[e].given.hybrid_symbols != NULL;
+        parts->has_streams |= (parts->layers->entries[e].given.flags & PPSCHED_LAYER_FLAG_SEVERAL_STREAMS) != 0;
+    }
     const ppsched_split *split = parts->split;
     uint32_t layer = 0;
     for (uint32_t s = 0; s < split->stages; s++)
@@ -248,6 +250,11 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
     if (parts->is_hybrid && rules->refuses_hybrids)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%s divides transformer layers, and the model is a hybrid (its layers have hybrid_symbols)", title);
+    if (parts->has_streams && rules->sends_one_stream && parts->split->stages > 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%s sends one residual stream from stage to stage, and the model has several (hyper-connections), so "
+                        "it can run it in one stage only",
+                        title);
     for (uint32_t s = 0; s < parts->split->stages && !rules->may_be_empty; s++)
         if (parts->split->layers[s] == 0)
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},

@@ -26,6 +26,7 @@ struct ppi_split_rules {
     bool may_be_uneven;             /* stages may have any numbers of decoders, except: */
     const char *even_on_v;          /* why not on a V placement, or NULL */
     bool refuses_hybrids;           /* no model with Mamba, and none of single blocks */
+    bool sends_one_stream;          /* from stage to stage, also where the model has several residual streams */
     bool may_be_empty;              /* stages other than the ends may have none */
     bool may_recompute_any;         /* each layer can choose; else */
     bool by_name;                   /* `all` applies to layers by their names, not to all but the ends */
@@ -42,6 +43,7 @@ struct ppi_parts {
     uint32_t decoders, mtps;        /* of the model */
     bool is_even;                   /* all stages have equally many decoders */
     bool is_hybrid;                 /* some layer has hybrid_symbols */
+    bool has_streams;               /* some layer has several residual streams */
     const char *kind;               /* of the first recomputed layer; NULL: none */
     bool has_kinds;                 /* some layer has recompute kinds */
     uint32_t first;                 /* the most recomputed layers of a stage */

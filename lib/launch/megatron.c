@@ -52,6 +52,18 @@ static ppsched_status check_overlapped(const struct ppi_parts *parts, bool is_ov
     return PPSCHED_OK;
 }
 
+/* Refuses what Megatron-LM does not support with several residual streams (TransformerConfig.__post_init__). */
+static ppsched_status check_streams(const struct ppi_parts *parts, ppsched_error *error)
+{
+    if (parts->has_streams && parts->mtps > 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM has several residual streams (hyper-connections) only in models without MTP layers");
+    if (parts->has_streams && parts->recomputed == PPI_RECOMPUTED_FIRST)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM has several residual streams (hyper-connections) only without full recomputation");
+    return PPSCHED_OK;
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     launch->order = ppi_order_of(launch->schedule);
@@ -59,6 +71,8 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     ppsched_status status = ppi_megatron_fits(launch->schedule, &launch->order, error);
     if (status == PPSCHED_OK && launch->parts != NULL)
         status = check_overlapped(launch->parts, launch->order.overlapped, error);
+    if (status == PPSCHED_OK && launch->parts != NULL)
+        status = check_streams(launch->parts, error);
     if (status != PPSCHED_OK || launch->parts == NULL)
         return status;
     return launch->parts->is_hybrid ? ppi_hybrid_lay_out(launch->parts, launch->order.overlapped, error)
@@ -132,6 +146,11 @@ const struct ppi_runtime ppi_megatron_runtime = {
     .title = "Megatron-LM",
     .fits = fits,
     .write = write,
-    .rules = {.has_mtps = true, .may_be_uneven = true, .may_be_empty = true, .first = "full", .all = {"selective"}},
+    .rules = {.has_mtps = true,
+              .may_be_uneven = true,
+              .may_be_empty = true,
+              .sends_one_stream = true,
+              .first = "full",
+              .all = {"selective"}},
     .may_recompute_first = may_recompute_first,
 };

@@ -51,5 +51,5 @@ const struct ppi_runtime ppi_mindspeed_runtime = {
     .fits = fits,
     .check_strategy = check_strategy,
     .write = write,
-    .rules = {.refuses_hybrids = true},
+    .rules = {.refuses_hybrids = true, .sends_one_stream = true},
 };

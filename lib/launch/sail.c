@@ -182,7 +182,7 @@ const struct ppi_runtime ppi_sail_runtime = {
     .title = "sail-sg's runtime",
     .fits = fits,
     .write = write,
-    .rules = {.refuses_hybrids = true, .first = "full", .all = {"selective"}},
+    .rules = {.refuses_hybrids = true, .sends_one_stream = true, .first = "full", .all = {"selective"}},
     .may_recompute_first = may_recompute_first,
     .cuts = true,
     .may_plan_alike = true,

@@ -132,6 +132,8 @@ static void put_entry(struct listing *listing, uint32_t row, uint32_t count, boo
         entry->hybrid_symbols = listing->symbols[row];
     if (has_next)
         entry->flags |= PPSCHED_LAYER_FLAG_WITH_NEXT;
+    if (listing->model->shape->streams > 1 && (own->role == PPSCHED_MODEL_ROLE_DECODER || own->role == PPSCHED_MODEL_ROLE_MTP))
+        entry->flags |= PPSCHED_LAYER_FLAG_SEVERAL_STREAMS;
     if (own->role != PPSCHED_MODEL_ROLE_EMBEDDING && own->role != PPSCHED_MODEL_ROLE_HEAD)
         put_recomputes(listing, entry, costs);
     if (listing->windows != NULL)

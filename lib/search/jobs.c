@@ -202,6 +202,18 @@ ppsched_status ppi_jobs_make(struct ppi_jobs *out, struct ppi_arena *arena, cons
     return status;
 }
 
+double ppi_jobs_most_work(const struct ppi_jobs *jobs, double *work)
+{
+    double most = 0;
+    for (uint32_t d = 0; d < jobs->devices; d++)
+        work[d] = 0;
+    for (uint32_t i = 0; i < jobs->count; i++)
+        work[jobs->job[i].device] += jobs->job[i].length;
+    for (uint32_t d = 0; d < jobs->devices; d++)
+        most = ppi_larger(most, work[d]);
+    return most;
+}
+
 /* --- the ends of requests --- */
 
 static void sort(double *ends, uint32_t count)

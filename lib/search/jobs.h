@@ -21,9 +21,9 @@ struct ppi_job {
     uint8_t kind;
 };
 
-/* What the search minimises: a share of the span and the rest of the makespan; or of the ends of requests the mean, or a
- * quantile. */
-enum ppi_jobs_by { PPI_JOBS_BY_TIME, PPI_JOBS_BY_MEAN, PPI_JOBS_BY_QUANTILE };
+/* What the search minimises: a share of the span and the rest of the makespan; of the ends of requests the mean, or a
+ * quantile; or the time of a repetition if the order repeats. */
+enum ppi_jobs_by { PPI_JOBS_BY_TIME, PPI_JOBS_BY_MEAN, PPI_JOBS_BY_QUANTILE, PPI_JOBS_BY_PERIOD };
 
 struct ppi_jobs_goal {
     enum ppi_jobs_by by;
@@ -48,13 +48,17 @@ struct ppi_jobs {
 ppsched_status ppi_jobs_make(struct ppi_jobs *out, struct ppi_arena *arena, const ppsched_config *config,
                              const struct ppi_placement *place, bool splits, ppsched_error *error);
 
+/* The longest work of a device. `work`: scratch, by device. */
+double ppi_jobs_most_work(const struct ppi_jobs *jobs, double *work);
+
 /* The number of an op; PPSCHED_NONE where the problem has no such op. */
 uint32_t ppi_jobs_find(const struct ppi_jobs *jobs, const ppsched_op *op);
 
 /* The mean or the quantile of `request_time`, which is sorted for that: the smallest that at least that share keeps. */
 double ppi_jobs_of_requests(const struct ppi_jobs *jobs);
 
-/* The times of a sequence; `before`: the op before each on its device; `excess`: memory above the limits, summed over ops. */
+/* The times of a sequence, or of its last repetition; `before`: the op before each on its device; `excess`: memory above the
+ * limits, summed over ops. */
 struct ppi_jobs_times {
     double *start, *end;
     uint32_t *before; /* of its device */
@@ -69,6 +73,8 @@ struct ppi_jobs_search {
     uint32_t *sequence, *place, *best, *kept;
     struct ppi_jobs_times *now, *tried;
     double *clock, *level, *first;
+    double *ends; /* by repetition and device; NULL if the order does not repeat */
+    double timed; /* ops, by the last call that timed a sequence */
     uint32_t *last, *mark, *waits;
     double best_time, *pool_time;
     uint32_t pool_count, epoch, over;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/cycle_mean.h"
 #include "search/jobs.h"
 
 enum {
@@ -32,6 +33,11 @@ static void take_times(struct ppi_jobs_times **out, struct ppi_arena *arena, uin
     times->before = ppi_arena_take(arena, count, sizeof *times->before);
 }
 
+static uint32_t most_repetitions(const struct ppi_jobs *jobs)
+{
+    return jobs->devices < 2 ? 2 : jobs->devices < PPI_MOST_REPETITIONS ? jobs->devices : PPI_MOST_REPETITIONS;
+}
+
 ppsched_status ppi_jobs_search_make(struct ppi_jobs_search *out, struct ppi_arena *arena, const struct ppi_jobs *jobs,
                                     struct ppi_poll *poll, ppsched_error *error)
 {
@@ -53,6 +59,8 @@ ppsched_status ppi_jobs_search_make(struct ppi_jobs_search *out, struct ppi_aren
                                      .last = ppi_arena_take(arena, devices, sizeof *search.last)};
     take_times(&search.now, arena, count);
     take_times(&search.tried, arena, count);
+    if (jobs->goal.by == PPI_JOBS_BY_PERIOD)
+        search.ends = ppi_arena_take_zeroed(arena, (size_t)most_repetitions(jobs) + 1, devices * sizeof *search.ends);
     ppsched_status status = ppi_arena_check(arena, "the search", error);
     if (status == PPSCHED_OK)
         *out = search;
@@ -78,14 +86,14 @@ static double objective_of(struct ppi_jobs_search *search, const struct ppi_jobs
     return jobs->goal.span_share == 0 ? makespan : jobs->goal.span_share * span + (1 - jobs->goal.span_share) * makespan;
 }
 
-/* Times a sequence. `over`: an op that takes memory above a limit, of several a random one. */
-static void time_sequence(struct ppi_jobs_search *search, struct ppi_jobs_times *times, const uint32_t *sequence)
+/* Times a sequence, from the clocks on. `over`: an op that takes memory above a limit, of several a random one. */
+static void time_once(struct ppi_jobs_search *search, struct ppi_jobs_times *times, const uint32_t *sequence)
 {
     const struct ppi_jobs *jobs = search->jobs;
     double excess = 0;
     uint32_t overs = 0;
     for (uint32_t d = 0; d < jobs->devices; d++) {
-        search->clock[d] = search->level[d] = search->first[d] = 0;
+        search->level[d] = search->first[d] = 0;
         search->last[d] = PPSCHED_NONE;
     }
     for (uint32_t t = 0; t < jobs->count; t++) {
@@ -110,7 +118,34 @@ static void time_sequence(struct ppi_jobs_search *search, struct ppi_jobs_times 
         }
     }
     times->excess = excess;
+}
+
+/* Times a sequence again and again, until the time of a repetition is known. */
+static void time_repetitions(struct ppi_jobs_search *search, struct ppi_jobs_times *times, const uint32_t *sequence)
+{
+    const uint32_t devices = search->jobs->devices, most = most_repetitions(search->jobs);
+    uint32_t count = 0;
+    bool is_known = false;
+    while (!is_known && count < most) {
+        time_once(search, times, sequence);
+        memcpy(search->ends + (size_t)++count * devices, search->clock, devices * sizeof *search->clock);
+        is_known = ppi_repeats(&times->time, search->ends, devices, count, search->jobs->least);
+    }
+    if (!is_known)
+        times->time = ppi_cycle_mean(search->ends, devices, count);
+    search->timed = (double)count * search->jobs->count;
+}
+
+static void time_sequence(struct ppi_jobs_search *search, struct ppi_jobs_times *times, const uint32_t *sequence)
+{
+    memset(search->clock, 0, search->jobs->devices * sizeof *search->clock);
+    if (search->ends != NULL) {
+        time_repetitions(search, times, sequence);
+        return;
+    }
+    time_once(search, times, sequence);
     times->time = objective_of(search, times);
+    search->timed = search->jobs->count;
 }
 
 /* --- what was offered --- */
@@ -334,7 +369,7 @@ static double step(struct ppi_jobs_search *search, struct round *round)
         search->over = over;
     }
     weigh(round, search->now->excess <= 0);
-    return 2.0 * jobs->count;
+    return jobs->count + search->timed;
 }
 
 static void begin(struct ppi_jobs_search *search, const uint32_t *sequence)

@@ -379,7 +379,7 @@ class StrategyTest(unittest.TestCase):
         placement, objective, effort, offload, quantile = ppsched.find_strategy("auto").options
         self.assertEqual(offload.choices, ["none", "limit"])
         self.assertEqual(placement.choices, ["default", "linear", "loop", "v", "map", "bidirectional"])
-        self.assertEqual(objective.choices, ["span", "makespan", "mean_end", "quantile_end"])
+        self.assertEqual(objective.choices, ["span", "makespan", "mean_end", "quantile_end", "throughput"])
         self.assertEqual((quantile.minimum, quantile.maximum, quantile.default), (1, 100, "90"))
         self.assertEqual((effort.choices, effort.minimum, effort.maximum, effort.default), ([], 0, 12, "4"))
         self.assertEqual(ppsched.find_strategy("vpp").options[0].choices, [])

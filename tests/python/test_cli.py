@@ -170,7 +170,7 @@ class ScheduleTest(CommandTest):
         self.assertEqual((result["strategy"], result["placement"]), ("auto", "v"))
         self.assertEqual(set(result["metrics"]), {"makespan", "span", "bubble", "busy", "idle", "peak_memory"})
         self.assertLessEqual(max(result["metrics"]["peak_memory"]), 5)
-        self.fail_with(1, "it must be span, makespan, mean_end or quantile_end", *words, "--set", "objective=time")
+        self.fail_with(1, "it must be span, makespan, mean_end, quantile_end or throughput", *words, "--set", "objective=time")
         self.fail_with(1, "the least limit that works is 2", *words, "--mem-limit", 1)
 
     def test_csv(self):
@@ -633,7 +633,7 @@ class StrategiesTest(CommandTest):
         self.fail_with(1, "did you mean", "strategies", "gpip")
         text = self.succeed("strategies", "auto")
         self.assertIn("--set placement=default|linear|loop|v|map|bidirectional  ", text)
-        self.assertIn("--set objective=span|makespan|mean_end|quantile_end  ", text)
+        self.assertIn("--set objective=span|makespan|mean_end|quantile_end|throughput  ", text)
         self.assertIn("--set effort=N  ", text)
         self.assertIn("(0 to 12, default: 4)", text)
         self.assertIn("any placement, any number of stages per device", text)
@@ -647,7 +647,7 @@ class StrategiesTest(CommandTest):
         self.assertEqual((auto["searches"], auto["placement"], auto["chunks"]), (True, "default", 0))
         self.assertEqual([(option["name"], option["choices"]) for option in auto["options"]],
                          [("placement", ["default", "linear", "loop", "v", "map", "bidirectional"]),
-                          ("objective", ["span", "makespan", "mean_end", "quantile_end"]), ("effort", []), ("offload", ["none", "limit"]),
+                          ("objective", ["span", "makespan", "mean_end", "quantile_end", "throughput"]), ("effort", []), ("offload", ["none", "limit"]),
                           ("quantile", [])])
 
 

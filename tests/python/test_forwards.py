@@ -68,6 +68,63 @@ class Orders(unittest.TestCase):
                 self.assertAlmostEqual(found, best)
                 self.assertLessEqual(ppsched.lower_bound(config, "makespan").value, best * (1 + 1e-9))
 
+    def test_throughput_at_the_optimum(self):
+        """All orders of small problems, each repeated until its ends advance by the same time again and again."""
+        draw = random.Random(11)
+        beyond_work = 0
+        for number in range(24):
+            stages, microbatches, first = [(4, 2, [0, 1, 0, 1]), (3, 3, [0, 1, 0]), (4, 1, [0, 1, 1, 0]), (4, 2, [0, 1, 1, 0]), (3, 2, [0, 1, 2])][number % 5]
+            times = [draw.randint(1, 9) for _ in range(stages)]
+            delay = draw.choice([0, 1, 3])
+            requests = sorted(draw.randint(0, 2) for _ in range(microbatches))
+            config = ppsched.Config(max(first) + 1, microbatches, stages, forward_only=True, placement=first, forward_times=times, p2p_time=delay,
+                                    microbatch_request=requests, options={"objective": "throughput"})
+            found = ppsched.generate("auto", config).period()
+            ops = [[(s, m) for s in range(stages) for m in range(microbatches) if first[s] == d] for d in range(max(first) + 1)]
+            best = float("inf")
+            for queues in itertools.product(*(map(list, itertools.permutations(one)) for one in ops)):
+                if any(requests[m] == requests[m + 1] and queue.index((s, m)) > queue.index((s, m + 1)) for queue in queues for s, m in queue if (s, m + 1) in queue):
+                    continue
+                best = min(best, self.period(queues, first, times, delay))
+            with self.subTest(number=number):
+                self.assertAlmostEqual(found, best)
+            beyond_work += best > max(sum(times[s] for s, _ in own) for own in ops)
+        self.assertGreater(beyond_work, 3)
+
+    def period(self, queues, first, times, delay, rounds=72, last=12):
+        """Of queues that repeat: their ends in many rounds, of which the last are compared; infinite where they stop."""
+        inputs = lambda op: [((op[0] - 1, op[1], op[2]), delay if first[op[0] - 1] != first[op[0]] else 0)] if op[0] > 0 else []
+        ends = ends_of([[(s, m, r) for r in range(rounds) for s, m in queue] for queue in queues], None, lambda op: times[op[0]], inputs)
+        if ends is None:
+            return float("inf")
+        end = lambda r: [max(ends[s, m, r] for s, m in queue) for queue in queues]
+        return max(b - a for a, b in zip(end(rounds - 1 - last), end(rounds - 1))) / last
+
+    def test_period_of_any_schedule(self):
+        """Of training, too: between the work of a device and the span; and that of whole iterations one after another without a flush."""
+        draw = random.Random(3)
+        for strategy, devices, stages in (("gpipe", 3, 3), ("1f1b", 4, 4), ("interleaved_1f1b", 2, 4), ("zb_h1", 3, 3), ("dualpipe", 4, 4)):
+            config = ppsched.Config(devices, 8, stages, forward_times=[draw.randint(1, 9) for _ in range(stages)],
+                                    backward_times=[draw.randint(2, 9) for _ in range(stages)], p2p_time=0.5)
+            schedule = ppsched.generate(strategy, config)
+            timeline = schedule.evaluate()
+            period = schedule.period()
+            self.assertEqual(period, ppsched.Schedule.from_text(timeline.export("json"), "json").period(config))
+            self.assertLessEqual(period, timeline.metrics.span * (1 + 1e-9))
+            self.assertGreaterEqual(period, max(device.busy for device in timeline.device_metrics) * (1 - 1e-9))
+        with self.assertRaisesRegex(ppsched.Error, "sends"):
+            ppsched.generate("1f1b", ppsched.Config(2, 2)).lower("by_time").period()
+
+    def test_throughput_of_the_command(self):
+        run = lambda *words: subprocess.run([sys.executable, "-m", "ppsched", "schedule", *words], capture_output=True, text=True, check=False)
+        words = "--strategy auto --placement v --devices 2 --stages 4 --forward-only --requests 1 2 --objective throughput".split()
+        answer = json.loads(run(*words, "--json").stdout)
+        self.assertAlmostEqual(answer["throughput"], 2 / 8)  # device 0 begins before the 6 ops of device 1, and ends after them
+        self.assertIn("throughput 0.25 requests per unit of time", run(*words).stdout)
+        told = run(*"--strategy auto --devices 2 --microbatches 4 --objective throughput".split())
+        self.assertEqual((told.returncode != 0, len(told.stderr.strip().splitlines())), (True, 1))
+        self.assertIn("objective throughput is for forwards alone", told.stderr)
+
     def test_known_optima(self):
         chunks = {"microbatch_scale": CHUNKS, "forward_only": True}
         of = lambda config: ppsched.generate("auto", config).evaluate().metrics.makespan

@@ -131,6 +131,19 @@ class MtpTest(unittest.TestCase):
         self.assertEqual(values["kinds"][values["mtp_kind"]][1]["extra_parameters"] - own, 4 * 4 * 64 + 4 + 1)
 
 
+class StreamsTest(unittest.TestCase):
+    def test_megatron_has_no_pipeline_for_several_streams(self):
+        """Its TransformerConfig refuses enable_mhc_connections with pipeline_model_parallel_size > 1."""
+        layers = Model(read(V4, num_nextn_predict_layers=0), Training(sequence_length=64), "h100").layers()
+        self.assertEqual([row.get("several_streams", False) for row in layers.given], [row["name"] not in ("embedding", "head") for row in layers.given])
+        self.assertNotIn("several_streams", Model(read(GLM), Training(sequence_length=64), "h100").layers().given[1])
+        plan = ppsched.plan(ppsched.Config(2, 8), layers=layers, strategies="1f1b")
+        schedule, split = plan.schedule(plan.best), ppsched.LayerSplit(layers, plan.split(plan.best))
+        schedule.launch("primus", model=split)
+        with self.assertRaisesRegex(ppsched.Refused, "Megatron-LM sends one residual stream"):
+            schedule.launch("megatron", model=split)
+
+
 class TowersTest(unittest.TestCase):
     def towers(self, fields, **more):
         description = read(fields, **more)

@@ -290,6 +290,14 @@ static ppsched_status schedule_renumber(struct attempt *attempt)
 /* --- times --- */
 
 /* Everything, earliest starts alone, ops without times, one that cannot be run, and senders that wait. */
+static ppsched_status schedule_find_period(struct attempt *attempt)
+{
+    double period = 0;
+    ppsched_status status = ppsched_schedule_find_period(&period, attempt->own.schedule, attempt->own.config, &attempt->error);
+    fprintf(attempt->result, "%a", period);
+    return status;
+}
+
 static ppsched_status schedule_evaluate(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
@@ -790,6 +798,7 @@ int main(void)
         SHORTAGE(schedule_evaluate_scenarios, .variants = 2),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
+        SHORTAGE(schedule_find_period, .variants = 1),
         SHORTAGE(schedule_evaluate, .variants = 5),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE_WITH(" of copies", schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2, .prepare = prepare_copies),

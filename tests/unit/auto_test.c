@@ -49,7 +49,7 @@ static void test_misspelt_options(void **state)
     static const char *const cases[][3] = {
         {"placement", "ring", "option placement is \"ring\"; it must be default, linear, loop, v, map or bidirectional"},
         {"placement", "", "it must be default"},
-        {"objective", "time", "option objective is \"time\"; it must be span, makespan, mean_end or quantile_end"},
+        {"objective", "time", "option objective is \"time\"; it must be span, makespan, mean_end, quantile_end or throughput"},
         {"quantile", "0", "option quantile is \"0\"; it must be an integer from 1 to 100"},
         {"effort", "13", "option effort is \"13\"; it must be an integer from 0 to 12"},
         {"effort", "-1", "it must be an integer from 0 to 12"},

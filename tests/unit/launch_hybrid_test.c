@@ -96,6 +96,26 @@ static void test_what_has_no_pattern(void **state)
            "!Megatron-LM's hybrid models do not have both attention (*) and latent attention (+ or D)");
 }
 
+/* Megatron-LM's TransformerConfig refuses hyper-connections with a pipeline, MTP layers or full recomputation. */
+static void test_several_streams(void **state)
+{
+#define STREAMS(...) LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_SEVERAL_STREAMS, __VA_ARGS__)
+    const ppsched_layer *model = ENDS(STREAMS(.count = 4, FULL));
+    (void)state;
+    for (int32_t runtime = MEGATRON; runtime <= SAIL; runtime += SAIL - MEGATRON)
+        expect("1f1b", 2, model, 3, COUNTS(3, 3), 2, NULL, runtime,
+               "! sends one residual stream from stage to stage, and the model has several (hyper-connections), so it can run "
+               "it in one stage only; ");
+    expect("1f1b", 2, model, 3, COUNTS(3, 3), 2, NULL, PRIMUS,
+           "--pipeline_model_parallel_size 2 --num_layers 4 --patch_primus_pipeline True --pp_algorithm 1f1b");
+    expect("1f1b", 1, model, 3, COUNTS(6), 1, NULL, MEGATRON, "--pipeline-model-parallel-size 1 --num-layers 4");
+    expect("1f1b", 1, model, 3, COUNTS(6), 1, KINDS(0, 1, 1, 1, 1, 0), MEGATRON,
+           "!Megatron-LM has several residual streams (hyper-connections) only without full recomputation");
+    expect("1f1b", 1, ENDS(STREAMS(.count = 4), LAYER("mtp")), 4, COUNTS(7), 1, NULL, MEGATRON,
+           "!Megatron-LM has several residual streams (hyper-connections) only in models without MTP layers");
+#undef STREAMS
+}
+
 static void test_unknown_symbols(void **state)
 {
     const ppsched_layer entry = LAYER("decoder", .hybrid_symbols = "MX"), *list = &entry;
@@ -112,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),          cmocka_unit_test(test_mtp_layers),
         cmocka_unit_test(test_recomputed_blocks), cmocka_unit_test(test_what_has_no_pattern),
+        cmocka_unit_test(test_several_streams),
         cmocka_unit_test(test_unknown_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

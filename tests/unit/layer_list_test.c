@@ -145,7 +145,7 @@ static void test_bad_entries(void **state)
         BAD("mem_static is -1; it must be finite and at least 0", .mem_static = -1),
         BAD("mem_weights is -1; it must be finite and at least 0", .mem_weights = -1),
         BAD("output_bytes is -1; it must be finite and at least 0", .output_bytes = -1),
-        BAD("flags is 16; it must be 0 to 15", .flags = 16),
+        BAD("flags is 32; it must be 0 to 31", .flags = 32),
         BAD("the flag of a copied embedding is 1; it must be 0 in a layer of the first stage",
             .flags = PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, .place = PPSCHED_LAYER_PLACE_FIRST),
         BAD("the flag of tied weights is 1; it must be 0, except in a layer of the first stage",

@@ -51,6 +51,14 @@ private:
     std::unique_ptr<ppsched_steady, detail::Destroy<ppsched_steady_destroy>> handle_;
 };
 
+/* See ppsched_schedule_find_period. */
+inline double find_period(const Schedule &schedule, const Config &config)
+{
+    double period = 0;
+    detail::call(ppsched_schedule_find_period, &period, schedule.get(), config.get());
+    return period;
+}
+
 } // namespace ppsched
 
 #endif

@@ -18,12 +18,17 @@ enum {
 
 /* --- the descriptor's names --- */
 
-/* Of the ends of requests, for forwards alone. */
-enum { BY_MEAN_END = PPI_BY_MAKESPAN + 1, BY_QUANTILE_END };
+/* For forwards alone. */
+enum { BY_MEAN_END = PPI_BY_MAKESPAN + 1, BY_QUANTILE_END, BY_THROUGHPUT };
 
 static const char *const placements[] = {"default", "linear", "loop", "v", "map", "bidirectional"};
 static const char *const objectives[] = {
-    [PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan", [BY_MEAN_END] = "mean_end", [BY_QUANTILE_END] = "quantile_end"};
+    [PPI_BY_SPAN] = "span",
+    [PPI_BY_MAKESPAN] = "makespan",
+    [BY_MEAN_END] = "mean_end",
+    [BY_QUANTILE_END] = "quantile_end",
+    [BY_THROUGHPUT] = "throughput",
+};
 
 /* --- the other strategies --- */
 
@@ -148,6 +153,7 @@ static ppsched_status make_of_jobs(ppsched_schedule **out, const struct ppi_task
     const int64_t objective = task->option[OBJECTIVE];
     const struct ppi_jobs_goal goal = {.by = objective == BY_MEAN_END       ? PPI_JOBS_BY_MEAN
                                              : objective == BY_QUANTILE_END ? PPI_JOBS_BY_QUANTILE
+                                             : objective == BY_THROUGHPUT   ? PPI_JOBS_BY_PERIOD
                                                                             : PPI_JOBS_BY_TIME,
                                        .span_share = objective == PPI_BY_SPAN ? 1 / runs : 0,
                                        .quantile = (double)task->option[QUANTILE] / 100};
@@ -219,8 +225,9 @@ static const struct ppi_option_row options[] = {
     {.name = "objective",
      .role = PPI_ROLE_OBJECTIVE,
      .default_text = "makespan",
-     .summary = "what the search minimises; mean_end and quantile_end are of the ends of requests, for forwards alone",
-     .maximum = BY_QUANTILE_END,
+     .summary = "what the search minimises; for forwards alone also mean_end and quantile_end, of the ends of requests, and "
+                "throughput, which it maximises",
+     .maximum = BY_THROUGHPUT,
      .usual = PPI_BY_MAKESPAN,
      .choices = objectives},
     {.name = "effort",

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "bound/bound.h"
+#include "eval/period.h"
 #include "eval/timeline.h"
 #include "search/explore.h"
 
@@ -30,7 +31,7 @@ struct chase {
 
 /* --- schedules --- */
 
-/* The objective of a timeline. */
+/* The objective of a timeline, except for a repeated order. */
 static double objective_of(const struct chase *chase, const struct ppi_jobs *jobs, const ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -54,14 +55,17 @@ static ppsched_status price(double *out, const struct chase *chase, const ppsche
     ppsched_status status = ppi_evaluate(&timeline, schedule, chase->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
-    *out = objective_of(chase, jobs, timeline);
+    if (chase->goal.by == PPI_JOBS_BY_PERIOD)
+        status = ppi_find_period(out, schedule, chase->config, error);
+    else
+        *out = objective_of(chase, jobs, timeline);
     for (uint32_t d = 0; d < chase->config->shape.devices; d++) {
         over[d] = limit->values == NULL ? 0 : timeline->devices[d].peak_memory - ppi_value_at(limit, d);
         if (limit->values != NULL && ppi_is_over_limit(timeline->devices[d].peak_memory, ppi_value_at(limit, d)))
             *out = PPI_INFINITE;
     }
     ppi_timeline_destroy(timeline);
-    return PPSCHED_OK;
+    return status;
 }
 
 /* Keeps a schedule where it is the best so far; else releases it. */
@@ -214,6 +218,8 @@ static ppsched_status search_with(struct chase *chase, struct ppi_arena *arena, 
     double *over = ppi_arena_take(arena, chase->config->shape.devices, sizeof *over);
     if (status == PPSCHED_OK)
         status = ppi_arena_check(arena, "the search", error);
+    if (status == PPSCHED_OK && chase->goal.by == PPI_JOBS_BY_PERIOD)
+        chase->least = ppi_jobs_most_work(&jobs, over) * (1 + 1e-12);
     for (int i = 0; i < TIGHTER_TRIES && status == PPSCHED_OK; i++) {
         struct ppi_jobs_search search;
         ppsched_schedule *schedule = NULL;

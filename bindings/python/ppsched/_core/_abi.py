@@ -240,6 +240,7 @@ class LayerFlag(enum.IntEnum):
     TIED = 2
     COPIES_EMBEDDING = 4
     NOT_COPIED = 8
+    SEVERAL_STREAMS = 16
 
 
 class Lowering(enum.IntEnum):
@@ -2742,6 +2743,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_status_text": (c_char_p, [c_int32]),
     "ppsched_steady_create": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_steady_destroy": (None, [c_void_p]),
+    "ppsched_schedule_find_period": (c_int32, [POINTER(c_double), c_void_p, c_void_p, POINTER(Error)]),
     "ppsched_steady_get_period": (c_int32, [POINTER(SteadyPeriod), c_void_p, POINTER(Error)]),
     "ppsched_steady_get_metrics": (c_int32, [POINTER(Metrics), c_void_p, POINTER(Error)]),
     "ppsched_steady_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
@@ -2991,6 +2993,7 @@ class Library(CDLL):
     ppsched_status_text: Callable[..., Optional[bytes]]
     ppsched_steady_create: Callable[..., int]
     ppsched_steady_destroy: Callable[..., None]
+    ppsched_schedule_find_period: Callable[..., int]
     ppsched_steady_get_period: Callable[..., int]
     ppsched_steady_get_metrics: Callable[..., int]
     ppsched_steady_get_device_metrics: Callable[..., int]

@@ -32,6 +32,7 @@ class Layer(TypedDict, total=False):
     tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
     layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
     forward.
+    several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
     windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
     device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
@@ -44,6 +45,7 @@ class Layer(TypedDict, total=False):
     tied: bool
     copies_embedding: bool
     not_copied: bool
+    several_streams: bool
     forward_time: float
     backward_time: float
     backward_input_time: float
@@ -135,7 +137,7 @@ def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_ab
 
 def _flags(where: str, row: Mapping[str, Any]) -> int:
     flags = 0
-    for name in ("with_next", "tied", "copies_embedding", "not_copied"):
+    for name in ("with_next", "tied", "copies_embedding", "not_copied", "several_streams"):
         if not isinstance(row.get(name, False), bool):
             raise Error(f"{where}: {name} must be true or false, not {shown(row[name])}")
         flags |= LayerFlag[name.upper()] if row.get(name) else 0

@@ -314,7 +314,7 @@ def _row(entry: Any) -> Layer:
         row["place"] = LayerPlace(entry.place).name.lower()
     if entry.flags & LayerFlag.TIED:
         row["tied"] = True
-    for name in ("copies_embedding", "not_copied", "with_next"):
+    for name in ("copies_embedding", "not_copied", "with_next", "several_streams"):
         if entry.flags & LayerFlag[name.upper()]:
             row[name] = True
     row.update({name: getattr(entry, name) for name in _TIMES})

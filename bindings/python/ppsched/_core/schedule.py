@@ -367,6 +367,14 @@ class Schedule(Shared):
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
         return Timeline(new_handle(lib.ppsched_schedule_evaluate, self._handle, config._handle, flags), self, config)
 
+    def period(self, config: Optional[Config] = None) -> float:
+        """The time of an iteration in the long run, if each device runs its queue again and again, and nothing waits for an optimizer or the
+        end of an iteration. It is at least the work of the busiest device, and at most the span."""
+        config = self.config if config is None else config_of(config)
+        found = ctypes.c_double()
+        call(lib.ppsched_schedule_find_period, ctypes.byref(found), self._handle, config._handle)
+        return found.value
+
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:

@@ -17,15 +17,15 @@ def add_order_argument(parser: argparse.ArgumentParser) -> None:
                         help="search for the best order of the microbatches of --microbatch-scale, and print it")
 
 
-OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end")
+OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end", "throughput")
 
 
 def add_request_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--requests", type=whole, nargs="+", metavar="CHUNKS",
                         help="with --forward-only: number of chunks of each request. A chunk is a microbatch, and runs after the chunk before")
     parser.add_argument("--objective", choices=OBJECTIVES,
-                        help="what auto minimises. mean_end and quantile_end (--set quantile=90) are figures of the ends of requests, for "
-                             "--forward-only (default: makespan)")
+                        help="what auto minimises (default: makespan). For --forward-only also mean_end and quantile_end (--set quantile=90) of the "
+                             "ends of requests, or throughput, which auto maximises")
 
 
 def take_objective(values: Dict[str, Any], is_told: bool) -> None:
@@ -57,6 +57,17 @@ def request_ends(timeline: Timeline) -> Optional[List[float]]:
     found = {op.microbatch: span.end for queue, spans in zip(timeline.schedule.queues, timeline.spans) for op, span in zip(queue, spans)
              if op.kind == Kind.F and op.stage == last and op.microbatch is not None and ends[op.microbatch % microbatches]}
     return [found[m] for m in sorted(found)]
+
+
+def throughput(timeline: Timeline, values: Mapping[str, Any]) -> Optional[float]:
+    """Requests per unit of time, if the same come again and again; None for a schedule with backwards, or where nobody asks for requests."""
+    config = timeline.config
+    requests, microbatches = config.microbatch_request, config.microbatches
+    if not config.forward_only or not (requests or values["options"].get("objective") == "throughput"):
+        return None
+    count = sum(m == 0 or not requests or (len(requests) > 1 and requests[m] != requests[m - 1]) for m in range(microbatches))
+    period = timeline.schedule.period(config)
+    return count / period if period > 0 else None
 
 
 SLICING = ("slice_time", "attention_share")

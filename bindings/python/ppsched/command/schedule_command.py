@@ -23,7 +23,7 @@ from .live_command import print_link
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
-from .microbatch_options import add_order_argument, add_request_arguments, in_best_order, request_ends
+from .microbatch_options import add_order_argument, add_request_arguments, in_best_order, request_ends, throughput
 from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
 from .order_telling import tell_beside
@@ -175,7 +175,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     columns = text_columns(values["text_columns"], output)
     bound = bound_row(timeline) if scenarios is None and chosen in (None, "text", "json") else None
     if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE) \
-            and not (chosen == "json" and timeline.config.microbatch_request) and (bound is None or chosen != "json"):
+            and not (chosen == "json" and (timeline.config.microbatch_request or values["options"].get("objective") == "throughput")) and (bound is None or chosen != "json"):
         wanted: str = chosen
         stream: Stream = lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"])
         print_stream(stream if output is None else stamped_stream(stream, wanted), output)
@@ -189,7 +189,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     text = with_scenarios(scenarios, text, chosen or "text")
     if bound is not None:
         text = text + bound_text(bound, timeline.metrics.makespan) if chosen != "json" else json.dumps({**json.loads(text), **bound}) + "\n"
-    ends = request_ends(timeline)
+    ends, passed = request_ends(timeline), throughput(timeline, values)
     if values.get("chunks_of_prompt") is not None and chosen in (None, "text"):
         text += chunks_text(values["chunks_of_prompt"])
     elif values.get("chunks_of_prompt") is not None and chosen == "json":
@@ -198,6 +198,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = json.dumps({**json.loads(text), "request_ends": ends}) + "\n"
     elif ends is not None and chosen in (None, "text"):
         text += f"requests end at {' '.join(f'{end:g}' for end in ends)}; mean {sum(ends) / len(ends):g}\n"
+    if passed is not None and chosen == "json":
+        text = json.dumps({**json.loads(text), "throughput": passed}) + "\n"
+    elif passed is not None and chosen in (None, "text"):
+        text += f"throughput {passed:g} requests per unit of time, if they come again and again\n"
     if values.get("explain"):
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
