@@ -72,7 +72,7 @@ static double overhead_of_pass(const ppsched_config *config)
 
 /* The work of the most loaded device, for any split. `layers`: the plan's, or what of them a channel runs. */
 static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
-                             const ppsched_config *config, const struct ppi_split_types *types)
+                              const ppsched_config *config, const struct ppi_split_types *types)
 {
     const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
     const struct ppi_shape *shape = &config->shape;

@@ -163,8 +163,8 @@ static double mean_time(const struct ppi_split_load *load)
         return least_mean(load);
     for (uint32_t d = 0; d < load->devices; d++)
         speeds += ppi_load_speed(load, d);
-    return (load->passes[0] + load->passes[1]) *
-           (sum_all(load) + load->stages * load->overhead * (speeds / load->devices)) / speeds;
+    return (load->passes[0] + load->passes[1]) * (sum_all(load) + load->stages * load->overhead * (speeds / load->devices)) /
+           speeds;
 }
 
 double ppi_split_bound(const struct ppi_split_load *load)

@@ -36,7 +36,7 @@ struct loading {
     uint32_t units_count;
     uint32_t largest; /* the kind with the most blocks; combinations of the others are tried */
     bool tries_sums;
-    double ends[2]; /* work of the first and the last block */
+    double ends[2];      /* work of the first and the last block */
     uint32_t begin, end; /* the layers between these */
 };
 
@@ -115,7 +115,8 @@ static double end_on(const struct loading *loading, int end, uint32_t device, do
     const struct ppi_split_load *load = loading->load;
     if (load->types == NULL)
         return loading->ends[end];
-    return speed * ppi_load_time_on(load, device, end == 0 ? 0 : loading->end, end == 0 ? loading->begin : load->layers->count, 0);
+    return speed *
+           ppi_load_time_on(load, device, end == 0 ? 0 : loading->end, end == 0 ? loading->begin : load->layers->count, 0);
 }
 
 /* Adds a unit with ends, which is always the only one of its kind. */

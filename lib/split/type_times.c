@@ -65,8 +65,7 @@ ppsched_status ppi_split_types_make(struct ppi_split_types *out, const ppsched_c
         for (uint32_t e = 0; e < entries; e++) {
             const struct ppi_layer_times own = ppi_layer_times_on(config, layers, e, d);
             const double split = own.input + own.weight, path = own.forward + ppi_smaller(own.backward, own.input);
-            out->work[d * entries + e] =
-                own.forward + (has_whole_backwards ? own.backward : ppi_smaller(own.backward, split));
+            out->work[d * entries + e] = own.forward + (has_whole_backwards ? own.backward : ppi_smaller(own.backward, split));
             out->forward[e] = d > 0 ? ppi_smaller(out->forward[e], own.forward) : own.forward;
             out->path[e] = d > 0 ? ppi_smaller(out->path[e], path) : path;
         }
