@@ -1040,6 +1040,8 @@ export interface Prefill {
   constant: number;
   linear: number;
   quadratic: number;
+  prompts: number;
+  prompt_count: number;
 }
 
 export interface PrefillFigures {
@@ -1388,6 +1390,8 @@ export interface Tower {
   has_norm_bias: number;
   kind: number;
   extra_parameters: number;
+  deepstack_layers: number;
+  patches_per_token: number;
 }
 
 export interface JobOptions {

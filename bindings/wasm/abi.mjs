@@ -993,7 +993,7 @@ export const STRUCTS = {
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
   } },
-  Prefill: { size: 48, fields: {
+  Prefill: { size: 56, fields: {
     size: ["u32", 0, 1],
     chunks: ["u32", 4, 1],
     tokens: ["u64", 8, 1],
@@ -1001,6 +1001,8 @@ export const STRUCTS = {
     constant: ["f64", 24, 1],
     linear: ["f64", 32, 1],
     quadratic: ["f64", 40, 1],
+    prompts: ["pointer", 48, 1],
+    prompt_count: ["u32", 52, 1],
   } },
   PrefillFigures: { size: 24, fields: {
     size: ["u32", 0, 1],
@@ -1340,7 +1342,7 @@ export const STRUCTS = {
     quantile: ["f64", 16, 1],
     scenario_options: ["pointer", 24, 1],
   } },
-  Tower: { size: 40, fields: {
+  Tower: { size: 48, fields: {
     size: ["u32", 0, 1],
     is_frozen: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1350,6 +1352,8 @@ export const STRUCTS = {
     has_norm_bias: ["u32", 24, 1],
     kind: ["pointer", 28, 1],
     extra_parameters: ["u64", 32, 1],
+    deepstack_layers: ["u32", 40, 1],
+    patches_per_token: ["u32", 44, 1],
   } },
   JobOptions: { size: 56, fields: {
     size: ["u32", 0, 1],

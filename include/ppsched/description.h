@@ -96,9 +96,10 @@ enum ppsched_block_flag {
      * adds its result to the same residual stream. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
-    /* The block has biases. Attention has biases of queries, keys and values; latent attention of
-     * the projections from h to the ranks; an MLP and experts of all matrices; Mamba of the first
-     * and the last projection; a convolution of both projections and of the convolution itself. */
+    /* The block has biases. In attention these are biases of queries, keys and values; in latent
+     * attention, of the projections from h to the ranks; in an MLP and experts, of all matrices; in
+     * Mamba, of the first and the last projection; in a convolution, of both projections and of the
+     * convolution itself. */
     PPSCHED_BLOCK_FLAG_BIAS = 2,
 
     PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,      /* for attention and latent attention: the last
@@ -217,6 +218,11 @@ typedef struct ppsched_tower {
                                        gets the tower's name */
     uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
                                        the model */
+    uint32_t deepstack_layers;      /* number of the model's first layers to whose outputs the tower
+                                   adds features (DeepStack, arXiv 2406.04334). All of them are in
+                                   the first stage, with the tower */
+    uint32_t patches_per_token; /* number of the tower's tokens that become one token of the model;
+                                   0 means 1 */
 } ppsched_tower;
 
 /* Properties of a model. */

@@ -9,8 +9,8 @@
  * A job is used in one of two ways:
  *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
- *     processes. The caller takes layouts in the order of their numbers, and stops when the bound
- *     of the next layout is above the time of the worst layout that is still wanted.
+ *     processes. The caller takes layouts in the order of their numbers. It stops when the bound of
+ *     the next layout is above the time of the worst layout that it still wants.
  * Both ways give the same layouts, to the last bit.
  *
  * Sample:
@@ -207,9 +207,9 @@ PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_job_run calls between layouts. Of the layouts that may
- * have to be priced, `share` is the share that is done. `best` is the best time so far in seconds.
- * NULL: no callback.
+/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the share of
+ * layouts that are done, of all layouts that may have to be priced. `best` is the best time so far
+ * in seconds. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,

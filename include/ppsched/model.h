@@ -176,7 +176,7 @@ typedef struct ppsched_training {
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers of the recompute kind
                                    "modules" compute again. 0: there is no such kind */
     double expert_load; /* rows that the experts of the fullest device get, as a multiple of an even
-                           share. Default: 1. Times and memory are those of this device */
+                           share. Default: 1. Times and memory are for this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
      * one of r x n. Adapters imply FROZEN_WEIGHTS. */
     uint32_t adapter_rank;        /* rank r of adapters; 0: no adapters */
@@ -234,7 +234,7 @@ typedef struct ppsched_accelerator {
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
-    double mxfp8_share;
+    double mxfp8_share;     /* the same with MXFP8; 0: not supported */
     double nvfp4_share;
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least

@@ -62,7 +62,8 @@ static ppsched_status take_towers(ppsched_description_info *info, struct ppi_are
         list[i] = &towers[i];
         status = info->towers[i] == NULL
                      ? fail_null("towers", i, error)
-                     : ppi_take_sized(&towers[i], sizeof towers[i], sizeof towers[i], info->towers[i], "ppsched_tower", error);
+                     : ppi_take_sized(&towers[i], sizeof towers[i], PPI_SIZE_UP_TO(ppsched_tower, extra_parameters),
+                                      info->towers[i], "ppsched_tower", error);
         if (status == PPSCHED_OK)
             status = towers[i].kind == NULL ? fail_null("the kind of towers", i, error)
                                             : take_kind(&kinds[i], arena, towers[i].kind, error);

@@ -84,7 +84,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
         status = check_options(&own, error);
     if (status == PPSCHED_OK)
         status = check_batch(&own, schedule, error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK && !schedule->by_rule.is_known)
         status = ppi_check(schedule, &findings, error);
     struct ppi_launch launch = {.schedule = schedule,
                                 .csv = own.csv,

@@ -8,7 +8,10 @@
 /* Bounds the work: with more ops, times devices for the span, there is no bound. Work and memory are linear in them. */
 static const double MOST_OPS = 4e6;
 
-enum { VISITS = 2 /* counted per stage and microbatch, in each direction */ };
+enum {
+    VISITS = 2,       /* counted per stage and microbatch, in each direction */
+    MOST_BLOCK = 256, /* microbatches of a block: a row of it stays in the first cache */
+};
 
 /* Ops of one kind of a stage, in order of microbatches. Rows: the Fs of stages ascending, their backwards descending, their Ws
  * descending. */
@@ -133,16 +136,15 @@ static const struct row *first_row(const struct relaxation *r, uint32_t device)
     return forward_of(r, ppi_stage_at(r->problem, device, i));
 }
 
-static void find_head(struct relaxation *r, uint32_t i, uint32_t m)
+static void find_head(struct relaxation *r, struct row *row, const struct row *first, uint32_t m)
 {
-    struct row *row = &r->row[i];
-    const struct row *first = first_row(r, row->device);
-    double head = i > r->first ? end(row - 1, m) + row->delay : 0;
+    const bool is_forward = row < &r->row[r->stages];
+    double head = row > &r->row[r->first] ? end(row - 1, m) + row->delay : 0;
     if (m > 0)
         head = ppi_larger(head, end(row, m - 1));
     if (first != row)
         head = ppi_larger(head, first->head[0] + (m + 1) * row->before + m * row->length);
-    for (int k = 0; k < 2 && i < r->stages; k++) {
+    for (int k = 0; k < 2 && is_forward; k++) {
         uint32_t held = r->in_flight[k][row->stage];
         if (held > 0 && m >= held)
             head = ppi_larger(head, end(k == 0 ? input_of(r, row->stage) : weight_of(r, row->stage), m - held));
@@ -150,15 +152,32 @@ static void find_head(struct relaxation *r, uint32_t i, uint32_t m)
     row->head[m] = head;
 }
 
+/* Microbatches that are taken row by row: rows wait for later ones only in earlier blocks. */
+static uint32_t block_size(const struct relaxation *r)
+{
+    uint32_t size = MOST_BLOCK;
+    for (uint32_t i = 0; i < 2 * r->stages; i++)
+        if (r->in_flight[0][i] > 0 && r->in_flight[0][i] < size)
+            size = r->in_flight[0][i];
+    return size;
+}
+
 static void find_heads(struct relaxation *r)
 {
-    for (uint32_t m = 0; m < r->microbatches && goes_on(r, VISITS * r->stages); m++)
+    const uint32_t size = block_size(r);
+    for (uint32_t from = 0, to; from < r->microbatches; from = to) {
+        to = r->microbatches - from > size ? from + size : r->microbatches;
+        if (!goes_on(r, (double)VISITS * r->stages * (to - from)))
+            return;
         for (uint32_t i = r->first; i < 2 * r->stages - r->first; i++) {
             struct row *row = &r->row[i], *weight = row + r->stages;
-            find_head(r, i, m);
-            if (i >= r->stages)
+            const struct row *first = first_row(r, row->device);
+            for (uint32_t m = from; m < to; m++)
+                find_head(r, row, first, m);
+            for (uint32_t m = from; m < to && i >= r->stages; m++)
                 weight->head[m] = m > 0 ? ppi_larger(end(row, m), end(weight, m - 1)) : end(row, m);
         }
+    }
 }
 
 static void find_weight_tail(struct relaxation *r, struct row *weight, uint32_t m)
@@ -172,10 +191,10 @@ static void find_weight_tail(struct relaxation *r, struct row *weight, uint32_t 
     weight->tail[m] = tail;
 }
 
-static void find_tail(struct relaxation *r, uint32_t i, uint32_t m)
+/* `last`: the last of the device's Fs and Is. */
+static void find_tail(struct relaxation *r, uint32_t i, const struct row *last, uint32_t m)
 {
     struct row *row = &r->row[i];
-    const struct row *last = &r->row[2 * r->stages - 1 - (uint32_t)(first_row(r, row->device) - r->row)];
     uint32_t left = r->microbatches - m, held = r->in_flight[0][row->stage];
     double tail = r->owner == PPSCHED_NONE || r->owner == row->device ? 0 : -PPI_INFINITE;
     if (i + 1 < 2 * r->stages - r->first)
@@ -187,7 +206,7 @@ static void find_tail(struct relaxation *r, uint32_t i, uint32_t m)
     }
     if (left > 1)
         tail = ppi_larger(tail, start_behind(row, m + 1));
-    if (last != row || left > 1) /* the last of the device's Fs and Is, and its tail */
+    if (last != row || left > 1)
         tail = ppi_larger(tail,
                           left * row->after + (left - 1) * row->length + (last != row ? last->tail[r->microbatches - 1] : 0));
     row->tail[m] = tail;
@@ -195,12 +214,19 @@ static void find_tail(struct relaxation *r, uint32_t i, uint32_t m)
 
 static void find_tails(struct relaxation *r)
 {
-    for (uint32_t m = r->microbatches; m-- > 0 && goes_on(r, VISITS * r->stages);)
+    const uint32_t size = block_size(r);
+    for (uint32_t to = r->microbatches, from; to > 0; to = from) {
+        from = to > size ? to - size : 0;
+        if (!goes_on(r, (double)VISITS * r->stages * (to - from)))
+            return;
         for (uint32_t i = 2 * r->stages - r->first; i-- > r->first;) {
-            if (i >= r->stages)
+            const struct row *first = first_row(r, r->row[i].device), *last = input_of(r, first->stage);
+            for (uint32_t m = to; m-- > from && i >= r->stages;)
                 find_weight_tail(r, &r->row[i + r->stages], m);
-            find_tail(r, i, m);
+            for (uint32_t m = to; m-- > from;)
+                find_tail(r, i, last, m);
         }
+    }
 }
 
 /* --- one device --- */

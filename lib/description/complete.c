@@ -234,6 +234,8 @@ static ppsched_status complete_tower(const ppsched_tower *tower, ppsched_error *
     } sizes[] = {{"hidden_size", tower->hidden_size, 1, MOST_COUNT},
                  {"layers", tower->layers, 1, 4096},
                  {"tokens", tower->tokens, 0, MOST_SIZE},
+                 {"deepstack_layers", tower->deepstack_layers, 0, PPI_MOST_LAYERS},
+                 {"patches_per_token", tower->patches_per_token, 0, MOST_COUNT},
                  {"is_frozen", tower->is_frozen, 0, 1},
                  {"has_norm_bias", tower->has_norm_bias, 0, 1}};
     ppsched_status status = check_name("a tower", tower->name, error);

@@ -178,8 +178,9 @@ static ppsched_status read_layers(struct ppi_draft *draft, const struct ppi_json
 static ppsched_status read_tower_member(const struct place *place, const char *name, const struct ppi_json_value *value,
                                         ppsched_tower *tower)
 {
-    static const char *const names[] = {"name",   "hidden_size", "layers", "tokens",
-                                        "frozen", "norm_bias",   "blocks", "extra_parameters"};
+    static const char *const names[] = {
+        "name",      "hidden_size", "layers",           "tokens",           "frozen",
+        "norm_bias", "blocks",      "extra_parameters", "deepstack_layers", "patches_per_token"};
     struct ppi_nearest search = ppi_nearest_start(name);
     if (strcmp(name, "name") == 0 || strcmp(name, "blocks") == 0)
         return PPSCHED_OK;
@@ -189,6 +190,10 @@ static ppsched_status read_tower_member(const struct place *place, const char *n
         return read_number(place, name, value, &tower->layers);
     if (strcmp(name, "tokens") == 0)
         return read_number(place, name, value, &tower->tokens);
+    if (strcmp(name, "deepstack_layers") == 0)
+        return read_number(place, name, value, &tower->deepstack_layers);
+    if (strcmp(name, "patches_per_token") == 0)
+        return read_number(place, name, value, &tower->patches_per_token);
     if (strcmp(name, "frozen") == 0)
         return read_flag(place, name, value, 1, &tower->is_frozen);
     if (strcmp(name, "norm_bias") == 0)

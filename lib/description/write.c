@@ -96,6 +96,10 @@ static void write_towers(struct ppi_writer *writer, const ppsched_description_in
         write_number(writer, ", ", "layers", tower->layers);
         if (tower->tokens > 0)
             write_number(writer, ", ", "tokens", tower->tokens);
+        if (tower->patches_per_token > 0)
+            write_number(writer, ", ", "patches_per_token", tower->patches_per_token);
+        if (tower->deepstack_layers > 0)
+            write_number(writer, ", ", "deepstack_layers", tower->deepstack_layers);
         if (tower->is_frozen != 0)
             write_truth(writer, ", ", "frozen", true);
         if (tower->has_norm_bias != 0)

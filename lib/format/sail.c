@@ -93,6 +93,12 @@ static ppsched_status check_ops(const struct check *check, ppsched_error *error)
     return PPSCHED_OK;
 }
 
+/* Whether no op can have a fault. */
+static bool is_plain(const ppsched_schedule *schedule)
+{
+    return ppi_only_computes(schedule) && !ppi_mixes_backwards(schedule) && !ppi_has_pairs(schedule);
+}
+
 static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct check check = {.schedule = schedule, .lowered = ppi_has_comm_ops(schedule)};
@@ -105,6 +111,8 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     if (placement == PPSCHED_PLACEMENT_MAP || placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has linear, loop and v placement, not %s",
                         placement == PPSCHED_PLACEMENT_MAP ? "a map" : "bidirectional");
+    if (is_plain(schedule))
+        return PPSCHED_OK;
     ppsched_status status = ppi_transfers_find(&check.transfers, schedule, error);
     if (status == PPSCHED_OK)
         status = check_ops(&check, error);

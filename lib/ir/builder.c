@@ -197,6 +197,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     schedule->host = *host;
     atomic_init(&schedule->references, 1);
     atomic_init(&schedule->is_sound, false);
+    atomic_init(&schedule->kinds, 0);
     for (int exact = 0; exact < 2; exact++) {
         atomic_init(&schedule->run_by[exact], 0);
         atomic_init(&schedule->refused_by[exact], 0);

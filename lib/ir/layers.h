@@ -82,6 +82,9 @@ ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers 
 /* A copy of windows in the arena; NULL where there are none, or memory is short. */
 const ppsched_pair_windows *ppi_layer_windows_copy(struct ppi_arena *arena, const ppsched_pair_windows *given);
 
+/* The time of a layer's windows on a channel: forward, backward and weight gradient, without recomputation. */
+double ppi_layer_work_on(const ppsched_layer *layer, uint32_t channel);
+
 /* Layers that have windows, with what of their times is on one channel, and without recomputation. */
 ppsched_status ppi_layers_on_channel(const ppsched_layers **out, const ppsched_layers *layers, uint32_t channel,
                                      ppsched_error *error);

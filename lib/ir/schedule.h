@@ -19,6 +19,12 @@ struct ppsched_queue {
     uint32_t device;
 };
 
+/* Whether the rule that the schedule is named after made its ops, and the rule's only option if it has one. */
+struct ppi_rule_order {
+    bool is_known;
+    int64_t option;
+};
+
 struct ppsched_schedule {
     ppsched_schedule
         *self; /* mutable, to count references, to free and to note what a check or a runtime said; all else is constant */
@@ -26,6 +32,8 @@ struct ppsched_schedule {
     atomic_uint references;
     atomic_bool is_sound;                 /* a check has found nothing */
     atomic_uint run_by[2], refused_by[2]; /* bits of runtimes: those of its kind, those of its very order */
+    atomic_uint kinds;                    /* bits of the kinds of its ops; 0 until someone asks */
+    struct ppi_rule_order by_rule;
     struct ppi_shape shape;
     uint32_t micro_slices; /* over all iterations */
     struct ppi_placement placement;
@@ -85,6 +93,18 @@ size_t ppi_longest_queue(const ppsched_schedule *schedule);
 
 /* Whether there are Fs, and no B, I or W. Looks at the last op only, if that is one of these. */
 bool ppi_is_forward_only(const ppsched_schedule *schedule);
+
+/* Bits 1 << kind of the kinds of its ops, and bit 0 if some are overlapped pairs. The first call looks at all ops. */
+uint32_t ppi_kinds_of(const ppsched_schedule *schedule);
+
+/* Whether all ops are F, B, I or W. */
+bool ppi_only_computes(const ppsched_schedule *schedule);
+
+/* Whether some ops are overlapped pairs. */
+bool ppi_has_pairs(const ppsched_schedule *schedule);
+
+/* Whether there are Bs, and Is and Ws too. */
+bool ppi_mixes_backwards(const ppsched_schedule *schedule);
 
 /* Whether some op sends or receives. */
 bool ppi_has_comm_ops(const ppsched_schedule *schedule);

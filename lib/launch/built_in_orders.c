@@ -2,6 +2,8 @@
 /* Runs the rule of each class for the schedule's sizes, and compares its ops device by device. */
 #include "launch/built_in_orders.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "launch/launch.h"
 #include "order/compare.h"
@@ -41,9 +43,19 @@ static bool takes(const struct ppi_class *class, const ppsched_schedule *schedul
     return ppi_is_placed(schedule, class->strategy->placement) && ppi_serves(task);
 }
 
+/* Whether the schedule is of the very rule and option, so that there is nothing to compare. */
+static bool is_of_rule(const struct ppi_task *task, const ppsched_schedule *schedule)
+{
+    const struct ppi_strategy *strategy = task->strategy;
+    return schedule->by_rule.is_known && strcmp(strategy->name, schedule->name) == 0 &&
+           (strategy->option_count == 0 || task->option[0] == schedule->by_rule.option);
+}
+
 static bool makes(const struct ppi_strategy *strategy, const struct ppi_task *task, const ppsched_schedule *schedule,
                   ppsched_op *ops, size_t room)
 {
+    if (is_of_rule(task, schedule))
+        return true;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         struct ppi_op_writer writer = {.next = ops, .end = ops + room, .slices = 1};
         strategy->order(task, d, &writer);

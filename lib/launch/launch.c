@@ -47,14 +47,6 @@ uint32_t ppi_most_held(const ppsched_schedule *schedule, bool weights)
     return most;
 }
 
-bool ppi_only_computes(const ppsched_schedule *schedule)
-{
-    for (uint64_t i = 0; i < schedule->op_count; i++)
-        if (!ppi_is_compute(schedule->ops[i].kind))
-            return false;
-    return true;
-}
-
 bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement)
 {
     if (schedule->placement.copies != 1 || schedule->shape.stages % schedule->shape.devices != 0)

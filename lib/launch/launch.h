@@ -83,9 +83,6 @@ uint32_t ppi_chunks_of(const ppsched_schedule *schedule);
 /* The most stage passes on a device between their F and their backward; with `weights`, and their weight gradient. */
 uint32_t ppi_most_held(const ppsched_schedule *schedule, bool weights);
 
-/* Whether all ops are F, B, I and W. */
-bool ppi_only_computes(const ppsched_schedule *schedule);
-
 /* Whether all stages are on the devices of a placement with equally many stages per device. */
 bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement);
 

@@ -104,10 +104,10 @@ static const ppsched_accelerator devices[] = {
      .memory_bandwidth = 6000e9, .memory = 262128 * MIB, .inside = LINK(448e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6),
      PCIE_5, CDNA3},
     /* AMD Instinct MI355X data sheet (2025): 2516.6 TFLOPS, 5033.2 (8 bits), 157.3 (fp32), 288 GB at 8 TB/s, seven links of
-     * 153.6 GB/s both ways; 400 Gb/s. The driver reports 309,220,868,096 bytes. */
+     * 153.6 GB/s both ways; 400 Gb/s. CDNA 4 has MXFP8 at the rate of 8 bits. The driver reports 309,220,868,096 bytes. */
     {DEVICE("mi355x"), .node_devices = 8, .matrix_rate = 2516.6e12, .rate_8bit = 5033.2e12, .vector_rate = 157.3e12,
      .memory_bandwidth = 8000e9, .memory = 294896 * MIB, .inside = LINK(537.6e9, 0.65, 10e-6),
-     .between = LINK(50e9, 0.9, 20e-6), PCIE_5, CDNA3},
+     .between = LINK(50e9, 0.9, 20e-6), PCIE_5, CDNA3, .mxfp8_share = 1},
 };
 
 uint32_t ppi_accelerator_count(void)

@@ -206,17 +206,54 @@ static void find_shared(struct listing *listing)
     }
 }
 
-/* Bytes after a layer: keys and values for later ones, and streams that were added so far. */
+/* The tokens of a sample that a tower makes. */
+static double tokens_of(const ppsched_tower *tower, uint32_t sequence)
+{
+    double patches = tower->tokens > 0 ? tower->tokens : sequence;
+    double tokens = patches / (tower->patches_per_token > 0 ? tower->patches_per_token : 1);
+    return tokens < sequence ? tokens : sequence;
+}
+
+/* Elements of a sample that towers add to layers from `layer` on. */
+static double features_from(const struct listing *listing, uint32_t layer)
+{
+    const ppsched_description_info *shape = listing->model->shape;
+    double elements = 0;
+    for (uint32_t i = 0; i < shape->tower_count; i++) {
+        const ppsched_tower *tower = shape->towers[i];
+        uint32_t last = tower->deepstack_layers < shape->layer_count ? tower->deepstack_layers : shape->layer_count;
+        double features = layer < last ? last - layer : 0;
+        elements += features * tokens_of(tower, listing->model->training.sequence_length) * shape->hidden_size;
+    }
+    return elements;
+}
+
+/* How many devices of tensor parallelism divide the rows of the residual stream. */
+static uint32_t row_parallel(const ppsched_training *training)
+{
+    return (training->flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0 ? training->tensor_parallel : 1;
+}
+
+/* Bytes of towers' features for layers from `layer` on. */
+static double feature_bytes(const struct listing *listing, uint32_t layer)
+{
+    const ppsched_training *training = &listing->model->training;
+    double features = features_from(listing, layer) * training->micro_batch_size / training->context_parallel;
+    return features / row_parallel(training) * training->activation_bytes;
+}
+
+/* Bytes after a layer: keys and values for later ones, streams that were added so far, features of towers. */
 static double added_after(const struct listing *listing, uint32_t layer)
 {
     const ppsched_model *model = listing->model;
     const ppsched_training *training = &model->training;
     double tokens = (double)training->sequence_length * training->micro_batch_size / training->context_parallel;
-    double rows = tokens / ((training->flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0 ? training->tensor_parallel : 1);
+    double rows = tokens / row_parallel(training);
     uint32_t interval = model->shape->stream_interval;
     double streams = interval > 0 ? (layer + interval) / interval : 0;
     double shared = listing->shared[layer] / training->tensor_parallel;
-    return (rows * streams * model->shape->hidden_size + tokens * shared) * training->activation_bytes;
+    return (rows * streams * model->shape->hidden_size + tokens * shared) * training->activation_bytes +
+           feature_bytes(listing, layer + 1);
 }
 
 /* --- all --- */
@@ -240,11 +277,12 @@ static uint32_t row_of_kind(const ppsched_model *model, uint32_t kind)
     return 0;
 }
 
-/* A layer that reads the index of an earlier one stays with the layer before it. */
+/* A layer that reads the index of an earlier one, or to which a tower adds features, stays with the layer before it. */
 static bool keeps_next(const struct listing *listing, uint32_t layer)
 {
     return layer + 1 < listing->model->shape->layer_count &&
-           has_block_flag(kind_of(listing, layer + 1), PPSCHED_BLOCK_FLAG_SHARED_INDEX);
+           (has_block_flag(kind_of(listing, layer + 1), PPSCHED_BLOCK_FLAG_SHARED_INDEX) ||
+            features_from(listing, layer + 1) > 0);
 }
 
 /* A run of equal decoders is one entry. */
@@ -268,7 +306,9 @@ static void put_all(struct listing *listing)
     bool has_decoders = false;
     for (uint32_t row = 0; row < model->row_count; row++) {
         if (model->rows[row].role != PPSCHED_MODEL_ROLE_DECODER) {
-            put_entry(listing, row, model->rows[row].layers, false, 0);
+            bool is_embedding = model->rows[row].role == PPSCHED_MODEL_ROLE_EMBEDDING;
+            double features = is_embedding ? feature_bytes(listing, 0) : 0;
+            put_entry(listing, row, model->rows[row].layers, features > 0, features);
         } else if (!has_decoders) {
             put_decoders(listing);
             has_decoders = true;

@@ -215,6 +215,8 @@ static ppsched_status check_precision(const ppsched_model *model, ppsched_error 
                    (training->flags & PPSCHED_TRAINING_FLAG_ATTENTION_8BIT) != 0;
     if (is_8bit && model->device.rate_8bit == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16");
+    if (training->precision == PPSCHED_PRECISION_MXFP8 && model->device.mxfp8_share == 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8");
     if (training->precision == PPSCHED_PRECISION_NVFP4 && model->device.rate_4bit == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 4 bits (rate_4bit); use %s",
                         model->device.rate_8bit > 0 ? "bf16, fp16 or fp8" : "bf16 or fp16");

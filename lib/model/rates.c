@@ -30,7 +30,7 @@ static double linear_rate(const ppsched_model *model)
     case PPSCHED_PRECISION_FP8:
         return device->rate_8bit * share * or_1(device->fp8_share);
     case PPSCHED_PRECISION_MXFP8:
-        return device->rate_8bit * share * or_1(device->mxfp8_share);
+        return device->rate_8bit * share * device->mxfp8_share;
     case PPSCHED_PRECISION_NVFP4:
         return device->rate_4bit * share * or_1(device->nvfp4_share);
     default:

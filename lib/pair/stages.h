@@ -21,6 +21,15 @@ struct ppi_pair_order {
     const void *user;
 };
 
+/* What a pair takes, and from its start to the ends of its forward and of its backward. */
+struct ppi_pair_ends {
+    double time, forward_end, backward_end;
+};
+
+/* The best order of a forward of one stage with a backward of another, B or I by `kind`. */
+ppsched_status ppi_windows_find_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows, uint32_t forward,
+                                     uint32_t backward, uint8_t kind, const struct ppi_host *host, ppsched_error *error);
+
 /* Sets the times of pairs of a config by these windows, which get the ends of both ops. `order` NULL: the best of each pair. */
 ppsched_status ppi_windows_put_pairs(ppsched_config *config, struct ppi_windows *windows, const struct ppi_pair_order *order,
                                      ppsched_error *error);

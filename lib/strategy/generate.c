@@ -381,6 +381,13 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
     return status;
 }
 
+/* Only rules with at most one option are noted. */
+static void note_rule(ppsched_schedule *schedule, const struct ppi_task *task)
+{
+    if (task->strategy->plan == NULL && task->strategy->option_count <= 1 && !task->has_graph && !task->is_forward_only)
+        schedule->by_rule = (struct ppi_rule_order){true, task->option[0]};
+}
+
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error)
 {
@@ -405,11 +412,12 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(&made, builder, error);
     ppi_builder_destroy(builder);
-    if (status != PPSCHED_OK || strategy->finish == NULL) {
-        if (status == PPSCHED_OK)
-            *out = made;
-        return status;
+    if (status == PPSCHED_OK && strategy->finish == NULL) {
+        note_rule(made, &task);
+        *out = made;
     }
+    if (status != PPSCHED_OK || strategy->finish == NULL)
+        return status;
     status = strategy->finish(out, made, &task, config, error);
     ppi_schedule_release(made);
     return status;

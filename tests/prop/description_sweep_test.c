@@ -221,7 +221,9 @@ static void draw_towers(uint64_t *seed, struct drawn *drawn)
                                            .tokens = perhaps(seed, size_of(seed)),
                                            .has_norm_bias = random_below(seed, 2),
                                            .kind = &drawn->kinds[KINDS + i],
-                                           .extra_parameters = perhaps(seed, size_of(seed))};
+                                           .extra_parameters = perhaps(seed, size_of(seed)),
+                                           .deepstack_layers = perhaps(seed, size_of(seed)),
+                                           .patches_per_token = perhaps(seed, size_of(seed))};
         drawn->kinds[KINDS + i].name = random_below(seed, 2) ? names[KINDS + i] : "another";
         drawn->tower_list[i] = &drawn->towers[i];
     }

@@ -113,6 +113,7 @@ class CalibrateTest(unittest.TestCase):
         empty.write_text("gpu,seq,mbs,gbs,measured_step_s\n", encoding="utf-8")
         self.assertIn("it has no runs", self.refused(empty))
         self.assertIn("it must be none, selective", self.refused(self.runs([{**ROW, "recompute": "recipe"}])))
+        self.assertIn("line 2: h100 has no MXFP8", self.refused(self.runs([{**ROW, "precision": "mxfp8"}])))
         with self.assertRaisesRegex(ppsched.Error, "there is no run"):
             fit(read_device("h100"), [])
 

@@ -162,6 +162,18 @@ class TowersTest(unittest.TestCase):
         self.assertEqual([row["name"] for row in layers.given[:2]], ["vision", "embedding"])
         self.assertEqual(layers.given[1]["output_bytes"], 2 * 64 * 256)
 
+    def test_layers_that_add_features_of_a_tower_stay_with_it(self):
+        """Megatron-Bridge asserts that the first stage has as many decoders as there are deepstack_visual_indexes."""
+        fields = {"model_type": "qwen3_vl", "text_config": {**SIZES, "model_type": "qwen3_vl_text", "num_hidden_layers": 9}, "vision_config": TOWER}
+        for more, least in (({}, 3), ({"deepstack_visual_indexes": [1]}, 1), ({"deepstack_visual_indexes": []}, 0)):
+            description = read(fields, vision_config={**TOWER, "depth": 30, **more})
+            self.assertEqual(Description(description.values()).values(), description.values())
+            layers = Model(description, Training(sequence_length=256), "h100").layers()
+            plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b", "interleaved_1f1b"], runtimes="megatron")
+            for candidate in (one for one in plan if one.makespan is not None):
+                self.assertGreaterEqual(plan.split(candidate).layers[0], 2 + least)
+            self.assertEqual(plan.split(plan.best).layers[0], 2 + least)
+
     def test_windows_of_a_tower_are_chunks(self):
         vision = {**TOWER, "depth": 5, "window_size": 16, "fullatt_block_indexes": [4]}
         del vision["num_position_embeddings"]

@@ -313,6 +313,18 @@ class WindowsOfStagesTest(FolderTest):
         wanted = [ppsched.pair_time({**b, "forward": f["forward"]}).time for f in stages for b in stages]
         self.assertEqual(config.overlapped_times, wanted)
 
+    def test_pairs_of_f_and_i(self):
+        """They take what F and I take together, and W follows on its own; where windows do not tell I from W, they are refused."""
+        queue = ["0F0", ppsched.Op.from_token("0F1", True), "0I0", "0W0", "0I1", "0W1"]
+        whole = {"forward": SPLIT["forward"], "backward": SPLIT["backward"]}
+        forward, backward, weight = (sum(row[1] for row in SPLIT[name]) for name in ("forward", "backward", "weight"))
+        timeline = ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, windows=SPLIT), [queue]).evaluate()
+        self.assertEqual(timeline.metrics.makespan, forward + ppsched.pair_time(whole).time + weight + backward + weight)
+        trace = json.loads(timeline.export("chrome"))["traceEvents"]
+        self.assertEqual({event["name"].split()[0] for event in trace if event.get("cat") == "window"}, {"forward", "backward"})
+        with self.assertRaisesRegex(ppsched.Error, "a pair of F and I, and the windows do not say what is of I"):
+            ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, windows=whole), [queue]).evaluate()
+
     def test_given_times_of_pairs_go_over(self):
         self.write("one.json", SPLIT)
         plain = ("-f", 10, "--backward-input-times", 12, "--backward-weight-times", 4, "--overlapped-times", 17.25)

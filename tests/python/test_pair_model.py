@@ -327,14 +327,14 @@ class MegatronTest(FolderTest):
             self.assertIn(words, error)
             self.assertEqual(error.count("\n"), 1)
         path = self.write("arguments.json", ARGUMENTS)
-        self.assertIn("both say how exchanges hide", self.done("price", "--model", path, "--pair-windows", "--overlap", "ep", code=2))
+        self.assertIn("both say how exchanges are hidden", self.done("price", "--model", path, "--pair-windows", "--overlap", "ep", code=2))
         self.assertIn("--pair-rule needs --pair-windows", self.done("price", "--model", path, "--pair-rule", "best", code=2))
         self.assertIn("overlaps only the exchanges", self.done("price", "--model", path, "--pair-windows", "ep", "tp", "--pair-rule", "megatron", code=1))
 
     def test_the_command_line_goes_over_the_file(self):
         own = self.write("flags.json", {**ARGUMENTS, "overlap_moe_expert_parallel_comm": True})
         done = run_command(("price", "-c", own, "--device", "h100", "--overlap", "ep", "--json"))
-        self.assertIn("--overlap ep goes over the file, which has overlapped pairs", done.stderr)
+        self.assertIn("--overlap ep takes precedence over the file, which has overlapped pairs", done.stderr)
         self.assertEqual(json.loads(done.stdout), self.price(self.write("arguments.json", ARGUMENTS), "--device", "h100", "--overlap", "ep"))
 
 

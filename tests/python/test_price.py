@@ -115,7 +115,7 @@ class LayoutTest(PriceTest):
         limit = ppsched.find_accelerator("h100").memory
         for margin, warned in ((limit - needed - 2**20, False), (limit - needed + 2**20, True)):
             done = run_command((*words, "--memory-margin", f"{margin / 2**30:.6f}GiB"))
-            self.assertEqual("are to stay free" in done.stderr, warned)
+            self.assertEqual("must stay free" in done.stderr, warned)
         for margin, message in (("90GiB", "h100 has 79.6 GiB in all"), ("2", "memory-margin"), ("-1GiB", "memory-margin")):
             done = run_command((*words, "--memory-margin", margin))
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
@@ -195,7 +195,7 @@ class MegatronTest(PriceTest):
     def test_an_option_goes_over_it(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "fp8": "hybrid"}))
         done = run_command(("price", "-c", path, "--precision", "bf16", "--json"))
-        self.assertIn("--precision goes over the file, which has fp8", done.stderr)
+        self.assertIn("--precision takes precedence over the file, which has fp8", done.stderr)
         self.assertEqual(json.loads(done.stdout)["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
 
     def test_up_projections_of_latent_attention_are_freed(self):
@@ -293,7 +293,11 @@ class RefusedTest(PriceTest):
                  "it must be of grad, param, tp, cp, ep": ("--overlap", "xx"), "modules are core_attn": ("--recompute", "modules=xx"),
                  "it must be none, selective, full": ("--recompute", "half"), "two devices": ("--strategy", "dualpipe"),
                  "there is no strategy": ("--strategy", "best"), "--split has 30 decoders": ("--split", 8, 8, 8, 6),
-                 "rate_8bit": ("--device", "a100", "--precision", "fp8"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
+                 "a100 has no matrix rate for 8 bits": ("--device", "a100", "--precision", "fp8"),
+                 "a100 has no matrix rate": ("--device", "a100", "--attention-fp8"),
+                 "h100 has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8": ("--precision", "mxfp8"),
+                 "mi325x has no MXFP8": ("--device", "mi325x", "--precision", "mxfp8"),
+                 "mi355x has no matrix rate for 4 bits": ("--device", "mi355x", "--precision", "nvfp4"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
         for words, options in cases.items():
             line = self.refused("--model", self.llama, *LAYOUT, *options)
             self.assertIn(words, line)
@@ -391,7 +395,7 @@ class RunsTest(PriceTest):
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
             ({"config": "none.json"}, "none.json"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
             ({"recompute": "recipe"}, "it must be none, selective"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
-            ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"cuda_graph": "some"}, "cuda_graph is")
+            ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"precision": "mxfp8"}, "h100 has no MXFP8"), ({"cuda_graph": "some"}, "cuda_graph is")
         for cells, words in bad:
             done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, **cells}), "--json"))
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -132,8 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),          cmocka_unit_test(test_mtp_layers),
         cmocka_unit_test(test_recomputed_blocks), cmocka_unit_test(test_what_has_no_pattern),
-        cmocka_unit_test(test_several_streams),
-        cmocka_unit_test(test_unknown_symbols),
+        cmocka_unit_test(test_several_streams),   cmocka_unit_test(test_unknown_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

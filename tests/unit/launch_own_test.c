@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/schedule.h"
+
 /* --- schedules of one's own --- */
 
 /* The ops of each device as tokens; NULL after the last device. `map` may be NULL. */
@@ -184,6 +186,57 @@ static void test_arguments(void **state)
     ppsched_schedule_release(schedule);
 }
 
+/* The line or the refusal of each runtime, one after another. */
+static char *all_answers(const ppsched_schedule *schedule)
+{
+    enum { ROOM = 1200 };
+    char *answers = calloc((size_t)LAST_RUNTIME, ROOM);
+    for (int32_t runtime = 1; runtime <= LAST_RUNTIME; runtime++) {
+        ppsched_error error = {.message = ""};
+        char line[ROOM / 2] = "";
+        size_t needed = 0;
+        ppsched_schedule_write_launch_arguments(line, sizeof line, &needed, schedule, runtime, NULL, &error);
+        strcat(strcat(strcat(answers, line), error.message), "\n");
+    }
+    return answers;
+}
+
+/* A rule's schedule is known by the rule; its ops alone say the same. */
+static void test_a_rule_and_its_ops(void **state)
+{
+    static const char *const groups[] = {NULL, "1", "2", "3", "4", "6", "8"};
+    static const int devices[] = {1, 2, 3, 4}, chunks[] = {1, 2, 3}, microbatches[] = {1, 2, 4, 6, 7, 8, 9, 12};
+    int known = 0;
+    (void)state;
+    for (uint32_t number = 0; number < ppsched_strategy_count(); number++)
+        for (size_t i = 0; i < 4 * 3 * 8 * 7; i++) {
+            const int count = devices[i % 4];
+            ppsched_config *config = make_config(count, count * chunks[i / 4 % 3], microbatches[i / 12 % 8]);
+            ppsched_strategy_info info = {.size = sizeof info};
+            ppsched_schedule *schedule = NULL;
+            ppsched_error error;
+            expect_ok(ppsched_strategy_get_info(&info, number, &error), &error);
+            if (groups[i / 96] != NULL)
+                expect_ok(ppsched_config_set_option(config, "group_size", groups[i / 96], &error), &error);
+            if (!info.searches)
+                ppsched_schedule_generate(&schedule, config, info.name, &error);
+            if (schedule != NULL && schedule->by_rule.is_known) {
+                char *by_rule = all_answers(schedule);
+                schedule->by_rule.is_known = false;
+                memset(schedule->run_by, 0, sizeof schedule->run_by);
+                memset(schedule->refused_by, 0, sizeof schedule->refused_by);
+                char *by_ops = all_answers(schedule);
+                assert_string_equal(by_rule, by_ops);
+                free(by_rule);
+                free(by_ops);
+                known++;
+            }
+            ppsched_schedule_release(schedule);
+            ppsched_config_destroy(config);
+        }
+    assert_true(known > 1000);
+}
+
 static void test_names(void **state)
 {
     static const char *const names[] = {NULL,   "megatron", "torchtitan", "pytorch", "deepspeed",
@@ -233,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_iterations),
         cmocka_unit_test(test_schedules_that_cannot_be_run),
         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_a_rule_and_its_ops),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_buffers_that_are_too_small),
     };

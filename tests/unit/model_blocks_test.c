@@ -512,6 +512,33 @@ static void test_frozen_tower(void **state)
     ppsched_layers_release(layers);
 }
 
+/* Features for the first three layers: 100 / 4 tokens of each sample, less by one after each of these layers. */
+static void test_deepstack(void **state)
+{
+    static const char text[] = "{\"hidden_size\": 64, \"vocabulary_size\": 99, \"kinds\": {\"a\": [{\"kind\": \"mlp\", "
+                               "\"width\": 8}]}, \"layers\": \"5xa\", \"towers\": [{\"name\": \"vision\", "
+                               "\"hidden_size\": 32, \"layers\": 3, \"tokens\": 100, \"patches_per_token\": 4, "
+                               "\"deepstack_layers\": 3, \"blocks\": [{\"kind\": \"attention\", \"heads\": 4}]}]}";
+    const ppsched_layers *layers = layers_of(text);
+    const uint32_t counts[] = {1, 1, 1, 1, 3, 1}; /* vision, embedding, two that stay, the rest, head */
+    const double own = 2.0 * SAMPLES * SEQUENCE * 64, feature = 2.0 * SAMPLES * 25 * 64;
+    const double bytes[] = {0, own + 3 * feature, own + 2 * feature, own + feature, own, 0};
+    const uint32_t flags[] = {PPSCHED_LAYER_FLAG_NOT_COPIED,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              PPSCHED_LAYER_FLAG_WITH_NEXT,
+                              0,
+                              0};
+    (void)state;
+    assert_int_equal(ppsched_layers_entries(layers), 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(entry_at(layers, i).count, counts[i]);
+        assert_int_equal(entry_at(layers, i).flags, flags[i]);
+        assert_true(entry_at(layers, i).output_bytes == bytes[i]);
+    }
+    ppsched_layers_release(layers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_boundary_bytes),
         cmocka_unit_test(test_towers),
         cmocka_unit_test(test_frozen_tower),
+        cmocka_unit_test(test_deepstack),
     };
     return cmocka_run_group_tests_name("model_blocks", tests, NULL, NULL);
 }

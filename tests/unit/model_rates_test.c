@@ -4,6 +4,7 @@
 #include "support/model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const ppsched_transformer shape = {.size = sizeof shape,
@@ -77,9 +78,10 @@ static void test_precision(void **state)
     cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(cost.matrix_time, linear / (4e14 * 0.5 * 0.5) + scores / (1e14 * 0.25));
     training.precision = PPSCHED_PRECISION_MXFP8;
+    device.mxfp8_share = 0.9;
     training.flags |= PPSCHED_TRAINING_FLAG_ATTENTION_8BIT;
     cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
-    expect_near(cost.matrix_time, linear / (2e14 * 0.5) + scores / (2e14 * 0.25));
+    expect_near(cost.matrix_time, linear / (2e14 * 0.5 * 0.9) + scores / (2e14 * 0.25));
     /* The head stays in 16 bits. */
     cost = cost_of(&shape, &training, &device, HEAD, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(cost.matrix_time, 2 * tokens * h * 32000 / (1e14 * 0.5));
@@ -95,10 +97,11 @@ static void test_memory_by_precision(void **state)
                  {PPSCHED_PRECISION_FP8, 1},
                  {PPSCHED_PRECISION_MXFP8, 1.03125},
                  {PPSCHED_PRECISION_NVFP4, 0.5625}};
-    const ppsched_accelerator device = flat();
+    ppsched_accelerator device = flat();
     const double tokens = 8192, inputs = tokens * (3 * 1024 + 4096);
     double plainly = 0;
     (void)state;
+    device.mxfp8_share = 1;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ppsched_training training = plain;
         training.precision = cases[i].precision;
@@ -123,6 +126,9 @@ static void test_devices_without_a_rate(void **state)
     training.precision = PPSCHED_PRECISION_NVFP4;
     assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
     assert_string_equal(error.message, "the device has no matrix rate for 4 bits (rate_4bit); use bf16, fp16 or fp8");
+    training.precision = PPSCHED_PRECISION_MXFP8;
+    assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "the device has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8");
     device.rate_8bit = 0;
     training.precision = PPSCHED_PRECISION_FP8;
     assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
@@ -136,6 +142,31 @@ static void test_devices_without_a_rate(void **state)
     device.hidden_share = 0, device.shares_ports = 2;
     assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
     assert_string_equal(error.message, "shares_ports is 2; it must be 0 or 1");
+}
+
+/* MXFP8 is in the matrix units of Blackwell and CDNA 4, NVFP4 in those of Blackwell, and A100 has no 8 bits. */
+static void test_precisions_of_known_devices(void **state)
+{
+    static const char *const with_mxfp8[] = {"b200", "b300", "gb200", "gb300", "mi355x"};
+    static const char *const with_nvfp4[] = {"b200", "b300", "gb200", "gb300"};
+    (void)state;
+    for (uint32_t i = 0; i < ppsched_accelerator_count(); i++) {
+        const ppsched_accelerator *device = ppsched_accelerator_at(i);
+        bool has[] = {[PPSCHED_PRECISION_FP8] = strcmp(device->name, "a100") != 0, [PPSCHED_PRECISION_NVFP4] = false};
+        for (size_t k = 0; k < sizeof with_mxfp8 / sizeof with_mxfp8[0]; k++)
+            has[PPSCHED_PRECISION_MXFP8] |= strcmp(device->name, with_mxfp8[k]) == 0;
+        for (size_t k = 0; k < sizeof with_nvfp4 / sizeof with_nvfp4[0]; k++)
+            has[PPSCHED_PRECISION_NVFP4] |= strcmp(device->name, with_nvfp4[k]) == 0;
+        for (int32_t precision = PPSCHED_PRECISION_FP8; precision <= PPSCHED_PRECISION_NVFP4; precision++) {
+            ppsched_training training = plain;
+            ppsched_model *model = NULL;
+            training.precision = precision;
+            ppsched_status status = model_of_shape(&model, &shape, &training, device, NULL);
+            if (status != (has[precision] ? PPSCHED_OK : PPSCHED_ERROR_RANGE))
+                fail_msg("%s, precision %d: %d", device->name, precision, status);
+            ppsched_model_destroy(model);
+        }
+    }
 }
 
 static void test_overlap(void **state)
@@ -408,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_memory_by_precision),
         cmocka_unit_test(test_devices_without_a_rate),
+        cmocka_unit_test(test_precisions_of_known_devices),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_overlap_of_experts),
         cmocka_unit_test(test_ports),

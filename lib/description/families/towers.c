@@ -29,6 +29,8 @@ static void read_qwen3(struct ppi_fields *vision, struct ppi_fields *wrapper, st
         ppi_fields_fail(wrapper, "vision_config has deepstack_visual_indexes, which a %s does not have", wrapper->family);
     parts->tower.has_norm_bias = 1;
     parts->tower.tokens = positions;
+    parts->tower.patches_per_token = ppi_size_product(vision, "the patches of a token", (uint32_t)side, (uint32_t)side);
+    parts->tower.deepstack_layers = (uint32_t)deep;
     parts->others = ppi_tower_patches(vision, "in_channels", 16, 2, hidden, true) + positions * hidden +
                     qwen_merger(2 * hidden, merged, out) + deep * qwen_merger(2 * merged, merged, out);
 }

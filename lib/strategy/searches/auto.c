@@ -23,10 +23,8 @@ enum { BY_MEAN_END = PPI_BY_MAKESPAN + 1, BY_QUANTILE_END, BY_THROUGHPUT };
 
 static const char *const placements[] = {"default", "linear", "loop", "v", "map", "bidirectional"};
 static const char *const objectives[] = {
-    [PPI_BY_SPAN] = "span",
-    [PPI_BY_MAKESPAN] = "makespan",
-    [BY_MEAN_END] = "mean_end",
-    [BY_QUANTILE_END] = "quantile_end",
+    [PPI_BY_SPAN] = "span",         [PPI_BY_MAKESPAN] = "makespan",
+    [BY_MEAN_END] = "mean_end",     [BY_QUANTILE_END] = "quantile_end",
     [BY_THROUGHPUT] = "throughput",
 };
 

@@ -1590,6 +1590,8 @@ class Prefill(Structure):
     constant: float
     linear: float
     quadratic: float
+    prompts: _Pointer[c_uint64]
+    prompt_count: int
     _fields_ = [
         ("size", c_uint32),
         ("chunks", c_uint32),
@@ -1598,6 +1600,8 @@ class Prefill(Structure):
         ("constant", c_double),
         ("linear", c_double),
         ("quadratic", c_double),
+        ("prompts", POINTER(c_uint64)),
+        ("prompt_count", c_size_t),
     ]
 
 
@@ -2318,6 +2322,8 @@ class Tower(Structure):
     has_norm_bias: int
     kind: _Pointer[LayerKind]
     extra_parameters: int
+    deepstack_layers: int
+    patches_per_token: int
     _fields_ = [
         ("size", c_uint32),
         ("is_frozen", c_uint32),
@@ -2328,6 +2334,8 @@ class Tower(Structure):
         ("has_norm_bias", c_uint32),
         ("kind", POINTER(LayerKind)),
         ("extra_parameters", c_uint64),
+        ("deepstack_layers", c_uint32),
+        ("patches_per_token", c_uint32),
     ]
 
 

@@ -2,8 +2,9 @@
 """The chosen candidates of a plan, with the data that launchers need."""
 import math
 import shlex
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
+from ._abi import Lowering
 from ._library import decoded, lib
 from .candidate import Candidate
 from .former_names import with_former
@@ -12,10 +13,14 @@ from .plan_table import candidate_row, split_row
 from .progress import ProgressBar
 from .runs_on import RunsOn, runs_on_candidate
 from .schedule import Schedule
+from .slow_devices import differs
+from .steady import Steady, steady
 from .timeline import Timeline
 
 if TYPE_CHECKING:
     from .plan import Plan
+
+LONG = 65536  # stage passes of a candidate, from which on its figures are found without its schedule
 
 
 class Chosen:
@@ -52,6 +57,16 @@ class Chosen:
             self._timelines[candidate.number] = self.plan._timed(self.order(candidate))
         return self._timelines[candidate.number]
 
+    def _figures(self, candidate: Candidate) -> Union[Steady, Timeline]:
+        """What has the figures of each device: for many microbatches not the timeline, as few of them tell of all."""
+        plan = self.plan
+        is_plain = plan.lowering == Lowering.NONE and not candidate.offloaded and not candidate.ordered and candidate.number not in plan._own
+        is_long = candidate.stages * candidate.microbatches * candidate.slices >= LONG
+        if candidate.number in self._timelines or not (is_plain and is_long) or plan.config.iterations != 1 or differs(plan.config):
+            return self.timeline(candidate)
+        with ProgressBar() as bar:
+            return steady(candidate.strategy, plan.config_of(candidate), progress=bar)
+
     def runs_on(self, candidate: Candidate) -> RunsOn:
         """Which runtimes run a candidate: by the plan's checks, if it made some. Runtimes that make an order of its kind are found here."""
         found = runs_on_candidate(self.plan, candidate)
@@ -76,15 +91,15 @@ class Chosen:
 
     def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
         """The data that launchers need for a candidate. csv: the file with its order."""
-        timeline, runs = self.timeline(candidate), self.runs_on(candidate)
-        devices = timeline.device_metrics
+        figures, order, runs = self._figures(candidate), self.order(candidate), self.runs_on(candidate)
+        devices = figures.device_metrics
         return {**with_former(candidate_row(candidate, self.plan.config.units)), **self._split_row(candidate),
-                "devices": timeline.schedule.devices,
-                "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
-                "peak_memory_by_device": [figures.peak_memory for figures in devices],
-                "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
-                                      for figures, queue in zip(devices, timeline.schedule.queues)],
-                "idle_by_device": [with_former(idle._asdict()) for idle in timeline.idle],
+                "devices": order.devices,
+                "memory_limits": [device.memory_limit if math.isfinite(device.memory_limit) else None for device in devices],
+                "peak_memory_by_device": [device.peak_memory for device in devices],
+                "peak_op_by_device": [None if device.peak_position is None else str(queue[device.peak_position])
+                                      for device, queue in zip(devices, order.queues)],
+                "idle_by_device": [with_former(idle._asdict()) for idle in figures.idle],
                 "runs_on": runs.order, "runnable": bool(runs.order), "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(self.plan, candidate), "version": decoded(lib.ppsched_version_text())}

@@ -303,3 +303,8 @@ def pair_of(stages: Sequence[StageWindows], forward: int, backward: int) -> Stag
             raise Error(f"there is no stage {number}; give one from 0 to {len(stages) - 1}")
     lists = {**stages[backward].lists, "forward": stages[forward].lists["forward"]}
     return StageWindows(lists, _slowdowns("", stages))
+
+
+def without_weight(pair: StageWindows) -> StageWindows:
+    """A pair whose backward is an I."""
+    return StageWindows({**pair.lists, "weight": []}, pair.slowdown)

@@ -32,9 +32,9 @@ class Fit(NamedTuple):
 
 
 def _started(device: Accelerator) -> Accelerator:
-    """With its shares told."""
+    """With its shares told. Without a share of MXFP8 a device has no MXFP8."""
     share = device.matrix_share or 1.0
-    fields: Dict[str, Any] = {name: getattr(device, name) or 1.0 for name in OF_PRECISION.values()}
+    fields: Dict[str, Any] = {name: getattr(device, name) or 1.0 for name in ("fp8_share", "nvfp4_share")}
     return device._replace(matrix_share=share, attention_share=device.attention_share or share, **fields)
 
 

@@ -160,7 +160,7 @@ def with_scale(stated: Sequence[Layer], plain: Sequence[Layer], others: Sequence
     of these types are to `plain`."""
     for name, other in others:
         if [(row.get("name"), row.get("count", 1)) for row in other] != [(row.get("name"), row.get("count", 1)) for row in plain]:
-            raise Error(f"{name}: its layers must be those of the model: the same names and counts, in the same order")
+            raise Error(f"{name}: its layers must have the same names and counts as the layers of the model, in the same order")
     found = [_scaled_row(*rows[:2], rows[2:]) for rows in zip(stated, plain, *(other for _, other in others))]
     is_replaced = any(replaced for _, replaced in found)
     kept = len(others) + is_replaced
@@ -229,7 +229,7 @@ def _with_rows(values: Dict[str, Any], types: Sequence[DeviceType]) -> Dict[str,
     listed = values.get("layers") is not None
     if not listed and len(own) < len(types):
         other = next(one for one in types if one.rows is None)
-        raise UsageError(f"--device-types {other.name}: it has a speed alone; give --layers with the times at speed 1")
+        raise UsageError(f"--device-types {other.name}: it has only a speed; give --layers with the times at speed 1")
     others = [(one.name, one.rows) for one in types if one.rows is not None and (listed or one is not own[0])]
     if not others:
         return {**values, "layers": list(base), "layer_types": None}

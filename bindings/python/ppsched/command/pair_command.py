@@ -42,7 +42,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"),
                         help="if FILE has a list of stages: pair the forward of stage I with the backward of stage J")
     parser.add_argument("--order", metavar="FBW",
-                        help="time this order of windows, such as FBFBW: each letter says whether the next window is one of F, B or W; each channel "
+                        help="compute the time of this order of windows, such as FBFBW: each letter says whether the next window belongs "
+                             "to F, B or W; each channel "
                              "runs its windows in this order, and waits for the next one. own: the order of a trace (default: find the best order)")
     parser.add_argument("--pairs", type=whole, metavar="N", default=1,
                         help="number of pairs in a row; a pair may start before the pair before it ends. Also prints the time that one more pair "

@@ -54,7 +54,8 @@ def add_commands(commands: Commands) -> None:
     add_measured_run_argument(parser.group(MEASURED), True)
     answer = parser.group(ANSWER)
     answer.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
-    answer.add_argument("--any", action="store_true", help="rank only by step time, with candidates that no runtime runs, such as those of --offload")
+    answer.add_argument("--any", action="store_true", help="rank only by step time, including candidates that no runtime runs, such as "
+                                                           "candidates with offload")
     answer.add_argument("--all", action="store_true", help="try all group sizes, even if they are many")
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself in this format; chakra writes one trace per rank, to -o PREFIX")

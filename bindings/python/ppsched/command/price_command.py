@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._abi import PairRule
 from .._core._library import Error
-from .._core.model import Model, Training
+from .._core.model import Training
 from .._core.price import StepPrice
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
@@ -22,7 +22,7 @@ from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
 from .number_options import add_count_argument, whole
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
-from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, recompute_of
+from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
@@ -40,8 +40,8 @@ def add_commands(commands: Commands) -> None:
     add_model_arguments(parser, beside_batches=False)
     group = parser.add_argument_group("the step")
     group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
-    group.add_argument("--strategy", help="default: 1f1b, with --vpp above 1 interleaved_1f1b")
-    add_count_argument(group, "--split", metavar="N", help="decoders of each stage (default: equally many)")
+    group.add_argument("--strategy", help="strategy of the schedule (default: 1f1b, or interleaved_1f1b with --vpp above 1)")
+    add_count_argument(group, "--split", metavar="N", help="number of decoders of each stage (default: the same for all stages)")
     group.add_argument("--layout", metavar="STRING", help="Megatron-LM's --pipeline-model-parallel-layout")
     group.add_argument("--account-for-embedding", action="store_true", default=None, help="count the embedding as a decoder in the even split")
     group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
@@ -88,7 +88,7 @@ def _told(arguments: argparse.Namespace, of_file: Mapping[str, Any]) -> Dict[str
         if given is None:
             continue
         if name in of_file and of_file[name] != given:
-            tell(arguments.command, f"--{name.replace('_kind', '').replace('_', '-')} goes over the file, which has {of_file[name]}")
+            tell(arguments.command, f"--{name.replace('_kind', '').replace('_', '-')} takes precedence over the file, which has {of_file[name]}")
         options[name] = given
     return options
 
@@ -111,7 +111,7 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         _check_overlaps(training)
-    return job._replace(model=Model(found.description, training, device, job.model.table)), {**_with_strategy(job, options, recompute), "recompute": recompute}
+    return job._replace(model=priced_model(found.description, training, device, job.model.table)), {**_with_strategy(job, options, recompute), "recompute": recompute}
 
 def _names(words: Sequence[str]) -> List[str]:
     """Of words as ep or ep,tp."""
@@ -123,9 +123,9 @@ def _with_pairs(arguments: argparse.Namespace, options: Dict[str, Any]) -> Dict[
         options = {**options, "pair_windows": _names(options["pair_windows"]) or ["ep"]}
     both = [name for name in options.get("pair_windows", ()) if name in _names(options.get("overlap") or ())]
     if both and arguments.pair_windows is not None and arguments.overlap is not None:
-        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges hide; give one of them")
+        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges are hidden; give one of them")
     if both and arguments.overlap is not None:
-        tell(arguments.command, f"--overlap {both[0]} goes over the file, which has overlapped pairs")
+        tell(arguments.command, f"--overlap {both[0]} takes precedence over the file, which has overlapped pairs")
         options = {name: value for name, value in options.items() if name not in ("pair_windows", "pair_rule")}
     if options.get("pair_rule") is not None and options.get("pair_windows") is None:
         raise UsageError("--pair-rule needs --pair-windows")
@@ -181,7 +181,7 @@ def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     memory += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(step.memory)]
     assert job.model.accelerator is not None
     limit = limit_line(margin, job.model.accelerator.memory) + "\n"
-    return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens a second and device, "
+    return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens per second and device, "
             f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n"
             + "".join(f"{note}\n" for note in job.model.table_notes()))
 
@@ -191,7 +191,7 @@ def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margi
     check_margin(margin, device)
     fullest: List[float] = [memory.total for memory in step.memory]
     if max(fullest) > device.memory - margin:
-        left = f", of which {margin / GIB:.1f} GiB are to stay free" if margin > 0 else ""
+        left = f", of which {margin / GIB:.1f} GiB must stay free" if margin > 0 else ""
         tell(arguments.command, f"warning: device {fullest.index(max(fullest))} needs {max(fullest) / GIB:.1f} GiB, and {device.name} has "
              f"{device.memory / GIB:.1f} GiB{left}")
 

@@ -3,8 +3,11 @@
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
+from .._core.accelerators import Accelerator
+from .._core.description import Description
+from .._core.layer_table import LayerTable
 from .._core.layout import Layout
-from .._core.model import Model
+from .._core.model import Model, Training
 from .._core.price import StepPrice, price
 from .._core.shown import shown
 from .._core.words import nearest
@@ -54,6 +57,15 @@ def as_megatron(recompute: Recompute, keeps_scores: bool) -> Recompute:
     if recompute.kind != "selective" or keeps_scores:
         return recompute
     return Recompute("modules", recompute.layers, MODULES["core_attn"])
+
+
+def priced_model(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
+    """The model with all settings of its step; an error names the device that cannot do them."""
+    try:
+        return Model(description, training, device, table)
+    except Error as error:
+        error.args = (str(error).replace("the device has no", f"{device.name} has no"),)
+        raise
 
 
 # --- the split ---

@@ -5,13 +5,12 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
-from .._core.model import Model
 from .._core.price import StepPrice
 from .._core.shown import printable
 from ..readers.runs import Run, unread_columns
 from .model_command import columns
 from .model_options import Job
-from .price_job import as_megatron, priced, recompute_of
+from .price_job import as_megatron, priced, priced_model, recompute_of
 from .printing import tell
 
 
@@ -47,7 +46,7 @@ def price_run(run: Run, device: Accelerator) -> StepPrice:
     recompute = as_megatron(recompute_of(run.recompute), run.training.keeps_scores)
     training = run.training._replace(recompute_modules=recompute.modules)
     try:
-        job = Job(Model(run.description, training, device), run.pp, run.microbatches, run.vpp)
+        job = Job(priced_model(run.description, training, device), run.pp, run.microbatches, run.vpp)
         return priced(job, recompute, run.settings)
     except Error as error:
         error.args = (f"{run.where}: {error}",)
