@@ -67,7 +67,7 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  *     are decoders.
  *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs exactly
  *     the order of 1F1B, and PRIMUS exactly some orders. For all other orders, SAIL and PRIMUS
- *     compute an order of the same kind themselves. The schedule's name gives this kind. With
+ *     compute an order of the same kind themselves. The name of the schedule says which kind. With
  *     `exact`, SAIL and PRIMUS are refused for these other orders.
  * Errors: ARGUMENT, also for an unknown runtime or a file name that does not fit in a line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if the split has another number of stages;

@@ -266,9 +266,9 @@ typedef struct ppsched_candidate {
                              `rank_by` says. With STEP it is the mean. 0 without scenarios */
     uint64_t offloads;    /* number of activations copied to the host and back in an iteration */
     uint32_t offloaded;   /* 1: the candidate is listed as one with offload */
-    uint32_t min_group_size; /* with layers: value of the strategy's option min_group_size with
-                                which the split was found. 0: not set, the strategy computes it from
-                                the costs */
+    uint32_t min_group_size; /* with layers: the value of the strategy's option min_group_size for
+                                which the split was found. 0: the option is not set, and the
+                                strategy computes its value from the costs */
     double imbalance; /* part of bubble_of_total: idle time of devices that have less work than the
                          most loaded device. In the rest of bubble_of_total, the most loaded device
                          is idle, too */

@@ -112,6 +112,15 @@ class PairCommandTest(FolderTest):
         self.assertIn("windows of 2 stages", self.fail("pair", "pair.json", code=2))
         self.assertIn("there is no stage 2", self.fail("pair", "pair.json", "--stages", 0, 2))
 
+    def test_slowdown_of_no_window(self):
+        """A note, as it changes nothing; of a list of stages it may be a channel of another one."""
+        self.write("pair.json", {**LAYER, "slowdown": {"copies": 1.1}})
+        for words in ("pair", "pair.json"), ("schedule", "--windows", "pair.json", "--num-devices", 2, "-b", 4, "--quiet"):
+            code, _, errors = self.run_here(*words)
+            self.assertEqual((code, errors.count("pair.json: slowdown of 'copies' changes nothing, as no window runs on it")), (0, 1), errors)
+        self.write("pair.json", [LAYER, {**LAYER, "slowdown": {"copies": 1.1}, "forward": [["copies", 1]]}])
+        self.assertEqual(self.run_here("pair", "pair.json", "--stages", 0, 0)[2], "")
+
     def test_refused(self):
         for given, words in ({"forward": [[3]], "backward": [["a", 1]]}, "window 0 of forward is [3]"), \
                 ({"forward": [["", 3]], "backward": [["a", 1]]}, "window 0 of forward has no channel"), \
@@ -123,7 +132,10 @@ class PairCommandTest(FolderTest):
                 ({"forward": [["a", "3GB"]], "backward": [["a", "1ms"]]}, "GB is a unit of memory"), \
                 ({"forward": [["a", "3ms"]], "backward": [["a", 1]]}, "numbers with and without units"), \
                 ({**LAYER, "slowdown": {"compute": 0.9}}, "slowdown of 'compute' is 0.9; it must be a number of at least 1"), \
-                ({**LAYER, "slowdown": 2}, "slowdown must be a mapping"), \
+                ({**LAYER, "slowdown": {"computee": 1.1}}, "slowdown is of 'computee', and no window runs on it; did you mean compute? Channels are 'compute', 'network'"), \
+                ({"forward": [["a", " -3ms"]], "backward": [["a", "1ms"]]}, "window 0 of forward takes ' -3ms'; it must be finite and at least 0"), \
+                ({"forward": [["a", "1ms", 2]], "backward": [["a", "1ms"]]}, "window 0 of forward is ['a', '1ms', 2]; a window is [channel, time]"), \
+                ({**LAYER, "slowdown": 2}, "slowdown must be a mapping"), ({**LAYER, "slowdown": []}, "slowdown must be a mapping"), \
                 ({**LAYER, "weight": [["compute", 1, 5]]}, "window 0 of weight is after 5 windows of the backward, which has 4"), \
                 ({**LAYER, "weight": [["compute", 1, -1]]}, "after must be a number of windows of backward, not -1"), \
                 ({**LAYER, "wieght": []}, "did you mean weight?"), \
@@ -236,6 +248,10 @@ class TraceTest(FolderTest):
         self.assertIn("there are no ranges of a pair, such as attn(F)", self.fail("pair", "trace.json"))
         self.write("trace.json", traced(("attn(F)", (7, 10))))
         self.assertIn("launch no kernels of a backward", self.fail("pair", "trace.json"))
+        for ranges, words in ((self.RANGES[:2] + self.RANGES[3:], "the range 'mlp(W)' has no range 'mlp(B)' before it; ranges of the backward before it are combine(B)"),
+                              ((*self.RANGES, ("attn(W)", (7, 1))), "the range 'attn(W)' has no range 'attn(B)' before it")):
+            self.write("trace.json", traced(*ranges))
+            self.assertIn(words, self.fail("pair", "trace.json"))
         self.write("trace.json", {"traceEvents": 3})
         self.assertIn("traceEvents must be a list", self.fail("pair", "trace.json"))
         self.write("pair.json", LAYER)

@@ -168,6 +168,7 @@ class PlansTest(FolderTest):
         rows = self.layers()
         for change, words in (({"forward": [["compute", "1s"]]}, "its windows of forward take 1; they must take as long as the layer"),
                               ({"forward": [["", "1s"]]}, "has no channel"), ({"slowdown": {"compute": 0.5}}, "slowdown of 'compute' is 0.5"),
+                              ({"slowdown": {"computee": 1.5}}, "slowdown is of 'computee', and no window runs on it; did you mean compute?"),
                               (None, "has no windows, but others have")):
             changed = json.loads(json.dumps(rows))
             changed[1]["windows"] = None if change is None else {**changed[1]["windows"], **change}

@@ -14,7 +14,7 @@ from .layout import Layout
 from .number_lists import integer, numbers
 from .shown import shown
 from .views import Shared, sized
-from .windows import Records, stage_windows
+from .windows import Records, idle_slowdowns, stage_windows
 
 
 class Recompute(TypedDict, total=False):
@@ -203,7 +203,9 @@ def _windows_records(rows: Sequence[Any]) -> Optional[Records]:
     if missing is not None:
         raise Error(f"layer entry {missing} ({shown(rows[missing].get('name'))}) has no windows, but others have; give them to all or to none")
     where = [f"layer entry {number} ({row['name']}): " for number, row in enumerate(rows)]
-    return Records("", [stage_windows(place, row["windows"]) for place, row in zip(where, rows)])
+    windows = [stage_windows(place, row["windows"]) for place, row in zip(where, rows)]
+    idle_slowdowns("", windows)
+    return Records("", windows)
 
 
 def _own_place(rows: Sequence[Any], number: int) -> str:

@@ -13,7 +13,7 @@ from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
 from .usage import UsageError
-from .windows_option import plain_windows, read_value, windows_of_trace
+from .windows_option import plain_windows, read_value, tell_idle_slowdowns, windows_of_trace
 
 WIDTH = 72  # of the picture
 OWN = "own"  # the order of a trace
@@ -118,7 +118,7 @@ def _ask(arguments: argparse.Namespace) -> Asked:
     if is_pair_trace(given):
         traced = traced_pair(path, given)
         given = windows_of_trace(traced)
-    checked_windows(plain_windows(given), f"{path}: ")
+    tell_idle_slowdowns("pair", f"{path}: ", checked_windows(plain_windows(given), f"{path}: "))
     values, units = in_same_units({"windows": given}, {"windows": path}, has_defaults=False)
     stages = checked_windows(values["windows"], f"{path}: ")
     if len(stages) > 1 and arguments.stages is None:
