@@ -920,6 +920,8 @@ export interface LayerMemory {
   modules: number;
   trained: number;
   expert_trained: number;
+  slice_state: number;
+  slice_gradients: number;
 }
 
 export interface UpdateCost {
@@ -1428,6 +1430,8 @@ export interface Layer {
   hybrid_symbols: string | null;
   device_scale: number;
   windows: number;
+  mem_slice_state: number;
+  mem_slice_gradients: number;
 }
 
 export interface PlanOptions {

@@ -152,6 +152,12 @@ typedef struct ppsched_layer {
      * windows of I. If it takes at least as long as F, it adds all windows of F. Otherwise it adds
      * one window, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
+    /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
+     * (ppsched_slice_options). They are for whole microbatches, and >= 0. */
+    double mem_slice_state;     /* each slice holds it from F to its backward: what the slice before
+                                   hands on, such as the state of a scan */
+    double mem_slice_gradients; /* the device holds (K - 1) / K of it for K slices: gradients of
+                                   keys and values, which the backwards of slices add up */
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the

@@ -116,8 +116,14 @@ static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *p
                                      const struct ppi_shape *shape, ppsched_error *error)
 {
     const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
+    const uint32_t cuts = shape->slices / plan->config->shape.slices;
+    const struct ppi_microbatch_size size = {1, 1, 1, 1, cuts, (double)plan->config->shape.microbatches / shape->microbatches};
+    const ppsched_layers *cut = NULL;
     ppsched_config *config = NULL;
-    ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
+    ppsched_status status = cuts > 1 ? ppi_layers_resize(&cut, plan->layers, &size, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = ppi_layers_config(&config, plan->config, cut != NULL ? cut : plan->layers, &split, error);
+    ppi_layers_release(cut);
     if (status == PPSCHED_OK && ppi_candidate_has_windows(plan, candidate))
         status = ppi_config_put_layer_windows(config, plan->layers, &split, PPSCHED_PAIR_RULE_BEST, error);
     if (status != PPSCHED_OK) {

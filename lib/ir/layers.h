@@ -66,9 +66,12 @@ static inline uint32_t ppi_count_blocks(const ppsched_layers *layers)
     return blocks;
 }
 
-/* A microbatch's costs as multiples of the layers': time of the forward, of the backward, memory of activations, bytes sent. */
+/* A microbatch's costs as multiples of the layers': time of the forward, of the backward, memory of activations, bytes sent.
+ * With slices they are those of a slice; `whole` is the size of its microbatch. */
 struct ppi_microbatch_size {
     double time, backward, memory, bytes;
+    uint32_t slices; /* 0 or 1: none are cut */
+    double whole;
 };
 
 /* The same layers, with costs for another size of microbatch. */

@@ -194,9 +194,9 @@ class MegatronTest(PriceTest):
 
     def test_an_option_goes_over_it(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "fp8": "hybrid"}))
-        done = run_command(("price", "-c", path, "--precision", "bf16", "--json"))
+        done = run_command(("price", "-c", path, "--precision", "bf16"))
         self.assertIn("--precision takes precedence over the file, which has fp8", done.stderr)
-        self.assertEqual(json.loads(done.stdout)["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
+        self.assertEqual(self.price("-c", path, "--precision", "bf16")["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
 
     def test_up_projections_of_latent_attention_are_freed(self):
         """With what they make: queries, keys and values of all heads, and the inputs of the two projections."""
@@ -297,7 +297,7 @@ class RefusedTest(PriceTest):
                  "a100 has no matrix rate": ("--device", "a100", "--attention-fp8"),
                  "h100 has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8": ("--precision", "mxfp8"),
                  "mi325x has no MXFP8": ("--device", "mi325x", "--precision", "mxfp8"),
-                 "mi355x has no matrix rate for 4 bits": ("--device", "mi355x", "--precision", "nvfp4"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
+                 "mi355x has no matrix rate for 4 bits": ("--device", "mi355x", "--precision", "nvfp4"), "leave --layout": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
         for words, options in cases.items():
             line = self.refused("--model", self.llama, *LAYOUT, *options)
             self.assertIn(words, line)

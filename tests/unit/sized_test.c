@@ -1261,7 +1261,7 @@ static const struct row filled[] = {
     ROW(ppsched_model_get_row_measure, ppsched_row_measure, row_measure),
     ROW(ppsched_model_get_parameters, ppsched_parameters, parameters),
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
-    ROW(ppsched_model_get_memory, ppsched_layer_memory, layer_memory),
+    ROW_SINCE(ppsched_model_get_memory, ppsched_layer_memory, slice_state, layer_memory),
     ROW(ppsched_model_get_update_cost, ppsched_update_cost, update_cost),
     ROW(ppsched_price_get_step, ppsched_step_price, step_price),
     ROW(ppsched_price_get_device, ppsched_device_price, device_price),

@@ -1327,6 +1327,8 @@ class LayerMemory(Structure):
     modules: float
     trained: float
     expert_trained: float
+    slice_state: float
+    slice_gradients: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1343,6 +1345,8 @@ class LayerMemory(Structure):
         ("modules", c_double),
         ("trained", c_double),
         ("expert_trained", c_double),
+        ("slice_state", c_double),
+        ("slice_gradients", c_double),
     ]
 
 
@@ -2390,6 +2394,8 @@ class Layer(Structure):
     hybrid_symbols: Optional[bytes]
     device_scale: _Pointer[c_double]
     windows: _Pointer[PairWindows]
+    mem_slice_state: float
+    mem_slice_gradients: float
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -2412,6 +2418,8 @@ class Layer(Structure):
         ("hybrid_symbols", c_char_p),
         ("device_scale", POINTER(c_double)),
         ("windows", POINTER(PairWindows)),
+        ("mem_slice_state", c_double),
+        ("mem_slice_gradients", c_double),
     ]
 
 

@@ -19,6 +19,7 @@ from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, no
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, guessed_model, model_of, read_model
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
+from .over_file import tell_over_training
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
@@ -159,6 +160,9 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
+    tell_over_training(arguments, options, given)
+    if given["use_distributed_optimizer"]:
+        options.pop("zero", None)
     if given["global_batch"] is not None:
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
