@@ -296,8 +296,9 @@ class Unlike(NamedTuple):
 
 
 def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows: Sequence[Layer], given: Optional[float],
-                   buffers: float) -> Unlike:
-    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes."""
+                   buffers: float, speeds: Any = None) -> Unlike:
+    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes; speeds: of
+    --device-speeds."""
     training = model.training
     types = stages_of(types, training.tensor_parallel * training.context_parallel * training.data_parallel, devices)
     sheets = sheets_of(types)
@@ -311,7 +312,7 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
     limits = [given if given is not None else amount_in(f"{one.name}: mem_limit", one.limit, "memory") if isinstance(one.limit, str)
               else float(one.limit) if one.limit is not None else sheet.memory for one, sheet in zip(types, sheets)]
     places = by_device(types)
-    values: Dict[str, Any] = {"layers": scaled.rows, "device_speeds": [types[number].speed for number in places],
+    values: Dict[str, Any] = {"layers": scaled.rows, "device_speeds": _speeds(types, speeds),
                               "mem_limit": [max(0.0, limits[number] - buffers) for number in places],
                               **link_lists([one._replace(sheet=sheet) for one, sheet in zip(types, sheets)],
                                            training.tensor_parallel * training.context_parallel * training.data_parallel)}
