@@ -46,8 +46,8 @@ typedef struct ppsched_bound {
                            bound is not computed: for schedules of only forwards, with
                            overlapped_times, two copies of the model, slices, microbatches that
                            differ, or very many ops */
-    double proof;       /* the known objective, if ppsched_config_prove_bound proved that no schedule
-                           is better; 0 otherwise */
+    double proof; /* the known objective of ppsched_config_prove_bound, if it is proved that no
+                           schedule is better; 0 otherwise */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum
