@@ -921,6 +921,8 @@ export interface LayerMemory {
   modules: number;
   trained: number;
   expert_trained: number;
+  slice_state: number;
+  slice_gradients: number;
 }
 
 export interface UpdateCost {
@@ -1041,6 +1043,8 @@ export interface Prefill {
   constant: number;
   linear: number;
   quadratic: number;
+  prompts: number;
+  prompt_count: number;
 }
 
 export interface PrefillFigures {
@@ -1427,6 +1431,8 @@ export interface Layer {
   hybrid_symbols: string | null;
   device_scale: number;
   windows: number;
+  mem_slice_state: number;
+  mem_slice_gradients: number;
 }
 
 export interface PlanOptions {

@@ -865,7 +865,7 @@ export const STRUCTS = {
     expert_time: ["f64", 96, 1],
     launch_time: ["f64", 104, 1],
   } },
-  LayerMemory: { size: 112, fields: {
+  LayerMemory: { size: 128, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     parameters: ["f64", 8, 1],
@@ -881,6 +881,8 @@ export const STRUCTS = {
     modules: ["f64", 88, 1],
     trained: ["f64", 96, 1],
     expert_trained: ["f64", 104, 1],
+    slice_state: ["f64", 112, 1],
+    slice_gradients: ["f64", 120, 1],
   } },
   UpdateCost: { size: 40, fields: {
     size: ["u32", 0, 1],
@@ -994,7 +996,7 @@ export const STRUCTS = {
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
   } },
-  Prefill: { size: 48, fields: {
+  Prefill: { size: 56, fields: {
     size: ["u32", 0, 1],
     chunks: ["u32", 4, 1],
     tokens: ["u64", 8, 1],
@@ -1002,6 +1004,8 @@ export const STRUCTS = {
     constant: ["f64", 24, 1],
     linear: ["f64", 32, 1],
     quadratic: ["f64", 40, 1],
+    prompts: ["pointer", 48, 1],
+    prompt_count: ["u32", 52, 1],
   } },
   PrefillFigures: { size: 24, fields: {
     size: ["u32", 0, 1],
@@ -1368,7 +1372,7 @@ export const STRUCTS = {
     memory_limit: ["f64", 40, 1],
     table: ["pointer", 48, 1],
   } },
-  Layer: { size: 128, fields: {
+  Layer: { size: 144, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1390,6 +1394,8 @@ export const STRUCTS = {
     hybrid_symbols: ["string", 116, 1],
     device_scale: ["pointer", 120, 1],
     windows: ["pointer", 124, 1],
+    mem_slice_state: ["f64", 128, 1],
+    mem_slice_gradients: ["f64", 136, 1],
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],

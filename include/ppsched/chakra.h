@@ -66,11 +66,11 @@ typedef struct ppsched_chakra_options {
  *     waits for the nodes for which that op waits.
  *   - If the schedule flushes, there are rounds of messages between all devices after each
  *     iteration except the last. With TIMES these messages take no time.
- *   - Tags distinguish transfers: ((1 for a gradient, else 0) * stages + receiving stage) *
- *     microbatches of all iterations + microbatch. With slices, micro-slices are counted in place
- *     of microbatches. ASTRA-sim does not distinguish tags of 500,000,000 or more. If this formula
- *     could give such tags, it is not used: each tag is then the number of earlier transfers on its
- *     link.
+ *   - Tags distinguish transfers. A tag is (d * stages + receiving stage) * microbatches of all
+ *     iterations + microbatch, where d is 1 for a gradient and 0 for an activation. With slices,
+ *     micro-slices are counted in place of microbatches. ASTRA-sim does not distinguish tags of
+ *     500,000,000 or more. If this formula could give such tags, it is not used: each tag is then
+ *     the number of earlier transfers on its link.
  * Schedule and config must have the same numbers of devices and stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
@@ -81,8 +81,9 @@ typedef struct ppsched_chakra_options {
  *     delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message that takes no time at time 0;
- *   - numbers that rounding to whole microseconds, nanoseconds or bytes changes by more than
- *     `most_loss`. The message names the op, and a scale that avoids this, if there is one. */
+ *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
+ *     nanoseconds or bytes. The message names the op, and a scale that avoids this, if there is
+ *     one. */
 PPSCHED_API ppsched_status ppsched_chakra_create(ppsched_chakra **out,
                                                  const ppsched_schedule *schedule,
                                                  const ppsched_config *config,
@@ -121,9 +122,9 @@ typedef struct ppsched_chakra_trace {
  *     trace's compute nodes.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES there is also a
- *     bandwidth. If the traces were written with TIMES, and messages of a stage differ in size but
- *     messages of each link do not, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME).
+ *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES the config also
+ *     gets a bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in
+ *     one case: messages of a stage differ in size, but messages of each link do not.
  *   - Traces have no ops that take no time, and no UNSHARD, RESHARD or REDUCE_GRAD, so the schedule
  *     has none.
  * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are

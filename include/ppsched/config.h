@@ -89,9 +89,9 @@ PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config,
                                                          ppsched_error *error);
 
 /* Sets into how many slices the sequence of each microbatch is cut, 1 or more. Default: 1, whole
- * microbatches. With 2 or more slices, the config's times and memory are those of one slice. On
- * each stage, the F of a slice runs after the F of the slice before, because it reads that slice's
- * keys and values. The B or I of a slice runs after the B or I of the next slice.
+ * microbatches. With 2 or more slices, the config's times and memory are for one slice. On each
+ * stage, the F of a slice runs after the F of the slice before, because it reads that slice's keys
+ * and values. The B or I of a slice runs after the B or I of the next slice.
  * Errors: ARGUMENT, RANGE; LENGTH where slice_scale already has one value per slice, and the number
  *   of slices would change. In that case clear slice_scale first, and set it again afterwards. */
 PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
@@ -136,7 +136,7 @@ PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config)
  *     strategies refuse the config, plans leave them out, and bounds count no backwards.
  *   - With 1, memory that an F takes, such as keys and values, is held to the end of the schedule.
  *     If an F keeps nothing, set this memory to 0.
- *   - With 1 and slices, the schedule is one of chunked prefill.
+ *   - With 1 and slices, the schedule is a chunked prefill.
  *   - A schedule without any B, I and W is complete if it has all its Fs.
  * Errors: ARGUMENT; RANGE where `is_forward_only` is not 0 or 1. */
 PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,
@@ -266,7 +266,7 @@ typedef struct ppsched_model_end {
  *     layer.
  *   - With more stages, each old stage is divided evenly. `embedding` stays whole in the first
  *     stage, and `head` in the last stage. Either may be NULL, which means no such cost.
- *   - The bytes of a transfer are those of the output at the new border between two stages.
+ *   - The bytes of a transfer are the bytes of the output at the new border between two stages.
  *   - Lists by device or by pair of devices, other sizes, options and the placement do not change.
  *     A placement map is refused.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where `embedding` or `head` costs more than its stage;

@@ -96,9 +96,10 @@ enum ppsched_block_flag {
      * adds its result to the same residual stream. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
-    /* The block has biases. Attention has biases of queries, keys and values; latent attention of
-     * the projections from h to the ranks; an MLP and experts of all matrices; Mamba of the first
-     * and the last projection; a convolution of both projections and of the convolution itself. */
+    /* The block has biases. In attention these are biases of queries, keys and values; in latent
+     * attention, of the projections from h to the ranks; in an MLP and experts, of all matrices; in
+     * Mamba, of the first and the last projection; in a convolution, of both projections and of the
+     * convolution itself. */
     PPSCHED_BLOCK_FLAG_BIAS = 2,
 
     PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,      /* for attention and latent attention: the last
@@ -355,7 +356,8 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_environment *environment, ppsched_error *error);
 
 /* Reads a first draft of a description from a config.json, also of an unknown family. It uses the
- * fields with usual names. There is a warning for each field that is not understood. There is also
+ * fields with usual names. There is a warning for each field that is not understood, also for a
+ * part outside the text's own fields, such as an unknown vision tower. There is also
  * a warning for each size that is missing; the size is 1 in this case. The text of a warning is the
  * name of the field or size. Without warnings the description is complete. `environment` may be
  * NULL.

@@ -59,8 +59,9 @@ typedef struct ppsched_metrics {
                                several */
     uint32_t peak_device;   /* the device with the largest peak memory; the lowest such device if
                                there are several */
-    uint32_t limit_device;  /* the lowest device whose peak memory is above its limit by more than a
-                               share of 1e-9 of the limit; PPSCHED_NONE if all fit */
+    uint32_t limit_device;  /* the lowest device over its limit; PPSCHED_NONE if all fit. Over its
+                               limit means: the peak memory is above the limit by more than 1e-9 of
+                               the limit */
     double makespan;        /* time from 0 to the end of the last op */
     double span;            /* longest time from first start to last end of one device. This is the
                                cost of an iteration if the optimizer does not synchronise the
@@ -111,9 +112,9 @@ typedef struct ppsched_idle {
                             value is not computed yet because other devices have more work. It is at
                             most the busy time of the busiest device minus the busy time of this
                             device */
-    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth.
-                            Includes the time in which, after the value is computed, the device
-                            itself sends, or waits until a value that it sent has arrived (enum
+    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. Also
+                            time in which the value is computed, but the device itself sends, or
+                            waits until a value that it sent has arrived (enum
                             ppsched_sender_waits) */
     double link;         /* time while the value waits for its link, which transfers other values */
     double head_of_line; /* time while the value, or its receive, waits for other sends and receives
@@ -127,10 +128,9 @@ typedef struct ppsched_idle {
                             device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
     double slow_devices; /* idle time that the device would not have, in the same order of ops,
-                            without DEVICE_SPEEDS, DEVICE_SCALE and STAGE_SCALE. This time is moved
-                            here from those parts above that these three quantities increase: first
-                            from imbalance, then from neighbour, fill, drain, transfer and the
-                            others */
+                            without DEVICE_SPEEDS, DEVICE_SCALE and STAGE_SCALE. This time is taken
+                            from the parts above that these three quantities make longer: first from
+                            imbalance, then from neighbour, fill, drain, transfer and the others */
 } ppsched_idle;
 
 /* Memory causes: what memory is held for. The comment of each cause names the quantities (enum
@@ -202,14 +202,15 @@ typedef struct ppsched_memory_point {
  *   - B or I waits until its RELOAD is done, and OFFLOAD_WAIT until its OFFLOAD is done. So the ops
  *     after them in the queue wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
- *     again when the copy of RELOAD starts. The start and end of these ops are those of their
- *     copies. Latest starts assume that the times of copies and the lengths of ops do not change.
+ *     again when the copy of RELOAD starts. The start and end of these ops are the start and end of
+ *     their copies. Latest starts assume that the times of copies and the lengths of ops do not
+ *     change.
  *   - While a copy of a device runs, its compute ops are slower by PPSCHED_QUANTITY_COPY_SLOWDOWN.
  *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time here. They wait only for their
  *     place in the queue and for the flush.
  * Schedule and config must have the same numbers of devices and stages. Microbatches, iterations
- * and placement are those of the schedule. Results are the same to the last bit on all platforms.
- * Time and memory of the call are linear in the number of ops.
+ * and placement come from the schedule. Results are the same to the last bit on all platforms. Time
+ * and memory of the call are linear in the number of ops.
  * Errors: ARGUMENT, MISMATCH; RANGE as for ppsched_config_validate, and where a sum of times or
  *   memory is too large for a double; INVALID_SCHEDULE (the message has the wait cycle or the
  *   missing op); REFUSED where senders wait (ppsched_config_set_sender_waits) and the schedule has
@@ -225,7 +226,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     channel model (channel.h). With rendezvous, its receive must have its turn, too. A link
  *     transfers in the order in which sends ask for it.
  *   - A transfer occupies its link for bytes / bandwidth. After this time the send is done, and the
- *     value arrives a latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
+ *     value arrives one latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
  *     the value arrives.
  *   - A receive is done when its value has arrived and the receive has its turn. The op that needs
  *     the value starts no earlier.
@@ -250,11 +251,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.
  * With infinite bandwidths, without a model, and if UNSHARD, REDUCE_GRAD and calls take no time,
- * the times equal those of ppsched_schedule_evaluate to the last bit. There are no latest starts,
- * because the order of transfers depends on the times.
- * `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
- * Errors: those of ppsched_schedule_evaluate and of ppsched_schedule_prove; INVALID_SCHEDULE where
- *   the schedule deadlocks in the channel model; REFUSED where senders wait
+ * the times equal the times of ppsched_schedule_evaluate to the last bit. There are no latest
+ * starts, because the order of transfers depends on the times. `flags`: enum ppsched_evaluate_flag.
+ * EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
+ * Errors: as ppsched_schedule_evaluate and ppsched_schedule_prove; INVALID_SCHEDULE where the
+ *   schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
     ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
@@ -320,10 +321,10 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists what memory is held for. Sends, receives and gathered weights
  *     count only if the schedule has ops for them.
- *   - A level is usually computed as a running sum of the changes. It is computed as the sum of the
- *     causes, in their order, in three cases: the config sets one of the quantities from
- *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity), memory rises in a
- *     backward, or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
+ *   - A level is usually computed as a running sum of the changes. In three cases it is computed as
+ *     the sum of the causes, in their order. The config sets one of the quantities from
+ *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity). Memory rises in a
+ *     backward. The schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why an evaluated schedule takes as long as it does: its critical path, the slack of devices and
+/* What determines the time of an evaluated schedule: its critical path, the slack of devices and
  * stages, and the effect of slower and faster stages.
  *
  * All calls read a timeline that ppsched_schedule_evaluate made. Any number of threads may make
@@ -60,7 +60,7 @@ typedef struct ppsched_sensitivity {
 /* The critical path: a chain of ops from time 0 to the makespan. Each op of it starts exactly when
  * the thing that it waited for is ready. Fills a buffer: see ppsched.h.
  *   - An op starts at the end of the op before it in the path. If its reason is INPUT or TRANSFER,
- *     it starts later by the time of the transfer. The times are those of the evaluator, to the
+ *     it starts later by the time of the transfer. The times equal the evaluator's times, to the
  *     last bit. All ops of the path have slack 0.
  *   - If an op waited for several things that were ready at once, its reason is the first of these:
  *     the previous op of its device, the flush, the input of its F, the input of its B or I, its

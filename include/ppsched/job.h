@@ -9,8 +9,8 @@
  * A job is used in one of two ways:
  *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
- *     processes. The caller takes layouts in the order of their numbers, and stops when the bound
- *     of the next layout is above the time of the worst layout that is still wanted.
+ *     processes. The caller takes layouts in the order of their numbers. It stops when the bound of
+ *     the next layout is above the time of the worst layout that it still wants.
  * Both ways give the same layouts, to the last bit.
  *
  * Sample:
@@ -199,17 +199,18 @@ typedef struct ppsched_job_found {
  * some runtime can run are compared. `above` is a time in seconds: if no pipeline of the layout can
  * be faster than this, the state is SLOWER. With infinity, the layout is priced in any case. If the
  * state is PRICED, `*out` receives the price, which the caller destroys. If the state is
- * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit least. In all
- * other states it receives NULL. The result does not depend on which layouts were priced before.
+ * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the fewest
+ * bytes. In all other states it receives NULL. The result does not depend on which layouts were
+ * priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_job_run calls between layouts. Of the layouts that may
- * have to be priced, `share` is the share that is done. `best` is the best time so far in seconds.
- * NULL: no callback.
+/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the share of
+ * layouts that are done, of all layouts that may have to be priced. `best` is the best time so far
+ * in seconds. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,

@@ -62,12 +62,12 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  * and quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
  *   - The line has no arguments for facts that neither the schedule nor the options have: layers,
  *     batch sizes, and flags that depend on these.
- *   - Layers of `model` that must be in the first stage count as the embedding, and those that must
- *     be in the last stage as the head. Layers with the name "mtp" are MTP layers. All others are
- *     decoders.
+ *   - Layers of `model` that must be in the first stage count as the embedding. Layers that must be
+ *     in the last stage count as the head. Layers with the name "mtp" are MTP layers. All others
+ *     are decoders.
  *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs exactly
  *     the order of 1F1B, and PRIMUS exactly some orders. For all other orders, SAIL and PRIMUS
- *     compute an order of the same kind themselves. The schedule's name gives this kind. With
+ *     compute an order of the same kind themselves. The name of the schedule says which kind. With
  *     `exact`, SAIL and PRIMUS are refused for these other orders.
  * Errors: ARGUMENT, also for an unknown runtime or a file name that does not fit in a line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if the split has another number of stages;

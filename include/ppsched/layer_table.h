@@ -6,10 +6,10 @@
  *
  * A model (model.h) looks up each of its rows in the table:
  *   - A measured row fits a row of the model if both have the same kind, and each size of the
- *     measured row equals the size in the training, or is 0, which means any size. If several rows
- *     fit, the row with the fewest sizes of 0 is taken. If several rows have this smallest number
- *     of 0s, the mean of these rows is taken. Sizes of experts do not count for layers without
- *     experts.
+ *     measured row equals the size in the training. A size of 0 in a measured row fits any size. If
+ *     several rows fit, the row with the fewest sizes of 0 is taken. If several rows have this
+ *     smallest number of 0s, the mean of these rows is taken. Sizes of experts do not count for
+ *     layers without experts.
  *   - If no row fits, the rows of the kind with the nearest sizes are taken: the rows whose sizes,
  *     all together, differ from the training by the smallest factor. The cost model's value for the
  *     training is multiplied by measured / predicted of these rows.
@@ -27,7 +27,7 @@
  *     mem_static is divided as in the cost model.
  * A collective takes the time that was measured for its number of bytes, in groups of its size and
  * span. Between two measured numbers of bytes, the time is interpolated linearly. Below the
- * smallest measured number of bytes, the time is that of this smallest number. Above the largest
+ * smallest measured number of bytes, the time of this smallest number is taken. Above the largest
  * measured number of bytes, the time is extrapolated from the two largest. For other groups, and if
  * only one number of bytes was measured, the cost model's time is multiplied by measured /
  * predicted of the nearest group. */

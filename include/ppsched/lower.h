@@ -121,8 +121,8 @@ typedef struct ppsched_lower_options {
  *     OFFLOAD_WAIT, and no other ops.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT stay between the same compute ops. OFFLOADs and
  *     RELOADs right after a compute op stay right after it, before its sends. An OFFLOAD_WAIT or a
- *     RECOMPUTE comes right before the next compute op, and so do all of these four kinds of ops
- *     that follow it there.
+ *     RECOMPUTE comes right before the next compute op. Ops of these four kinds that follow it also
+ *     come right before this compute op.
  *   - None of these four ops makes another device wait forever. So ppsched_schedule_prove has the
  *     same result with and without them.
  *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule

@@ -48,9 +48,9 @@ typedef struct ppsched_offload_options {
                                    whatever time they take. 0: RELOADs come as late as possible
                                    while their copies are still done in time. With until_limit,
                                    every value other than 0 is a RANGE error */
-    double share;               /* share of memory, 0 to 1: on each device, offload only the stage
-                                   passes with the longest time from F to backward, up to this share
-                                   of the memory of all these stage passes. 0: offload all */
+    double share;               /* share of memory, 0 to 1. On each device, offload first the stage
+                                   passes with the longest time from F to backward. Stop at this
+                                   share of the memory of all these stage passes. 0: offload all */
 } ppsched_offload_options;
 
 /* Makes a schedule in which the stage passes that `options` selects are offloaded. The call uses
@@ -83,8 +83,8 @@ typedef struct ppsched_offload_options {
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also as for ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE; REFUSED where the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT,
  *   has no backward, or does not fit the limit with anything that was tried. In the last case the
- *   message has the least limit for all devices that was found to work; if limits differ, it has
- *   the least factor on all limits that was found to work. CANCELLED; NO_MEMORY. */
+ *   message says which limit would work: the least limit for all devices that was found. If limits
+ *   differ, it has the least factor on all limits that was found to work. CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

@@ -107,7 +107,7 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
  * runs its kernels in launch order. `kinds` has one entry per window, in the given order. The entry
  * says which list has the next window: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is
  * the number of windows. Each channel runs its windows in this order. A channel waits for a window
- * that is not ready, even if a later window is ready. All other rules are those of
+ * that is not ready, even if a later window is ready. All other rules are the same as for
  * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders that wait.
  * `is_best` says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
@@ -124,9 +124,11 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *   - F takes the sum of the times of `forward`, and B the sum of the times of `backward`. If
  *     `weight` is set, I takes the sum of `backward`, W the sum of `weight`, and B both sums
  *     together. These times replace the times of F, B, I and W that were set.
- *   - An overlapped pair of stages i and j takes what ppsched_pair_find_order finds for `forward`
- *     of i, and `backward` and `weight` of j. This sets PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless
- *     it is already set.
+ *   - An overlapped pair of stages i and j takes the time that ppsched_pair_find_order finds for
+ *     `forward` of i, and `backward` and `weight` of j. This sets
+ *     PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless it is already set. If the backward is an I, the
+ *     pair takes the time without `weight`. If `weight` is not set, evaluation refuses schedules
+ *     with such pairs (MISMATCH).
  *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
  *     backward at the `backward_end`. So ops on other devices that need an output need not wait for
  *     the pair's end. In lowered schedules with a channel model, sends come after the pair. If the

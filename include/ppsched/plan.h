@@ -77,10 +77,10 @@ typedef struct ppsched_split_options {
 /* Microbatches that are cut into slices. An op that takes t for a whole microbatch takes this time
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
- * The reason is causal attention: the attention work of slice k is (2k + 1) / K times that of a
- * slice in the middle of the sequence. For a W, slice_time is not added. Memory and bytes are
- * divided by K. If the config has slices already, the costs of these slices do not change. Set
- * `size` to sizeof of this struct. */
+ * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
+ * work of a slice in the middle of the sequence. For a W, slice_time is not added. Memory and bytes
+ * are divided by K; mem_slice_state and mem_slice_gradients of layers are added. If the config has
+ * slices already, the costs of these slices do not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
@@ -122,9 +122,9 @@ typedef struct ppsched_ranking_options {
  * the following are tried:
  *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all sizes.
  *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. The size that follows g in this list is at most c: the smallest size above 5 g / 4 that
- *     gives fewer groups than size c - 1. If c is above 3 g / 2, and g is 32 or more, ceil(4 g / 3)
- *     is used in place of c.
+ *     M. Let c be the smallest size above 5 g / 4 that gives fewer groups than size c - 1. The size
+ *     after g in this list is then at most c. If c is above 3 g / 2, and g is 32 or more, ceil(4 g
+ *     / 3) is used in place of c.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
  *   - If M is above 64, or V above 16: only those sizes of the list above that divide M. If M * V *
  *     D is at most 5000, also those sizes of the list above that are from D to 2D.
@@ -266,9 +266,9 @@ typedef struct ppsched_candidate {
                              `rank_by` says. With STEP it is the mean. 0 without scenarios */
     uint64_t offloads;    /* number of activations copied to the host and back in an iteration */
     uint32_t offloaded;   /* 1: the candidate is listed as one with offload */
-    uint32_t min_group_size; /* with layers: value of the strategy's option min_group_size with
-                                which the split was found. 0: not set, the strategy computes it from
-                                the costs */
+    uint32_t min_group_size; /* with layers: the value of the strategy's option min_group_size for
+                                which the split was found. 0: the option is not set, and the
+                                strategy computes its value from the costs */
     double imbalance; /* part of bubble_of_total: idle time of devices that have less work than the
                          most loaded device. In the rest of bubble_of_total, the most loaded device
                          is idle, too */
@@ -302,8 +302,8 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t ca
  * Candidates that tie are ranked in the order of their numbers. Figures are rounded to 40 bits
  * before they are compared, so that sums of the same numbers in another order are equal. The
  * config's progress callback receives the share of all work that is done, and the best step time.
- * Errors: those of ppsched_plan_evaluate; CANCELLED. After an error the ranks do not change,
- *   evaluated candidates are kept, and the plan may be run again. */
+ * Errors: as ppsched_plan_evaluate; CANCELLED. After an error the ranks do not change, evaluated
+ *   candidates are kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
 
 /* --- reading it --- */

@@ -43,7 +43,7 @@
  * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
  * its result may be named after the result: ppsched_config_stages, ppsched_schedule_op_count,
  * ppsched_timeline_spans. ppsched_version has no object, because it describes the library. An
- * enumerator begins with the name of its enum, except those of ppsched_status_value. The type of a
+ * enumerator begins with the name of its enum, except in ppsched_status_value. The type of a
  * callback ends in `_function`, and its first argument is `void *user`.
  *
  * Numbers.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunked prefill: how to cut a prompt into chunks, so that a pipeline of forwards ends early.
+/* Chunked prefill: how to cut prompts into chunks, so that a pipeline of forwards ends early.
  *
- * A chunk is a microbatch. Each chunk attends to all earlier tokens, so of equal chunks a later
- * chunk takes longer. More chunks fill the pipeline better, but each chunk adds a constant cost. */
+ * A chunk is a microbatch. Each chunk attends to all earlier tokens of its prompt, so of equal
+ * chunks a later chunk takes longer. More chunks fill the pipeline better, but each chunk adds a
+ * constant cost. */
 #ifndef PPSCHED_PREFILL_H
 #define PPSCHED_PREFILL_H
 
@@ -17,18 +18,22 @@
 extern "C" {
 #endif
 
-/* A prompt, and the cost of its chunks. The F of a chunk of n tokens, after p earlier tokens, takes
+/* A prompt or several, and the cost of chunks. The F of a chunk of n tokens, after p earlier tokens
+ * of its prompt, takes
  *   constant + linear * n + quadratic * n * (p + n / 2)
  * times the forward time of its stage. Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill {
     uint32_t size;
-    uint32_t chunks;  /* number of chunks. 0: the call chooses the number */
-    uint64_t tokens;  /* number of tokens of the prompt, >= 1 */
-    uint64_t block;   /* all chunks except the last have a multiple of this number of tokens. 0
-                         means 1 */
+    uint32_t chunks;  /* number of chunks of all prompts together. 0: the call chooses the number */
+    uint64_t tokens;  /* number of tokens of the prompt, >= 1; 0 with `prompts` */
+    uint64_t block;   /* all chunks except the last of a prompt have a multiple of this number of
+                         tokens. 0 means 1 */
     double constant;  /* `constant` of the formula above, >= 0 */
     double linear;    /* `linear` of the formula above: cost per token, >= 0 */
     double quadratic; /* `quadratic` of the formula above: cost per pair of tokens, >= 0 */
+    const uint64_t *prompts; /* several prompts, in the order of their requests: the number of
+                                tokens of each, >= 1. NULL: one prompt of `tokens` tokens */
+    size_t prompt_count;     /* number of prompts; 0 without `prompts` */
 } ppsched_prefill;
 
 /* How good the chosen chunks are. Set `size` to sizeof of this struct. */
@@ -40,16 +45,17 @@ typedef struct ppsched_prefill_figures {
     double equal_makespan; /* makespan if the same number of chunks are as equal as blocks allow */
 } ppsched_prefill_figures;
 
-/* Chooses the chunks of a prompt for a strategy, so that the makespan is as short as can be found.
+/* Chooses the chunks of prompts for a strategy, so that the makespan is as short as can be found.
  *   - `config` must be for forwards only, with one iteration and whole microbatches. It must not
  *     set microbatch_scale, microbatch_memory_scale, microbatch_request or op_overhead. Its number
  *     of microbatches is ignored.
- *   - `out` receives the number of tokens of each chunk. The call fills a buffer: see ppsched.h.
- *     There are at most tokens / block chunks, rounded up. A call for only `*needed` searches, too.
- *   - If every device has one stage and all stages take equally long, n chunks take the sum of
- *     their times, plus the time of the longest chunk for each stage after the first. The sum
- *     depends only on n. So for each n the longest chunk is made as short as possible. In other
- *     cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
+ *   - `out` receives the number of tokens of each chunk, prompt by prompt: the chunks of a prompt
+ *     add up to its tokens. The call fills a buffer: see ppsched.h. A prompt has at most tokens /
+ *     block chunks, rounded up. A call for only `*needed` searches, too.
+ *   - Suppose that every device has one stage, and all stages take equally long. Then n chunks take
+ *     the sum of their times, plus the time of the longest chunk for each stage after the first.
+ *     The sum depends only on n. So for each n the longest chunk is made as short as possible. In
+ *     other cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
  *     starts from the chunks that are best by the rule for equal stages, and moves tokens between
  *     neighbouring chunks.
  *   - All chunks together may have up to 65,536 blocks.
@@ -63,11 +69,11 @@ PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t cap
                                                        const ppsched_config *config,
                                                        const char *strategy, ppsched_error *error);
 
-/* Makes a copy of a config in which each microbatch is a chunk of the prompt. The copy has `count`
- * microbatches, all of one request. The factor of a microbatch on times is the time of its chunk;
- * its factor on memory and bytes is its share of the tokens. So memory and bytes in `config` must
- * be those of the whole prompt. The caller must destroy the copy.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompt;
+/* Makes a copy of a config in which each microbatch is a chunk of a prompt. The copy has `count`
+ * microbatches, and a request for each prompt. The factor of a microbatch on times is the time of
+ * its chunk; its factor on memory and bytes is its share of the tokens of all prompts. So memory
+ * and bytes in `config` must be for all prompts together. The caller must destroy the copy.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompts;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,
                                                          const ppsched_prefill *prefill,

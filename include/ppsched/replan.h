@@ -112,8 +112,8 @@ typedef struct ppsched_replan_figures {
                                  move and load. Each device sends, receives and loads at the same
                                  time, layer after layer, with the latencies and bandwidths of the
                                  config. 0 if nothing changes */
-    double pays_after;        /* number of steps after which the shorter step has saved more time
-                                 than the move took; 0 if nothing changes, or if the running split
+    double pays_after;        /* number of steps after which the shorter steps have saved more time
+                                 than the move took. 0 if nothing changes, or if the running split
                                  cannot stay */
     uint32_t group_size;      /* group size of the result: the group size of the options, or the
                                  nearest that the strategy supports on these devices; 0 if the
@@ -121,7 +121,7 @@ typedef struct ppsched_replan_figures {
     uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;
 
-/* Layers in a row that a device gets. A plain record. */
+/* Consecutive layers that a device gets. A plain record. */
 typedef struct ppsched_layer_move {
     uint32_t first_layer;
     uint32_t layer_count; /* number of layers that move */
@@ -131,8 +131,8 @@ typedef struct ppsched_layer_move {
 } ppsched_layer_move;
 
 /* Finds how a running job continues.
- *   - `config` has all devices: first those of the running job, then the added ones. Its lists,
- *     `running_order`, `lost` and the result use these numbers. Give measured speeds in its
+ *   - `config` has all devices: first the devices of the running job, then the added devices. Its
+ *     lists, `running_order`, `lost` and the result use these numbers. Give measured speeds in its
  *     device_speeds, device_scale and lists of links. Its number of microbatches applies from now
  *     on. Its lists with values per stage are ignored.
  *   - The strategy and the number of stages per device do not change. Splits are searched as in
@@ -156,11 +156,10 @@ PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *ou
                                                       const ppsched_replan *replan,
                                                       ppsched_error *error);
 
-/* These four functions fill buffers: see ppsched.h. The first returns the number of layers of each
- * stage. The second returns for each layer 0 (no recomputation), or the number of its kind of
- * recomputation, counted from 1. The third returns for each place in the pipeline the number that
- * the config gives to the device in this place. The last returns the moves, ordered by the device
- * that gets layers.
+/* These four functions fill buffers: see ppsched.h. Split: the number of layers of each stage.
+ * Recomputes: for each layer, 0 (no recomputation), or the number of its kind of recomputation,
+ * counted from 1. Device order: for each place in the pipeline, the number that the config gives to
+ * the device in this place. Moves: ordered by the device that gets layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

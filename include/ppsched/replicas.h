@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replicas that differ: pipelines of unlike speed share a global batch. The functions find how many
- * microbatches each replica takes, and with which split, so that all replicas end as early as
- * possible.
+/* Replicas that differ: pipelines of unlike speed share a global batch. The functions find a number
+ * of microbatches and a split for each replica, so that all replicas end as early as possible.
  *
  * Sample:
  *     const double slow[] = {1, 1, 1, 0.5};

@@ -21,9 +21,9 @@ typedef struct ppsched_link {
     uint32_t sender;
     uint32_t receiver;
     uint32_t transfers;      /* number of transfers in the whole schedule */
-    uint32_t most_in_flight; /* the most receives of this link that are open at once: `receiver` has
-                                reached these receives, but has not run the ops that need their
-                                values */
+    uint32_t most_in_flight; /* the largest number of receives of this link that are open at one
+                                time. A receive is open from when `receiver` reaches it until the op
+                                that needs its value has run */
 } ppsched_link;
 
 /* The buffer of a send or receive in a device's queue. Both members are PPSCHED_NONE for other
@@ -46,8 +46,8 @@ PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t 
                                                       ppsched_error *error);
 
 /* Lists the buffers of a device's queue, one record per op. Fills a buffer: see ppsched.h. `*slots`
- * (may be NULL) receives how many receive buffers the device needs: the most receives that are open
- * at once.
+ * (may be NULL) receives how many receive buffers the device needs: the largest number of receives
+ * that are open at one time.
  * Errors: ARGUMENT; RANGE where there is no such device; INVALID_SCHEDULE where sends and receives
  *   do not match; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, size_t capacity,
@@ -124,7 +124,8 @@ typedef struct ppsched_lifetime {
 typedef struct ppsched_arena {
     uint32_t stage; /* the stage of the arena with RECEIVE; otherwise PPSCHED_NONE */
     int32_t kind;   /* kind of op of its lifetimes, as in ppsched_lifetime */
-    uint32_t slots; /* number of slots that the arena needs: the most lifetimes at once */
+    uint32_t slots; /* number of slots that the arena needs: the largest number of lifetimes at one
+                       time */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
     uint32_t count; /* number of its lifetimes */
 } ppsched_arena;

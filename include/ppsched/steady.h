@@ -90,17 +90,17 @@ typedef struct ppsched_steady_period {
  * sums. If memory is in multiples of one power of two, the levels are equal to the last bit. If no
  * period is found, all ops are timed. Time and memory of the call are linear in the number of ops
  * of the microbatches that are timed (`timed`).
- * Errors: those of ppsched_schedule_generate and ppsched_schedule_evaluate. */
+ * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
                                                  const char *strategy, ppsched_error *error);
 
 /* Frees the figures. NULL is accepted. */
 PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
 
-/* Computes the time of an iteration in the long run, if each device runs its queue again and again,
- * and no device waits for an optimizer or for the end of an iteration. This time is at least the
- * work of the busiest device, and at most the span. For schedules of only forwards, the number of
- * requests divided by this time is the throughput, if the same requests come again and again.
+/* Computes the time of an iteration in the long run. Each device runs its queue again and again. No
+ * device waits for an optimizer or for the end of an iteration. This time is at least the work of
+ * the busiest device, and at most the span. For schedules of only forwards, the number of requests
+ * divided by this time is the throughput, if the same requests come again and again.
  *   - If the schedule has several iterations, the period is that of the first iteration's order.
  *   - With up to 64 devices the result is exact, except for rounding. With more devices it is an
  *     upper bound, which is exact in most cases.

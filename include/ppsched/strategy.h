@@ -38,17 +38,18 @@ typedef struct ppsched_strategy_info {
     uint32_t takes_group_size; /* 1 if the strategy has the option "group_size" */
     uint32_t slices;           /* 0: the strategy supports only whole microbatches. 1: it also
                                   supports slices. 2: it also supports slices, but with whole
-                                  microbatches its schedules equal those of another strategy. A plan
-                                  tries a strategy with the value 2 only if the options name this
-                                  strategy */
+                                  microbatches its schedules equal the schedules of another
+                                  strategy. A plan tries a strategy with the value 2 only if the
+                                  options name this strategy */
     uint32_t offloads;         /* 1 if schedules of the strategy have OFFLOAD and RELOAD. Some calls
                                   and formats do not support these ops. A plan tries such a strategy
                                   only if the options name this strategy. The strategy auto never
                                   tries it */
     uint32_t reserved;         /* 0 */
 
-    uint64_t most_memory; /* the most bytes that the search holds at once, in addition to memory
-                             that is linear in the number of ops; 0 if it holds no such bytes */
+    uint64_t most_memory; /* the largest number of bytes that the search holds at one time. Memory
+                             that is linear in the number of ops is not included; 0 if there is no
+                             other */
 
     const char *name;
     const char *summary;        /* one line */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exported functions: the chunks of a prompt. */
+/* Exported functions: the chunks of prompts. */
 #include <ppsched/prefill.h>
 
 #include "api/buffer.h"
@@ -10,6 +10,8 @@
 #include "base/sized.h"
 #include "prefill/prefill.h"
 
+static const uint64_t MOST_TOKENS = (uint64_t)1 << 53;
+
 static ppsched_status check_time(const char *name, double time, ppsched_error *error)
 {
     if (time >= 0 && time < PPI_INFINITE)
@@ -17,32 +19,62 @@ static ppsched_status check_time(const char *name, double time, ppsched_error *e
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s of the prefill is %g; it must be a finite number, 0 or more", name, time);
 }
 
-static ppsched_status check_sizes(const ppsched_prefill *own, ppsched_error *error)
+/* Tokens of one prompt, or of each of several. */
+static ppsched_status check_tokens(const ppsched_prefill *own, uint64_t *blocks, uint64_t *tokens, ppsched_error *error)
 {
-    const uint64_t blocks = own->tokens / own->block + (own->tokens % own->block != 0);
-    if (own->tokens == 0 || own->tokens > (uint64_t)1 << 53)
+    uint64_t sum = own->tokens;
+    if (own->prompts == NULL && own->prompt_count != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "prompt_count of the prefill is %zu, but prompts is NULL",
+                        own->prompt_count);
+    if (own->prompts == NULL && (own->tokens == 0 || own->tokens > MOST_TOKENS))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "tokens of the prefill is %llu; it must be 1 to 2^53",
                         (unsigned long long)own->tokens);
+    if (own->prompts != NULL && (own->prompt_count == 0 || own->prompt_count > PPI_MOST_BLOCKS || own->tokens != 0))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "the prefill has %zu prompts and %llu tokens; there must be 1 to %d prompts, and then tokens is 0",
+                        own->prompt_count, (unsigned long long)own->tokens, PPI_MOST_BLOCKS);
+    for (size_t i = 0; i < own->prompt_count; i++) {
+        if (own->prompts[i] == 0 || own->prompts[i] > MOST_TOKENS - sum)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                            "prompt %zu of the prefill has %llu tokens; it must have 1 or more, all together at most 2^53", i,
+                            (unsigned long long)own->prompts[i]);
+        sum += own->prompts[i];
+        *blocks += own->prompts[i] / own->block + (own->prompts[i] % own->block != 0);
+    }
+    if (own->prompts == NULL)
+        *blocks = own->tokens / own->block + (own->tokens % own->block != 0);
+    *tokens = sum;
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_sizes(const ppsched_prefill *own, ppsched_error *error)
+{
+    const size_t count = own->prompts != NULL ? own->prompt_count : 1;
+    uint64_t blocks = 0, tokens = 0;
+    ppsched_status status = check_tokens(own, &blocks, &tokens, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (blocks > PPI_MOST_BLOCKS)
         return ppi_fail(
             error, PPSCHED_ERROR_RANGE,
             "%llu tokens in blocks of %llu are %llu blocks; at most %d are possible, so give blocks of %llu or more",
-            (unsigned long long)own->tokens, (unsigned long long)own->block, (unsigned long long)blocks, PPI_MOST_BLOCKS,
-            (unsigned long long)(own->tokens / PPI_MOST_BLOCKS + 1));
-    if (own->chunks > blocks)
+            (unsigned long long)tokens, (unsigned long long)own->block, (unsigned long long)blocks, PPI_MOST_BLOCKS,
+            (unsigned long long)(tokens / (PPI_MOST_BLOCKS + 1 - count) + 1));
+    if (own->chunks > blocks || (own->chunks > 0 && own->chunks < count))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%u chunks, but %llu tokens in blocks of %llu are %llu blocks; give that many chunks or fewer",
-                        own->chunks, (unsigned long long)own->tokens, (unsigned long long)own->block,
-                        (unsigned long long)blocks);
+                        "%u chunks, but %llu tokens in blocks of %llu are %llu blocks of %zu prompts; give %zu to %llu chunks",
+                        own->chunks, (unsigned long long)tokens, (unsigned long long)own->block, (unsigned long long)blocks,
+                        count, count, (unsigned long long)blocks);
     if (own->constant + own->linear + own->quadratic > 0)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "chunks of the prefill take no time; give constant, linear or quadratic");
 }
 
-static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompt *prompt, const ppsched_prefill *given,
-                                   ppsched_error *error)
+static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompts *prompts, const ppsched_prefill *given,
+                                   struct ppi_arena *arena, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_prefill), given, "ppsched_prefill", error);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_prefill, quadratic), given,
+                                           "ppsched_prefill", error);
     if (status != PPSCHED_OK)
         return status;
     own->block = own->block != 0 ? own->block : 1;
@@ -55,15 +87,15 @@ static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompt *prom
         status = check_sizes(own, error);
     if (status != PPSCHED_OK)
         return status;
-    *prompt = (struct ppi_prompt){own->constant,  own->linear,
-                                  own->quadratic, own->tokens,
-                                  own->block,     (uint32_t)(own->tokens / own->block + (own->tokens % own->block != 0))};
-    if (ppi_chunk_time(prompt, 0, prompt->blocks) < 1e300)
-        return PPSCHED_OK;
+    *prompts = (struct ppi_prompts){.constant = own->constant, .linear = own->linear, .quadratic = own->quadratic};
+    status = ppi_prompts_make(prompts, own->prompts != NULL ? own->prompts : &own->tokens,
+                              own->prompts != NULL ? (uint32_t)own->prompt_count : 1, own->block, arena, error);
+    if (status != PPSCHED_OK || (ppi_prompt_work(prompts) + prompts->constant) < 1e300)
+        return status;
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "the prefill takes more than 1e300; give smaller times");
 }
 
-static ppsched_status check_config(const ppsched_config *config, const struct ppi_prompt *prompt, ppsched_error *error)
+static ppsched_status check_config(const ppsched_config *config, const struct ppi_prompts *prompts, ppsched_error *error)
 {
     static const int32_t others[] = {PPSCHED_QUANTITY_MICROBATCH_SCALE, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
                                      PPSCHED_QUANTITY_MICROBATCH_REQUEST};
@@ -73,8 +105,8 @@ static ppsched_status check_config(const ppsched_config *config, const struct pp
     if (config->shape.slices != 1 || config->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "a prefill has 1 slice and 1 iteration, not %u and %u",
                         config->shape.slices, config->shape.iterations);
-    if (prompt->blocks > PPSCHED_MAX_CELLS / config->shape.stages)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u blocks of a prefill for %u stages; give larger blocks", prompt->blocks,
+    if (prompts->blocks > PPSCHED_MAX_CELLS / config->shape.stages)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u blocks of a prefill for %u stages; give larger blocks", prompts->blocks,
                         config->shape.stages);
     if (config->values[PPSCHED_QUANTITY_OP_OVERHEAD].count > 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
@@ -88,11 +120,11 @@ static ppsched_status check_config(const ppsched_config *config, const struct pp
 }
 
 static ppsched_status give_tokens(uint64_t *out, size_t capacity, const struct ppi_chosen_chunks *chosen,
-                                  const struct ppi_prompt *prompt, ppsched_error *error)
+                                  const struct ppi_prompts *prompts, ppsched_error *error)
 {
     ppsched_status status = ppi_check_room(out, capacity, chosen->count, "chunks", error);
     for (uint32_t i = 0; status == PPSCHED_OK && out != NULL && i < chosen->count; i++)
-        out[i] = ppi_prompt_tokens(prompt, chosen->ends[i]) - (i > 0 ? ppi_prompt_tokens(prompt, chosen->ends[i - 1]) : 0);
+        out[i] = prompts->tokens[chosen->ends[i]] - (i > 0 ? prompts->tokens[chosen->ends[i - 1]] : 0);
     return status;
 }
 
@@ -102,7 +134,7 @@ ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity, size_
 {
     const ppsched_prefill_figures nothing = {0};
     ppsched_prefill own;
-    struct ppi_prompt prompt;
+    struct ppi_prompts prompts;
     struct ppi_chosen_chunks chosen = {0};
     uint32_t index = 0;
     PPI_REQUIRE_BUFFER(out, capacity);
@@ -114,15 +146,15 @@ ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity, size_
                                                              "ppsched_prefill_figures", error)
                                             : PPSCHED_OK;
     if (status == PPSCHED_OK)
-        status = take_prefill(&own, &prompt, prefill, error);
+        status = take_prefill(&own, &prompts, prefill, &arena, error);
     if (status == PPSCHED_OK)
-        status = check_config(config, &prompt, error);
+        status = check_config(config, &prompts, error);
     if (status == PPSCHED_OK)
         status = ppi_strategy_find(strategy, &index, error);
     if (status == PPSCHED_OK)
-        status = ppi_choose_chunks(&chosen, config, ppi_strategy_at(index), &prompt, own.chunks, &arena, error);
+        status = ppi_choose_chunks(&chosen, config, ppi_strategy_at(index), &prompts, own.chunks, &arena, error);
     if (status == PPSCHED_OK)
-        status = give_tokens(out, capacity, &chosen, &prompt, error);
+        status = give_tokens(out, capacity, &chosen, &prompts, error);
     if (status == PPSCHED_OK && figures != NULL)
         status = ppi_give_sized(figures, &chosen.figures, sizeof chosen.figures, sizeof(ppsched_prefill_figures),
                                 "ppsched_prefill_figures", error);
@@ -130,49 +162,74 @@ ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity, size_
     return ppi_tell_needed(needed, chosen.count, status);
 }
 
-/* The time of each chunk, and its share of the tokens. */
-static ppsched_status price_chunks(double *times, double *shares, const struct ppi_prompt *prompt, const uint64_t *chunks,
-                                   size_t count, ppsched_error *error)
+/* What the chunks of a config are: their factors on times and memory, and their requests; by chunk. */
+struct priced {
+    double *times, *shares, *requests;
+};
+
+/* Prices the chunks of a prompt from chunk `*at` on. */
+static ppsched_status price_prompt(struct priced *out, const struct ppi_prompts *prompts, uint32_t prompt,
+                                   const uint64_t *chunks, size_t count, size_t *at, ppsched_error *error)
 {
+    const uint64_t tokens = prompts->tokens[prompts->begin[prompt + 1]] - prompts->tokens[prompts->begin[prompt]];
     uint64_t before = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (chunks[i] == 0 || chunks[i] > prompt->tokens - before)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "chunk %zu has %llu tokens; it must have 1 or more, all together %llu",
-                            i, (unsigned long long)chunks[i], (unsigned long long)prompt->tokens);
-        const double tokens = (double)chunks[i];
-        shares[i] = tokens / (double)prompt->tokens;
-        times[i] = prompt->constant + prompt->linear * tokens + prompt->quadratic * tokens * ((double)before + tokens / 2);
-        before += chunks[i];
+    for (; *at < count && before < tokens; ++*at) {
+        const uint64_t own = chunks[*at];
+        if (own == 0 || own > tokens - before)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                            "chunk %zu has %llu tokens; it must have 1 or more, all chunks of prompt %u together %llu", *at,
+                            (unsigned long long)own, prompt, (unsigned long long)tokens);
+        out->requests[*at] = prompt;
+        out->shares[*at] = (double)own / (double)ppi_tokens_of_all(prompts);
+        out->times[*at] = prompts->constant + prompts->linear * (double)own +
+                          prompts->quadratic * (double)own * ((double)before + (double)own / 2);
+        before += own;
     }
-    if (before == prompt->tokens)
+    if (before == tokens)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "the chunks have %llu tokens, the prompt %llu", (unsigned long long)before,
-                    (unsigned long long)prompt->tokens);
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "the chunks of prompt %u have %llu tokens, the prompt %llu", prompt,
+                    (unsigned long long)before, (unsigned long long)tokens);
+}
+
+static ppsched_status price_chunks(struct priced *out, const struct ppi_prompts *prompts, const uint64_t *chunks, size_t count,
+                                   ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    size_t at = 0;
+    for (uint32_t i = 0; i < prompts->count && status == PPSCHED_OK; i++)
+        status = price_prompt(out, prompts, i, chunks, count, &at, error);
+    if (status != PPSCHED_OK || at == count)
+        return status;
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "chunk %zu is after the end of the last prompt; leave it out", at);
 }
 
 ppsched_status ppsched_prefill_create_config(ppsched_config **out, const ppsched_prefill *prefill, const ppsched_config *config,
                                              const uint64_t *chunks, size_t count, ppsched_error *error)
 {
     ppsched_prefill own;
-    struct ppi_prompt prompt;
+    struct ppi_prompts prompts;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     PPI_REQUIRE(prefill);
     PPI_REQUIRE(chunks);
     struct ppi_arena arena = {.host = &config->host};
-    ppsched_status status = take_prefill(&own, &prompt, prefill, error);
+    struct priced priced = {0};
+    ppsched_status status = take_prefill(&own, &prompts, prefill, &arena, error);
     if (status == PPSCHED_OK)
-        status = check_config(config, &prompt, error);
+        status = check_config(config, &prompts, error);
     if (status == PPSCHED_OK && (count == 0 || count > PPI_MOST_BLOCKS))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu chunks; there must be 1 to %d", count, PPI_MOST_BLOCKS);
-    if (status != PPSCHED_OK)
-        return status;
-    double *times = ppi_arena_take(&arena, count, sizeof *times), *shares = ppi_arena_take(&arena, count, sizeof *shares);
-    status = ppi_arena_check(&arena, "the chunks", error);
+    if (status == PPSCHED_OK) {
+        priced.times = ppi_arena_take(&arena, count, sizeof *priced.times);
+        priced.shares = ppi_arena_take(&arena, count, sizeof *priced.shares);
+        priced.requests = ppi_arena_take(&arena, count, sizeof *priced.requests);
+        status = ppi_arena_check(&arena, "the chunks", error);
+    }
     if (status == PPSCHED_OK)
-        status = price_chunks(times, shares, &prompt, chunks, count, error);
+        status = price_chunks(&priced, &prompts, chunks, count, error);
     if (status == PPSCHED_OK)
-        status = ppi_config_with_chunks(out, config, times, shares, (uint32_t)count, error);
+        status = ppi_config_with_chunks(out, config, priced.times, priced.shares, prompts.count > 1 ? priced.requests : NULL,
+                                        (uint32_t)count, error);
     ppi_arena_clear(&arena);
     return status;
 }

@@ -128,11 +128,13 @@ static double most_saved(const struct bounds *bounds, size_t instance, double sp
 static void end_early(const struct bounds *bounds, uint32_t stage, double speed, struct least *least)
 {
     const double whole = least->input + least->weight;
-    for (uint32_t other = 0; other < bounds->costs.stages && bounds->costs.pair_ends != NULL; other++) {
-        const ppsched_op first[2] = {{.stage = (uint16_t)stage}, {.stage = (uint16_t)other}},
-                         second[2] = {{.stage = (uint16_t)other}, {.stage = (uint16_t)stage}};
-        const double as_first = ppi_plain_overlap(&bounds->costs, stage, other) / speed,
-                     as_second = ppi_plain_overlap(&bounds->costs, other, stage) / speed;
+    for (uint32_t i = 0; i < 2 * bounds->costs.stages && bounds->costs.pair_ends != NULL; i++) {
+        const uint16_t own = (uint16_t)stage, other = (uint16_t)(i / 2);
+        const uint8_t kind = i % 2 == 0 ? PPSCHED_KIND_B : PPSCHED_KIND_I;
+        const ppsched_op first[2] = {{.stage = own}, {.stage = other, .kind = kind}},
+                         second[2] = {{.stage = other}, {.stage = own, .kind = kind}};
+        const double as_first = ppi_plain_pair(&bounds->costs, first) / speed,
+                     as_second = ppi_plain_pair(&bounds->costs, second) / speed;
         const double backward = ppi_end_in_pair(&bounds->costs, second, true, as_second);
         least->forward = ppi_smaller(least->forward, ppi_end_in_pair(&bounds->costs, first, false, as_first));
         least->input = ppi_smaller(least->input, backward);

@@ -216,8 +216,8 @@ static double bound_below(const ppsched_plan *plan, bool has_graph, double bound
 }
 
 /* Whether the candidate's step time is proved to be the least: it reaches the bound, or all splits were tried. Nothing is
- * proved for times that vary, for splits with transfers or windows, which the split search does not see, or for orders of
- * microbatches through two copies of the model. */
+ * proved for times that vary, for splits with transfers, which the split search does not see, for windows, of which more
+ * recomputation may hide more, or for orders of microbatches through two copies of the model. */
 static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_schedule *schedule)
 {
     const bool has_other_orders = candidate->microbatch_order != NULL && schedule->placement.copies > 1;

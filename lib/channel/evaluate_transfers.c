@@ -61,7 +61,7 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
-    timeline->costs.pair_ends = NULL;                    /* likewise */
+    timeline->costs.pair_ends = timeline->costs.input_pairs = NULL;
     if (status == PPSCHED_OK) {
         ppi_find_imbalance(timeline);
         status = find_slow_devices(timeline, config, model, error);

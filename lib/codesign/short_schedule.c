@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shorter schedule, on which a split is searched in less time. With V and bidirectional placement no device waits for
  * another once all have started: each further microbatch takes the work of the most loaded device. So few microbatches
- * estimate the time of many, and the whole schedule only decides among the best splits. */
+ * estimate the time of many, and the whole schedule only decides among the best splits. Where pairs have windows, a microbatch
+ * takes less than its work, and there is no shorter schedule. */
 #include "base/error.h"
 #include "codesign/codesign.h"
 
@@ -26,8 +27,8 @@ ppsched_status ppi_candidate_shorten(ppsched_schedule **out, const struct ppi_ca
 {
     const uint32_t fewer = fewer_of(&config->shape);
     ppsched_config *shorter = NULL;
-    if (candidate->strategy->plan != NULL || !schedule->flushes || ppi_has_factors(config) || !is_bound_by_devices(schedule) ||
-        fewer > config->shape.microbatches / 4 * QUARTERS)
+    if (candidate->strategy->plan != NULL || !schedule->flushes || config->windows != NULL || ppi_has_factors(config) ||
+        !is_bound_by_devices(schedule) || fewer > config->shape.microbatches / 4 * QUARTERS)
         return PPSCHED_OK;
     ppsched_status status = ppi_config_copy(&shorter, config, error);
     if (status != PPSCHED_OK)

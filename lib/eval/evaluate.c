@@ -16,6 +16,21 @@ struct ppi_reuse {
     ppsched_timeline *spare; /* filled by the next evaluation, then swapped in */
 };
 
+/* A pair of F and I needs to know which windows are of I. */
+static ppsched_status check_pairs(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+{
+    if (config->windows == NULL || ppi_windows_have_weight(config->windows))
+        return PPSCHED_OK;
+    for (size_t i = 0; i < schedule->op_count; i++)
+        if (schedule->ops[i].kind == PPSCHED_KIND_I && i > 0 && ppi_unit_length(&schedule->ops[i - 1]) == 2)
+            return ppi_fail_at(
+                error, PPSCHED_ERROR_MISMATCH,
+                (struct ppi_place){PPSCHED_NONE, schedule->ops[i].stage, schedule->ops[i].microbatch, PPSCHED_NONE},
+                "the schedule has a pair of F and I, and the windows do not say what is of I; give windows "
+                "of weight apart from backward, or overlapped_times");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
@@ -27,7 +42,7 @@ ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_
                 "stage_passes, stage_microbatches, placement)");
         if (config->senders_wait)
             return ppi_refuse_graph(schedule->placement.graph, "sender_waits like_kind", error);
-        return PPSCHED_OK;
+        return check_pairs(schedule, config, error);
     }
     return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
                     "the schedule has %u devices and %u stages, the config %u and %u; they must be equal", s->devices,
@@ -266,7 +281,7 @@ static ppsched_status fill_in(struct ppi_event_loop *loop, ppsched_timeline *tim
         find_latest(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
-    timeline->costs.pair_ends = NULL;                    /* likewise */
+    timeline->costs.pair_ends = timeline->costs.input_pairs = NULL;
     return status;
 }
 

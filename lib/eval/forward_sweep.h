@@ -133,7 +133,7 @@ PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct 
     if (form == PPI_SCALED || form == PPI_MICRO_SLICES)
         return ppi_overlapped_duration(loop->costs, loop->schedule, pair);
     if (loop->costs->overlapped.values != NULL)
-        return ppi_plain_overlap(loop->costs, pair[0].stage, pair[1].stage);
+        return ppi_plain_pair(loop->costs, pair);
     return forward->duration[PPSCHED_KIND_F - 1] + backward->duration[pair[1].kind - 1];
 }
 

@@ -410,6 +410,7 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     costs->device_scale = config->values[PPSCHED_QUANTITY_DEVICE_SCALE];
     costs->stage_scale = config->values[PPSCHED_QUANTITY_STAGE_SCALE];
     costs->pair_ends = config->windows != NULL ? config->windows->ends : NULL;
+    costs->input_pairs = config->windows != NULL && ppi_windows_have_weight(config->windows) ? config->windows->inputs : NULL;
     costs->pair_end_stages = config->windows != NULL ? config->windows->stages : 1;
     costs->stages = stages;
     costs->devices = config->shape.devices;

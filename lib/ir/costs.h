@@ -46,6 +46,7 @@ struct ppi_costs {
     struct ppi_values speeds;                    /* like these; for overlapped pairs, as durations are divided by them */
     struct ppi_values device_scale, stage_scale; /* and multiplied by these */
     const double *pair_ends;                     /* borrowed, as in ppi_windows; NULL: both ops of a pair end with it */
+    const double *input_pairs;                   /* the same of pairs of F and I; NULL: they take the time of other pairs */
     uint32_t pair_end_stages;                    /* 1: all stages are alike */
     uint32_t stages, devices;
     bool senders_wait;              /* as in the config */
@@ -262,7 +263,18 @@ static inline double ppi_plain_overlap(const struct ppi_costs *costs, uint32_t f
     return given->values[(size_t)forward_stage * costs->stages + backward_stage];
 }
 
-/* The same on a device. */
+/* The same of a pair, whose backward may be an I. */
+static inline double ppi_plain_pair(const struct ppi_costs *costs, const ppsched_op *pair)
+{
+    if (pair[1].kind != PPSCHED_KIND_I || costs->input_pairs == NULL)
+        return ppi_plain_overlap(costs, pair[0].stage, pair[1].stage);
+    return costs->input_pairs[costs->pair_end_stages == 1 ? 0 : (size_t)pair[0].stage * costs->stages + pair[1].stage];
+}
+
+/* A given time of a pair, on a device. */
+double ppi_time_on_device(const struct ppi_costs *costs, double time, uint32_t forward_stage, uint32_t device);
+
+/* The same of a pair of B. */
 double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device);
 
 /* Time of an overlapped pair; the sum of its ops' if the config gives none. A given time is scaled as that sum is. */
@@ -276,7 +288,8 @@ static inline double ppi_overlapped_duration(const struct ppi_costs *costs, cons
                      : ppi_duration_of(costs, schedule, &pair[0]) + ppi_duration_of(costs, schedule, &pair[1]);
     if (costs->overlapped.values == NULL)
         return sum;
-    double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage, ppi_instance_of(costs, schedule, pair)->device);
+    double given = ppi_time_on_device(costs, ppi_plain_pair(costs, pair), pair[0].stage,
+                                      ppi_instance_of(costs, schedule, pair)->device);
     return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
 }
 

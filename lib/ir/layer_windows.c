@@ -37,6 +37,15 @@ static double share_on(const ppsched_window *windows, size_t count, uint32_t cha
     return all > 0 ? own / all : 0;
 }
 
+/* The shares of a layer's own times, which may be those of another size of microbatch. */
+double ppi_layer_work_on(const ppsched_layer *layer, uint32_t channel)
+{
+    const ppsched_pair_windows *windows = layer->windows;
+    return layer->forward_time * share_on(windows->forward, windows->forward_count, channel) +
+           layer->backward_input_time * share_on(windows->backward, windows->backward_count, channel) +
+           layer->backward_weight_time * share_on(windows->weight, windows->weight_count, channel);
+}
+
 ppsched_status ppi_layers_on_channel(const ppsched_layers **out, const ppsched_layers *layers, uint32_t channel,
                                      ppsched_error *error)
 {

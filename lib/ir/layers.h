@@ -66,9 +66,12 @@ static inline uint32_t ppi_count_blocks(const ppsched_layers *layers)
     return blocks;
 }
 
-/* A microbatch's costs as multiples of the layers': time of the forward, of the backward, memory of activations, bytes sent. */
+/* A microbatch's costs as multiples of the layers': time of the forward, of the backward, memory of activations, bytes sent.
+ * With slices they are those of a slice; `whole` is the size of its microbatch. */
 struct ppi_microbatch_size {
     double time, backward, memory, bytes;
+    uint32_t slices; /* 0 or 1: none are cut */
+    double whole;
 };
 
 /* The same layers, with costs for another size of microbatch. */
@@ -81,6 +84,9 @@ ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers 
 
 /* A copy of windows in the arena; NULL where there are none, or memory is short. */
 const ppsched_pair_windows *ppi_layer_windows_copy(struct ppi_arena *arena, const ppsched_pair_windows *given);
+
+/* The time of a layer's windows on a channel: forward, backward and weight gradient, without recomputation. */
+double ppi_layer_work_on(const ppsched_layer *layer, uint32_t channel);
 
 /* Layers that have windows, with what of their times is on one channel, and without recomputation. */
 ppsched_status ppi_layers_on_channel(const ppsched_layers **out, const ppsched_layers *layers, uint32_t channel,

@@ -41,12 +41,16 @@ void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t 
         duration[kind] = duration[kind] / speed * ppi_scale_of(config, kind, stage, device);
 }
 
-double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
+double ppi_time_on_device(const struct ppi_costs *costs, double time, uint32_t forward_stage, uint32_t device)
 {
-    const double time = ppi_plain_overlap(costs, forward_stage, backward_stage);
     const double scaled = time * scale_in(&costs->device_scale, &costs->stage_scale, PPSCHED_KIND_F, forward_stage,
                                           costs->stages, device, costs->devices);
     return costs->speeds.values != NULL ? scaled / ppi_value_at(&costs->speeds, device) : scaled;
+}
+
+double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
+{
+    return ppi_time_on_device(costs, ppi_plain_overlap(costs, forward_stage, backward_stage), forward_stage, device);
 }
 
 double ppi_end_in_pair(const struct ppi_costs *costs, const ppsched_op *pair, bool backward, double time)
@@ -55,8 +59,9 @@ double ppi_end_in_pair(const struct ppi_costs *costs, const ppsched_op *pair, bo
     if (costs->pair_ends == NULL)
         return time;
     const size_t number = stages == 1 ? 0 : pair[0].stage * stages + pair[1].stage;
-    const double end = costs->pair_ends[backward ? pairs + number : number];
-    const double plain = ppi_plain_overlap(costs, pair[0].stage, pair[1].stage);
+    const bool is_input = pair[1].kind == PPSCHED_KIND_I && costs->input_pairs != NULL;
+    const double *ends = is_input ? costs->input_pairs + pairs : costs->pair_ends;
+    const double end = ends[backward ? pairs + number : number], plain = ppi_plain_pair(costs, pair);
     if (end >= plain)
         return time;
     return time == plain ? end : end * (time / plain);

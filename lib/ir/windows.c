@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the windows of all stages in one block: the table of stages, the ends of pairs, then all windows. */
+/* Keeps the windows of all stages in one block: the table of stages, the ends and times of pairs, then all windows. */
 #include "ir/windows.h"
 
 #include <string.h>
@@ -10,13 +10,14 @@ struct ppi_windows *ppi_windows_create(const struct ppi_host *host, uint32_t sta
 {
     size_t size = sizeof(struct ppi_windows), table, ends, list;
     if (!ppi_mul_size(&table, stages, sizeof(struct ppi_stage_windows)) || !ppi_mul_size(&ends, stages, stages) ||
-        !ppi_mul_size(&ends, ends, 2 * sizeof(double)) || !ppi_mul_size(&list, windows, sizeof(ppsched_window)) ||
+        !ppi_mul_size(&ends, ends, PPI_PAIR_LISTS * sizeof(double)) || !ppi_mul_size(&list, windows, sizeof(ppsched_window)) ||
         !ppi_add_size(&size, size, table) || !ppi_add_size(&size, size, ends) || !ppi_add_size(&size, size, list))
         return NULL;
     struct ppi_windows *made = ppi_allocate_zeroed(host, 1, size);
     if (made != NULL) {
         made->stages = stages;
         made->ends = (double *)(void *)&made->stage[stages];
+        made->inputs = made->ends + 2 * (size_t)stages * stages;
     }
     return made;
 }
@@ -31,7 +32,7 @@ struct ppi_windows *ppi_windows_copy(const struct ppi_host *host, const struct p
     if (copy == NULL)
         return NULL;
     memcpy(copy->slowdown, windows->slowdown, sizeof copy->slowdown);
-    for (size_t i = 0; i < 2 * (size_t)windows->stages * windows->stages; i++)
+    for (size_t i = 0; i < PPI_PAIR_LISTS * (size_t)windows->stages * windows->stages; i++)
         copy->ends[i] = windows->ends[i] * factor;
     ppsched_window *room = ppi_windows_room(copy);
     for (uint32_t s = 0; s < windows->stages; s++)

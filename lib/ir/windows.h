@@ -3,6 +3,7 @@
 #ifndef PPSCHED_IR_WINDOWS_H
 #define PPSCHED_IR_WINDOWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <ppsched/pair.h>
@@ -11,6 +12,9 @@
 
 /* Windows of a stage's F, of its B or I, and of its W. */
 enum { PPI_WINDOW_LISTS = 3 };
+
+/* Lists by pair of stages: `ends` and `inputs`. */
+enum { PPI_PAIR_LISTS = 5 };
 
 struct ppi_stage_windows {
     ppsched_window *of[PPI_WINDOW_LISTS];
@@ -23,12 +27,18 @@ struct ppi_windows {
     double slowdown[PPSCHED_MAX_WINDOW_CHANNELS];
     double *ends; /* from the start of a pair to the end of its forward's windows, by stage of the forward and of the backward;
                      then the same of its backward's windows */
-    struct ppi_stage_windows stage[]; /* then the ends, then the windows */
+    double *inputs; /* of pairs of F and I, by the same stages: their times, then both ends. 0 without windows of W */
+    struct ppi_stage_windows stage[]; /* then the ends and inputs, then the windows */
 };
 
 static inline const struct ppi_stage_windows *ppi_windows_of(const struct ppi_windows *windows, uint32_t stage)
 {
     return &windows->stage[windows->stages == 1 ? 0 : stage];
+}
+
+static inline bool ppi_windows_have_weight(const struct ppi_windows *windows)
+{
+    return windows->stage[0].count[PPI_WINDOW_LISTS - 1] > 0;
 }
 
 /* Room for so many windows, which a caller hands out; NULL if memory is short. */
@@ -37,7 +47,7 @@ struct ppi_windows *ppi_windows_create(const struct ppi_host *host, uint32_t sta
 /* The first of the windows. */
 static inline ppsched_window *ppi_windows_room(struct ppi_windows *windows)
 {
-    return (ppsched_window *)(void *)(windows->ends + 2 * (size_t)windows->stages * windows->stages);
+    return (ppsched_window *)(void *)(windows->ends + PPI_PAIR_LISTS * (size_t)windows->stages * windows->stages);
 }
 
 /* A copy with times multiplied by a factor; NULL if memory is short. */

@@ -30,11 +30,10 @@ static double ratio(double time, double sum)
     return sum > 0 ? time / sum : 1;
 }
 
-static struct layer layer_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t layer)
+static struct layer layer_of(const ppsched_layers *layers, const uint8_t *recomputes, uint32_t layer)
 {
     const struct ppi_layer_entry *entry = ppi_layer_at(layers, layer);
-    const double added = entry->kinds[split->recomputes != NULL ? split->recomputes[layer] : 0].added,
-                 *cost = entry->kinds[0].cost;
+    const double added = entry->kinds[recomputes != NULL ? recomputes[layer] : 0].added, *cost = entry->kinds[0].cost;
     const ppsched_pair_windows *windows = entry->given.windows;
     const double forward = sum_of(windows->forward, windows->forward_count);
     struct layer own = {.windows = windows,
@@ -48,7 +47,7 @@ static struct layer layer_of(const ppsched_layers *layers, const ppsched_split *
     return own;
 }
 
-/* Windows of all layers from `begin` to before `end`, of a stage that has at least one in F and I. */
+/* The windows of a stage that has at least one in F and I, and the room for those that follow. */
 struct stage {
     struct ppi_stage_windows *made;
     ppsched_window *room;
@@ -97,11 +96,11 @@ static void put_backward(struct stage *stage, const struct layer *own, bool is_w
 }
 
 /* At most so many of each list. */
-static void count_windows(size_t *most, const ppsched_layers *layers, uint32_t begin, uint32_t end)
+static void count_windows(size_t *most, const ppsched_layers *layers, const struct ppi_layer_range *range)
 {
     most[FORWARD] = most[BACKWARD] = 1;
     most[WEIGHT] = 0;
-    for (uint32_t i = begin; i < end; i++) {
+    for (uint32_t i = range->begin; i < range->end; i++) {
         const ppsched_pair_windows *windows = ppi_layer_at(layers, i)->given.windows;
         most[FORWARD] += windows->forward_count;
         most[BACKWARD] += windows->forward_count + windows->backward_count;
@@ -109,48 +108,61 @@ static void count_windows(size_t *most, const ppsched_layers *layers, uint32_t b
     }
 }
 
-static void put_stage(struct stage *stage, const ppsched_layers *layers, const ppsched_split *split, uint32_t begin,
-                      uint32_t end, bool is_whole)
+static void put_stage(struct stage *stage, const ppsched_layers *layers, const uint8_t *recomputes,
+                      const struct ppi_layer_range *range, bool is_whole)
 {
     const ppsched_window nothing = {0};
     size_t most[PPI_WINDOW_LISTS];
-    count_windows(most, layers, begin, end);
+    count_windows(most, layers, range);
     for (uint32_t k = 0; k < PPI_WINDOW_LISTS; k++) {
         stage->made->of[k] = stage->room;
         stage->room += most[k];
     }
-    for (uint32_t i = begin; i < end; i++) {
-        struct layer own = layer_of(layers, split, i);
+    for (uint32_t i = range->begin; i < range->end; i++) {
+        struct layer own = layer_of(layers, recomputes, i);
         append(stage, FORWARD, own.windows->forward, own.windows->forward_count, own.factor[FORWARD], 0);
     }
-    for (uint32_t i = end; i-- > begin;) {
-        struct layer own = layer_of(layers, split, i);
+    for (uint32_t i = range->end; i-- > range->begin;) {
+        struct layer own = layer_of(layers, recomputes, i);
         put_backward(stage, &own, is_whole);
     }
-    if (begin == end) /* it passes on its input */
+    if (range->begin == range->end) /* it passes on its input */
         for (uint32_t k = FORWARD; k <= BACKWARD; k++)
             append(stage, k, &nothing, 1, 1, 0);
 }
 
-static struct ppi_windows *make(const struct ppi_host *host, const ppsched_layers *layers, const ppsched_split *split,
-                                bool is_whole)
+/* Each range of layers is a stage. */
+static struct ppi_windows *make(const struct ppi_host *host, const ppsched_layers *layers, const uint8_t *recomputes,
+                                const struct ppi_layer_range *ranges, uint32_t count, bool is_whole)
 {
     size_t total = 0, most[PPI_WINDOW_LISTS];
-    uint32_t layer = 0;
-    for (uint32_t s = 0; s < split->stages; layer += split->layers[s++]) {
-        count_windows(most, layers, layer, layer + split->layers[s]);
+    for (uint32_t s = 0; s < count; s++) {
+        count_windows(most, layers, &ranges[s]);
         total += most[FORWARD] + most[BACKWARD] + most[WEIGHT];
     }
-    struct ppi_windows *made = ppi_windows_create(host, split->stages, total);
+    struct ppi_windows *made = ppi_windows_create(host, count, total);
     if (made == NULL)
         return NULL;
     memcpy(made->slowdown, layers->entries[0].given.windows->slowdown, sizeof made->slowdown);
     struct stage stage = {.room = ppi_windows_room(made)};
-    layer = 0;
-    for (uint32_t s = 0; s < split->stages; layer += split->layers[s++]) {
+    for (uint32_t s = 0; s < count; s++) {
         stage.made = &made->stage[s];
-        put_stage(&stage, layers, split, layer, layer + split->layers[s], is_whole);
+        put_stage(&stage, layers, recomputes, &ranges[s], is_whole);
     }
+    return made;
+}
+
+static struct ppi_windows *make_of_split(const struct ppi_host *host, const ppsched_layers *layers, const ppsched_split *split,
+                                         bool is_whole)
+{
+    struct ppi_layer_range *ranges = ppi_allocate(host, split->stages, sizeof *ranges);
+    struct ppi_windows *made = NULL;
+    if (ranges == NULL)
+        return NULL;
+    for (uint32_t s = 0, layer = 0; s < split->stages; layer += split->layers[s++])
+        ranges[s] = (struct ppi_layer_range){layer, layer + split->layers[s]};
+    made = make(host, layers, split->recomputes, ranges, split->stages, is_whole);
+    ppi_release(host, ranges);
     return made;
 }
 
@@ -161,13 +173,27 @@ ppsched_status ppi_config_put_layer_windows(ppsched_config *config, const ppsche
     const struct ppi_pair_order given = {ppi_megatron_order_is_same, ppi_megatron_order_write, &order};
     if (config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES].values != NULL)
         return PPSCHED_OK;
-    struct ppi_windows *windows = make(&config->host, layers, split, order.is_whole);
+    struct ppi_windows *windows = make_of_split(&config->host, layers, split, order.is_whole);
     if (windows == NULL)
         return ppi_fail_memory(error, "the windows of stages");
-    ppsched_status status = ppi_windows_put_pairs(config, windows, rule != PPSCHED_PAIR_RULE_BEST ? &given : NULL, error);
+    ppsched_status status = ppi_windows_check_pairs(windows, error);
+    if (status == PPSCHED_OK)
+        status = ppi_windows_put_pairs(config, windows, rule != PPSCHED_PAIR_RULE_BEST ? &given : NULL, error);
     if (status == PPSCHED_OK)
         config->windows = windows;
     else
         ppi_release(&config->host, windows);
+    return status;
+}
+
+ppsched_status ppi_layer_pair_find(struct ppi_pair_ends *out, const ppsched_layers *layers, const uint8_t *recomputes,
+                                   const struct ppi_layer_range *ranges, uint8_t kind, const struct ppi_host *host,
+                                   ppsched_error *error)
+{
+    struct ppi_windows *windows = make(host, layers, recomputes, ranges, 2, false);
+    if (windows == NULL)
+        return ppi_fail_memory(error, "the windows of a pair");
+    ppsched_status status = ppi_windows_find_pair(out, windows, 0, 1, kind, host, error);
+    ppi_release(host, windows);
     return status;
 }

@@ -157,24 +157,27 @@ static void find_first(const struct ppi_windows *windows, const struct ppi_pair_
     }
 }
 
-static ppsched_status run_order(ppsched_pair_times *times, const ppsched_pair_windows *pair, const struct ppi_pair_order *order,
-                                uint32_t forward, uint32_t backward, const struct ppi_host *host, ppsched_error *error)
+/* The given order, without windows of W where the pair has none. */
+static ppsched_status run_order(ppsched_pair_times *times, const struct ppi_windows *windows, const ppsched_pair_windows *pair,
+                                const struct ppi_pair_order *order, uint32_t forward, uint32_t backward,
+                                const struct ppi_host *host, ppsched_error *error)
 {
-    const size_t count = pair->forward_count + pair->backward_count + pair->weight_count;
+    const size_t count = pair->forward_count + pair->backward_count + windows->stage[backward].count[WEIGHT];
+    size_t kept = 0;
     int32_t *kinds = ppi_allocate(host, count, sizeof *kinds);
     if (kinds == NULL)
         return ppi_fail_memory(error, "the order of windows");
     order->write(order->user, kinds, forward, backward);
-    ppsched_status status = ppi_pair_run(times, NULL, pair, kinds, count, host, error);
+    for (size_t i = 0; i < count; i++)
+        if (kinds[i] != PPSCHED_KIND_W || pair->weight_count > 0)
+            kinds[kept++] = kinds[i];
+    ppsched_status status = ppi_pair_run(times, NULL, pair, kinds, kept, host, error);
     ppi_release(host, kinds);
     return status;
 }
 
-/* Also notes the ends of its two ops, which rounding keeps within the pair. */
-static ppsched_status time_of(double *out, struct ppi_windows *windows, const struct ppi_pair_order *order, uint32_t forward,
-                              uint32_t backward, const struct ppi_host *host, ppsched_error *error)
+static ppsched_pair_windows pair_of(const struct ppi_windows *windows, uint32_t forward, uint32_t backward, uint8_t kind)
 {
-    const size_t pair_number = (size_t)forward * windows->stages + backward, pairs = (size_t)windows->stages * windows->stages;
     const struct ppi_stage_windows *f = &windows->stage[forward], *b = &windows->stage[backward];
     ppsched_pair_windows pair = {.size = sizeof pair,
                                  .forward = f->of[FORWARD],
@@ -182,14 +185,70 @@ static ppsched_status time_of(double *out, struct ppi_windows *windows, const st
                                  .backward = b->of[BACKWARD],
                                  .backward_count = b->count[BACKWARD],
                                  .weight = b->of[WEIGHT],
-                                 .weight_count = b->count[WEIGHT]};
+                                 .weight_count = kind == PPSCHED_KIND_I ? 0 : b->count[WEIGHT]};
     memcpy(pair.slowdown, windows->slowdown, sizeof pair.slowdown);
+    return pair;
+}
+
+/* Rounding keeps the ends of both ops within the pair. */
+static struct ppi_pair_ends spans_of(const ppsched_pair_times *times)
+{
+    return (struct ppi_pair_ends){times->time, ppi_smaller(times->forward_end, times->time),
+                                  ppi_smaller(times->backward_end, times->time)};
+}
+
+ppsched_status ppi_windows_find_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows, uint32_t forward,
+                                     uint32_t backward, uint8_t kind, const struct ppi_host *host, ppsched_error *error)
+{
+    const ppsched_pair_windows pair = pair_of(windows, forward, backward, kind);
     ppsched_pair_times times = {0};
-    ppsched_status status = order != NULL ? run_order(&times, &pair, order, forward, backward, host, error)
-                                          : ppi_pair_find(&times, NULL, &pair, host, error);
-    *out = times.time;
-    windows->ends[pair_number] = ppi_smaller(times.forward_end, times.time);
-    windows->ends[pairs + pair_number] = ppi_smaller(times.backward_end, times.time);
+    ppsched_status status = ppi_pair_find(&times, NULL, &pair, host, error);
+    *out = spans_of(&times);
+    return status;
+}
+
+/* `order` NULL: the best. */
+static ppsched_status time_pair(struct ppi_pair_ends *out, const struct ppi_windows *windows,
+                                const struct ppi_pair_order *order, uint32_t forward, uint32_t backward, uint8_t kind,
+                                const struct ppi_host *host, ppsched_error *error)
+{
+    if (order == NULL)
+        return ppi_windows_find_pair(out, windows, forward, backward, kind, host, error);
+    const ppsched_pair_windows pair = pair_of(windows, forward, backward, kind);
+    ppsched_pair_times times = {0};
+    ppsched_status status = run_order(&times, windows, &pair, order, forward, backward, host, error);
+    *out = spans_of(&times);
+    return status;
+}
+
+/* What is known of each pair: time and ends with B, then with I. */
+enum { OF_PAIR = 3, PAIR_LISTS = 2 * OF_PAIR };
+
+struct pair_lists {
+    double *of[PAIR_LISTS];
+};
+
+static struct pair_lists lists_of(double *times, const struct ppi_windows *windows)
+{
+    const size_t pairs = (size_t)windows->stages * windows->stages;
+    double *ends = windows->ends, *inputs = windows->inputs;
+    return (struct pair_lists){{times, ends, ends + pairs, inputs, inputs + pairs, inputs + 2 * pairs}};
+}
+
+/* Without windows of W, those of I are not known. */
+static ppsched_status find_pair(const struct pair_lists *lists, const struct ppi_windows *windows,
+                                const struct ppi_pair_order *order, uint32_t forward, uint32_t backward,
+                                const struct ppi_host *host, ppsched_error *error)
+{
+    const size_t number = (size_t)forward * windows->stages + backward;
+    ppsched_status status = PPSCHED_OK;
+    for (int i = 0; i < (ppi_windows_have_weight(windows) ? 2 : 1) && status == PPSCHED_OK; i++) {
+        struct ppi_pair_ends pair;
+        status = time_pair(&pair, windows, order, forward, backward, i == 0 ? PPSCHED_KIND_B : PPSCHED_KIND_I, host, error);
+        lists->of[OF_PAIR * i][number] = pair.time;
+        lists->of[OF_PAIR * i + 1][number] = pair.forward_end;
+        lists->of[OF_PAIR * i + 2][number] = pair.backward_end;
+    }
     return status;
 }
 
@@ -197,20 +256,34 @@ static ppsched_status find_times(double *times, uint32_t *first, struct ppi_wind
                                  const struct ppi_pair_order *order, const struct ppi_host *host, ppsched_error *error)
 {
     const size_t stages = windows->stages;
-    double *backward_ends = windows->ends + stages * stages;
+    const struct pair_lists lists = lists_of(times, windows);
     uint32_t *forward = first, *backward = first + stages;
     find_first(windows, order, forward, backward);
     for (uint32_t f = 0; f < stages; f++)
         for (uint32_t b = 0; b < stages; b++) {
             const size_t own = f * stages + b, same = forward[f] * stages + backward[b];
-            ppsched_status status = own == same ? time_of(&times[own], windows, order, f, b, host, error) : PPSCHED_OK;
+            ppsched_status status = own == same ? find_pair(&lists, windows, order, f, b, host, error) : PPSCHED_OK;
             if (status != PPSCHED_OK)
                 return status;
-            times[own] = times[same];
-            windows->ends[own] = windows->ends[same];
-            backward_ends[own] = backward_ends[same];
+            for (int i = 0; i < PAIR_LISTS; i++)
+                lists.of[i][own] = lists.of[i][same];
         }
     return PPSCHED_OK;
+}
+
+ppsched_status ppi_windows_check_pairs(const struct ppi_windows *windows, ppsched_error *error)
+{
+    uint32_t forward = 0, backward = 0;
+    for (uint32_t s = 0; s < windows->stages; s++) {
+        const uint32_t *count = windows->stage[s].count;
+        forward = count[FORWARD] > forward ? count[FORWARD] : forward;
+        backward = count[BACKWARD] + count[WEIGHT] > backward ? count[BACKWARD] + count[WEIGHT] : backward;
+    }
+    if (forward + backward <= PPSCHED_MAX_WINDOWS)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                    "a pair of these stages has %u windows, and at most %d are possible; use more stages", forward + backward,
+                    PPSCHED_MAX_WINDOWS);
 }
 
 ppsched_status ppi_windows_put_pairs(ppsched_config *config, struct ppi_windows *windows, const struct ppi_pair_order *order,
@@ -349,7 +422,9 @@ ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *fro
     }
     if (joined == NULL)
         return ppi_fail_memory(error, "the windows of stages");
-    ppsched_status status = new < old ? ppi_windows_put_pairs(to, joined, NULL, error) : PPSCHED_OK;
+    ppsched_status status = new < old ? ppi_windows_check_pairs(joined, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK && new < old)
+        status = ppi_windows_put_pairs(to, joined, NULL, error);
     if (status == PPSCHED_OK)
         to->windows = joined;
     else

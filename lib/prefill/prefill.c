@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If each device has one stage and all take equally long, n chunks take the sum of their times, which depends on n
- * alone, and on each further stage the time of the longest chunk: so for each n the longest is made as short as possible.
+/* If each device has one stage and all take equally long, n chunks of all prompts take the sum of their times, which depends on
+ * n alone, and on each further stage the time of the longest chunk: so for each n the longest is made as short as possible.
  * Otherwise all chunks are tried, or those are a start from which tokens are moved between neighbours. */
 #include "prefill/prefill.h"
 
@@ -11,7 +11,7 @@
 #include "prefill/trial.h"
 
 enum {
-    MOST_TRIED = 13 /* blocks up to which all chunks are tried: at most 4,096 */
+    MOST_TRIED = 13 /* blocks of all prompts up to which all chunks are tried: at most 4,096 */
 };
 
 static const double LOOKS = 2e7;  /* at chunks by the formula: some tenths of a second */
@@ -25,11 +25,11 @@ static bool is_close(double a, double b)
 
 struct choice {
     struct ppi_trial trial;
-    struct ppi_prompt scaled; /* what chunks take on the slowest device */
-    uint32_t chunks;          /* 0: any number */
-    double further;           /* how many further stages, each as slow, a chunk passes */
-    double delays;            /* of a chunk from the first stage to the last */
-    bool is_even;             /* all stages take equally long, one a device */
+    struct ppi_prompts scaled; /* what chunks take on the slowest device */
+    uint32_t chunks;           /* 0: any number */
+    double further;            /* how many further stages, each as slow, a chunk passes */
+    double delays;             /* of a chunk from the first stage to the last */
+    bool is_even;              /* all stages take equally long, one a device */
     uint32_t *ends, *best, best_count;
     double best_makespan;
 };
@@ -49,7 +49,8 @@ static ppsched_status try(struct choice *choice, uint32_t count, double *makespa
 
 /* --- what stages take --- */
 
-/* The longest work of a device for the chunk that was timed last, and whether all devices have one op that takes as long. */
+/* The longest work of a device for the chunks that were timed last, and whether all devices have one op of each, and work
+ * equally long. */
 static double slowest_device(const struct choice *choice, bool *is_even)
 {
     const ppsched_schedule *schedule = choice->trial.schedule;
@@ -60,7 +61,7 @@ static double slowest_device(const struct choice *choice, bool *is_even)
         for (size_t i = 0; i < queue->count; i++)
             work += choice->trial.timeline->spans[queue->first + i].end - choice->trial.timeline->spans[queue->first + i].start;
         first = d == 0 ? work : first;
-        *is_even = *is_even && queue->count == 1 && is_close(work, first);
+        *is_even = *is_even && queue->count == choice->scaled.count && is_close(work, first);
         slowest = ppi_larger(slowest, work);
     }
     return slowest;
@@ -78,30 +79,35 @@ static ppsched_status find_bytes(bool *take_time, struct choice *choice, double 
     return status;
 }
 
-/* Times the prompt in one chunk. */
+/* Times each prompt in one chunk. */
 static ppsched_status measure(struct choice *choice, ppsched_error *error)
 {
     const ppsched_config *config = choice->trial.config;
-    double makespan;
+    const struct ppi_prompts *prompts = choice->trial.prompts;
+    double makespan, sum = 0, most = 0;
     bool bytes_take_time;
-    choice->ends[0] = choice->trial.prompt->blocks;
+    memcpy(choice->ends, prompts->begin + 1, prompts->count * sizeof *choice->ends);
     choice->is_even = config->shape.devices == config->shape.stages && !config->senders_wait && config->time_step == 0;
-    choice->scaled = *choice->trial.prompt;
+    choice->scaled = *choice->trial.prompts;
     choice->further = config->shape.devices - 1;
-    ppsched_status status = ppi_trial_time(&makespan, &choice->trial, choice->ends, 1, error);
+    ppsched_status status = ppi_trial_time(&makespan, &choice->trial, choice->ends, prompts->count, error);
     if (status != PPSCHED_OK || makespan == PPI_INFINITE) {
         choice->is_even = false;
         return status;
     }
-    const double slowest = slowest_device(choice, &choice->is_even), share = slowest / choice->trial.times[0];
+    for (uint32_t i = 0; i < prompts->count; i++) {
+        sum += choice->trial.times[i];
+        most = ppi_larger(most, choice->trial.times[i]);
+    }
+    const double slowest = slowest_device(choice, &choice->is_even), share = slowest / sum, longest = slowest * (most / sum);
     status = find_bytes(&bytes_take_time, choice, makespan, error);
     choice->is_even = choice->is_even && !bytes_take_time;
     choice->scaled.constant *= share;
     choice->scaled.linear *= share;
     choice->scaled.quadratic *= share;
-    choice->delays = makespan - (choice->further + 1) * slowest;
+    choice->delays = makespan - (slowest + choice->further * longest);
     if (slowest > 0 && !choice->is_even)
-        choice->further = ppi_larger(0, makespan / slowest - 1);
+        choice->further = ppi_larger(0, (makespan / slowest - 1) * (slowest / longest));
     return status;
 }
 
@@ -116,22 +122,22 @@ static double formula(struct choice *choice, uint32_t count, uint32_t *ends)
 
 static double bound_of(const struct choice *choice, uint32_t count)
 {
-    const struct ppi_prompt *prompt = &choice->scaled;
-    const double all = ppi_chunk_time(prompt, 0, prompt->blocks) - prompt->constant;
-    return count * prompt->constant + choice->further * (prompt->constant + all / count);
+    const struct ppi_prompts *prompts = &choice->scaled;
+    const double all = ppi_prompt_work(prompts);
+    return count * prompts->constant + choice->further * (prompts->constant + all / count);
 }
 
 /* About the number at which the bound is least: the first whose square is at least further * all / constant. */
 static uint32_t guess_count(const struct choice *choice)
 {
-    const struct ppi_prompt *prompt = &choice->scaled;
-    const double all = ppi_chunk_time(prompt, 0, prompt->blocks) - prompt->constant;
-    uint32_t low = 1, high = prompt->blocks;
+    const struct ppi_prompts *prompts = &choice->scaled;
+    const double all = ppi_prompt_work(prompts);
+    uint32_t low = prompts->count, high = prompts->blocks;
     if (choice->chunks > 0)
         return choice->chunks;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if ((double)middle * middle * prompt->constant >= choice->further * all)
+        if ((double)middle * middle * prompts->constant >= choice->further * all)
             high = middle;
         else
             low = middle + 1;
@@ -142,13 +148,13 @@ static uint32_t guess_count(const struct choice *choice)
 /* Without a constant: the fewest chunks whose longest is that of all blocks alone. */
 static ppsched_status fewest_of_least(uint32_t *out, struct choice *choice, ppsched_error *error)
 {
-    const struct ppi_prompt *prompt = &choice->scaled;
-    const double least = ppi_shortest_longest(choice->ends, prompt, prompt->blocks, &choice->trial.visits);
-    uint32_t low = 1, high = prompt->blocks;
+    const struct ppi_prompts *prompts = &choice->scaled;
+    const double least = ppi_shortest_longest(choice->ends, prompts, prompts->blocks, &choice->trial.visits);
+    uint32_t low = prompts->count, high = prompts->blocks;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         const double visits = choice->trial.visits;
-        if (ppi_shortest_longest(choice->ends, prompt, middle, &choice->trial.visits) <= least)
+        if (ppi_shortest_longest(choice->ends, prompts, middle, &choice->trial.visits) <= least)
             high = middle;
         else
             low = middle + 1;
@@ -163,17 +169,17 @@ static ppsched_status fewest_of_least(uint32_t *out, struct choice *choice, ppsc
 /* The number of chunks that is best by the formula. `*is_sure`: all numbers were ruled out or looked at. */
 static ppsched_status best_count(uint32_t *out, bool *is_sure, struct choice *choice, ppsched_error *error)
 {
-    const uint32_t blocks = choice->scaled.blocks, guess = guess_count(choice);
+    const uint32_t prompts = choice->scaled.count, blocks = choice->scaled.blocks, guess = guess_count(choice);
     double least = formula(choice, guess, choice->ends);
     *out = guess;
     *is_sure = true;
     if (choice->chunks > 0)
         return PPSCHED_OK;
     if (choice->scaled.constant == 0)
-        return guess > 1 ? fewest_of_least(out, choice, error) : PPSCHED_OK;
+        return guess > prompts ? fewest_of_least(out, choice, error) : PPSCHED_OK;
     for (int32_t side = -1; side <= 1; side += 2) {
         for (uint32_t count = guess;;) {
-            if (side < 0 ? count == 1 : count == blocks)
+            if (side < 0 ? count == prompts : count == blocks)
                 break;
             count = side < 0 ? count - 1 : count + 1;
             if (bound_of(choice, count) >= least)
@@ -207,9 +213,12 @@ static uint32_t next_with_as_many_bits(uint32_t bits)
 static ppsched_status try_all(struct choice *choice, ppsched_error *error)
 {
     const uint32_t blocks = choice->scaled.blocks, inner = blocks - 1;
+    uint32_t between = 0; /* cuts between prompts */
     double makespan;
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t count = 1; count <= blocks; count++) {
+    for (uint32_t i = 1; i < choice->scaled.count; i++)
+        between |= 1u << (choice->scaled.begin[i] - 1);
+    for (uint32_t count = choice->scaled.count; count <= blocks; count++) {
         uint32_t cuts = (1u << (count - 1)) - 1; /* bit i: a chunk ends after block i + 1 */
         if (choice->chunks > 0 && count != choice->chunks)
             continue;
@@ -219,7 +228,8 @@ static ppsched_status try_all(struct choice *choice, ppsched_error *error)
                 if ((cuts >> i & 1) != 0)
                     choice->ends[made++] = i + 1;
             choice->ends[made++] = blocks;
-            status = try(choice, made, &makespan, error);
+            if ((cuts & between) == between)
+                status = try(choice, made, &makespan, error);
             if (cuts == 0)
                 break;
         }
@@ -249,15 +259,14 @@ static ppsched_status try_counts(struct choice *choice, uint32_t guess, ppsched_
         return try_starts(choice, choice->chunks, error);
     const size_t tried = choice->trial.strategy->plan != NULL ? 3 : sizeof factors / sizeof *factors; /* a search takes long */
     for (size_t i = 0; i < tried && status == PPSCHED_OK; i++) {
-        const double count = ppi_smaller(ppi_larger(1, guess * factors[i] + 0.5), choice->scaled.blocks);
+        const double count = ppi_smaller(ppi_larger(choice->scaled.count, guess * factors[i] + 0.5), choice->scaled.blocks);
         status = try_starts(choice, (uint32_t)count, error);
     }
-    const uint32_t best = choice->best_count;
+    const uint32_t best = choice->best_count, least = choice->scaled.count;
     if (choice->trial.strategy->plan != NULL)
         return status;
-    for (uint32_t count = best > 2 ? best - 2 : 1; count <= best + 2 && count <= choice->scaled.blocks && status == PPSCHED_OK;
-         count++)
-        status = count != best ? try_starts(choice, count, error) : PPSCHED_OK;
+    for (uint32_t count = best > least + 2 ? best - 2 : least; count <= best + 2 && status == PPSCHED_OK; count++)
+        status = count != best && count <= choice->scaled.blocks ? try_starts(choice, count, error) : PPSCHED_OK;
     return status;
 }
 
@@ -266,14 +275,15 @@ static bool may_go_on(const struct choice *choice, double begin)
     return choice->trial.visits - begin < choice->trial.most_visits;
 }
 
-/* Moves the end of one chunk of the best by some blocks, if that leaves its neighbours a block. */
+/* Moves the end of one chunk of the best by some blocks, if that leaves its neighbours of the prompt a block. */
 static ppsched_status move_end(struct choice *choice, uint32_t i, int64_t blocks, bool *is_better, ppsched_error *error)
 {
     const uint32_t count = choice->best_count, before = i > 0 ? choice->best[i - 1] : 0;
     const int64_t end = (int64_t)choice->best[i] + blocks;
     const double best = choice->best_makespan;
     double makespan;
-    if (end <= before || end >= choice->best[i + 1])
+    const bool ends_prompt = choice->best[i] == ppi_end_of_prompt(&choice->scaled, choice->best[i] - 1);
+    if (end <= before || end >= choice->best[i + 1] || ends_prompt)
         return PPSCHED_OK;
     memcpy(choice->ends, choice->best, count * sizeof *choice->ends);
     choice->ends[i] = (uint32_t)end;
@@ -337,30 +347,32 @@ static ppsched_status search(struct choice *choice, bool *is_best, ppsched_error
 static ppsched_status finish(struct ppi_chosen_chunks *out, struct choice *choice, bool is_best, ppsched_error *error)
 {
     if (choice->best_count == 0)
-        return ppi_trial_refuse(&choice->trial, choice->chunks > 0 ? choice->chunks : 1, error);
+        return ppi_trial_refuse(&choice->trial, choice->chunks > 0 ? choice->chunks : choice->scaled.count, error);
     out->figures = (ppsched_prefill_figures){.is_best = is_best, .makespan = choice->best_makespan};
     out->ends = choice->best;
     out->count = choice->best_count;
-    ppi_equal_chunks(choice->ends, choice->trial.prompt, choice->best_count);
+    ppi_equal_chunks(choice->ends, choice->trial.prompts, choice->best_count);
     return ppi_trial_time(&out->figures.equal_makespan, &choice->trial, choice->ends, choice->best_count, error);
 }
 
 ppsched_status ppi_choose_chunks(struct ppi_chosen_chunks *out, const ppsched_config *config,
-                                 const struct ppi_strategy *strategy, const struct ppi_prompt *prompt, uint32_t chunks,
+                                 const struct ppi_strategy *strategy, const struct ppi_prompts *prompts, uint32_t chunks,
                                  struct ppi_arena *arena, ppsched_error *error)
 {
     struct choice choice = {.trial = {.config = config,
                                       .strategy = strategy,
-                                      .prompt = prompt,
+                                      .prompts = prompts,
                                       .poll = ppi_poll_start(config),
                                       .most_visits = strategy->plan == NULL ? VISITS : 0},
                             .chunks = chunks,
                             .best_makespan = PPI_INFINITE};
     bool is_best = false;
-    choice.ends = ppi_arena_take(arena, prompt->blocks, sizeof *choice.ends);
-    choice.best = ppi_arena_take(arena, prompt->blocks, sizeof *choice.best);
-    choice.trial.times = ppi_arena_take(arena, prompt->blocks, sizeof *choice.trial.times);
-    choice.trial.shares = ppi_arena_take(arena, prompt->blocks, sizeof *choice.trial.shares);
+    choice.ends = ppi_arena_take(arena, prompts->blocks, sizeof *choice.ends);
+    choice.best = ppi_arena_take(arena, prompts->blocks, sizeof *choice.best);
+    choice.trial.times = ppi_arena_take(arena, prompts->blocks, sizeof *choice.trial.times);
+    choice.trial.shares = ppi_arena_take(arena, prompts->blocks, sizeof *choice.trial.shares);
+    if (prompts->count > 1)
+        choice.trial.requests = ppi_arena_take(arena, prompts->blocks, sizeof *choice.trial.requests);
     ppsched_status status = ppi_arena_check(arena, "the chunks", error);
     if (status == PPSCHED_OK)
         status = search(&choice, &is_best, error);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the chunks of a prompt for a strategy. */
+/* Chooses the chunks of prompts for a strategy. */
 #ifndef PPSCHED_PREFILL_PREFILL_H
 #define PPSCHED_PREFILL_PREFILL_H
 
 #include "ir/config.h"
 #include "prefill/partition.h"
 #include "strategy/strategy.h"
-
-enum { PPI_MOST_BLOCKS = 65536 };
 
 /* The chunks that were chosen: `ends` has `count` entries, and belongs to the arena. */
 struct ppi_chosen_chunks {
@@ -17,12 +15,12 @@ struct ppi_chosen_chunks {
 
 /* `chunks` 0: their number is chosen. Errors: those of ppi_generate and ppi_evaluate. */
 ppsched_status ppi_choose_chunks(struct ppi_chosen_chunks *out, const ppsched_config *config,
-                                 const struct ppi_strategy *strategy, const struct ppi_prompt *prompt, uint32_t chunks,
+                                 const struct ppi_strategy *strategy, const struct ppi_prompts *prompts, uint32_t chunks,
                                  struct ppi_arena *arena, ppsched_error *error);
 
-/* A copy of a config with a microbatch for each chunk, and one request. `times`: the factors of their times, `shares`: of their
- * memory. */
+/* A copy of a config with a microbatch for each chunk. `times`: the factors of their times, `shares`: of their memory;
+ * `requests`: the request of each, NULL: one of all. */
 ppsched_status ppi_config_with_chunks(ppsched_config **out, const ppsched_config *config, const double *times,
-                                      const double *shares, uint32_t count, ppsched_error *error);
+                                      const double *shares, const double *requests, uint32_t count, ppsched_error *error);
 
 #endif

@@ -5,26 +5,27 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-static ppsched_status put_chunks(ppsched_config *config, const double *times, const double *shares, uint32_t count,
-                                 ppsched_error *error)
+static ppsched_status put_chunks(ppsched_config *config, const double *times, const double *shares, const double *requests,
+                                 uint32_t count, ppsched_error *error)
 {
+    static const double one[] = {0};
     ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, times, count, error);
-    return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, shares, count, error)
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, shares, count, error);
+    return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_REQUEST,
+                                                        requests != NULL ? requests : one, requests != NULL ? count : 1, error)
                                 : status;
 }
 
 ppsched_status ppi_config_with_chunks(ppsched_config **out, const ppsched_config *config, const double *times,
-                                      const double *shares, uint32_t count, ppsched_error *error)
+                                      const double *shares, const double *requests, uint32_t count, ppsched_error *error)
 {
-    static const double request[] = {0};
     ppsched_config *made = NULL;
     ppsched_status status = ppi_config_copy(&made, config, error);
     if (status != PPSCHED_OK)
         return status;
     made->shape.microbatches = count;
-    status = put_chunks(made, times, shares, count, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_values(made, PPSCHED_QUANTITY_MICROBATCH_REQUEST, request, 1, error);
+    status = put_chunks(made, times, shares, requests, count, error);
     if (status == PPSCHED_OK)
         *out = made;
     else
@@ -54,7 +55,8 @@ static int32_t pass_on(void *user, const ppsched_progress *progress)
 static ppsched_status start(struct ppi_trial *trial, uint32_t count, ppsched_error *error)
 {
     ppi_trial_clear(trial);
-    ppsched_status status = ppi_config_with_chunks(&trial->made, trial->config, trial->times, trial->shares, count, error);
+    ppsched_status status = ppi_config_with_chunks(&trial->made, trial->config, trial->times, trial->shares, trial->requests,
+                                                   count, error);
     if (status == PPSCHED_OK && trial->config->progress != NULL) {
         trial->made->progress = pass_on;
         trial->made->progress_user = trial;
@@ -69,7 +71,7 @@ static ppsched_status start(struct ppi_trial *trial, uint32_t count, ppsched_err
 
 static ppsched_status time_again(struct ppi_trial *trial, uint32_t count, ppsched_error *error)
 {
-    ppsched_status status = put_chunks(trial->made, trial->times, trial->shares, count, error);
+    ppsched_status status = put_chunks(trial->made, trial->times, trial->shares, trial->requests, count, error);
     return status == PPSCHED_OK ? ppi_timeline_update(trial->timeline, trial->made, error) : status;
 }
 
@@ -79,9 +81,11 @@ ppsched_status ppi_trial_time(double *makespan, struct ppi_trial *trial, const u
     const bool is_search = trial->strategy->plan != NULL; /* its order may depend on times */
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t begin = i > 0 ? ends[i - 1] : 0;
-        trial->times[i] = ppi_chunk_time(trial->prompt, begin, ends[i]);
-        trial->shares[i] = (double)(ppi_prompt_tokens(trial->prompt, ends[i]) - ppi_prompt_tokens(trial->prompt, begin)) /
-                           (double)trial->prompt->tokens;
+        trial->times[i] = ppi_chunk_time(trial->prompts, begin, ends[i]);
+        trial->shares[i] = (double)(trial->prompts->tokens[ends[i]] - trial->prompts->tokens[begin]) /
+                           (double)ppi_tokens_of_all(trial->prompts);
+        if (trial->requests != NULL)
+            trial->requests[i] = trial->prompts->owner[begin];
     }
     ppsched_status status = trial->timeline == NULL || is_search || trial->made->shape.microbatches != count
                                 ? start(trial, count, error)
@@ -98,8 +102,11 @@ ppsched_status ppi_trial_time(double *makespan, struct ppi_trial *trial, const u
 
 ppsched_status ppi_trial_refuse(struct ppi_trial *trial, uint32_t count, ppsched_error *error)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         trial->times[i] = trial->shares[i] = 1;
+        if (trial->requests != NULL)
+            trial->requests[i] = 0;
+    }
     ppsched_status status = start(trial, count, error);
     return status != PPSCHED_OK ? status : ppi_fail(error, PPSCHED_ERROR_REFUSED, "no number of chunks is possible");
 }

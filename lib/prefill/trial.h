@@ -11,12 +11,13 @@
 struct ppi_trial {
     const ppsched_config *config; /* the caller's */
     const struct ppi_strategy *strategy;
-    const struct ppi_prompt *prompt;
+    const struct ppi_prompts *prompts;
     ppsched_config *made; /* with the chunks that were timed last */
     ppsched_schedule *schedule;
     ppsched_timeline *timeline;
     struct ppi_poll poll;
-    double *times, *shares; /* of the chunks that were timed last; room for a chunk a block */
+    double *times, *shares, *requests; /* of the chunks that were timed last; room for a chunk a block. `requests`: NULL of one
+                                        * prompt */
     double visits, most_visits;
 };
 

@@ -17,16 +17,16 @@ struct enumerating {
     struct ppi_splitting *splitting;
     ppsched_error *error;
     ppsched_status status;
-    double passes;        /* of each stage of a device, at least */
-    bool has_kinds;       /* of recomputation, and limits */
-    bool splits_backward; /* then a device's last op need not be the backward of its first stage */
-    double *work;         /* by block: least time on a device of the blocks before it */
-    double *input;        /* the same, until the stage before can continue */
-    double *forward;      /* the same, until the next stage can continue */
-    double *load;         /* of each device, for the stages that have blocks so far */
-    uint32_t *taken;      /* of each device: the number of these stages */
-    double *head, *tail;  /* of each device: least time before its first op starts, and after its last ends */
-    double *gone[2];      /* where speeds differ, of each stage: `forward` and `input` at the speeds of the stages before it */
+    double passes;       /* of each stage of a device, at least */
+    bool has_kinds;      /* of recomputation, and limits */
+    bool ends_late;      /* a device's last op need not be one that ends before the next device can go on */
+    double *work;        /* by block: least time on a device of the blocks before it */
+    double *input;       /* the same, until the stage before can continue */
+    double *forward;     /* the same, until the next stage can continue */
+    double *load;        /* of each device, for the stages that have blocks so far */
+    uint32_t *taken;     /* of each device: the number of these stages */
+    double *head, *tail; /* of each device: least time before its first op starts, and after its last ends */
+    double *gone[2];     /* where speeds differ, of each stage: `forward` and `input` at the speeds of the stages before it */
     uint32_t *option;
     uint64_t most_visited;
 };
@@ -148,7 +148,7 @@ static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
         all->taken[device] += factor > 0 ? 1 : PPSCHED_NONE; /* one less */
         if (factor > 0 && all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
             all->head[device] = speed == NULL ? all->forward[begin] : all->gone[0][stage];
-            all->tail[device] = all->splits_backward ? 0 : speed == NULL ? all->input[begin] : all->gone[1][stage];
+            all->tail[device] = all->ends_late ? 0 : speed == NULL ? all->input[begin] : all->gone[1][stage];
         }
         possible &= !is_worse(all, (all->load[device] + all->head[device] + all->tail[device]) * (1 - 1e-9));
     }
@@ -182,6 +182,26 @@ static void split_from(struct enumerating *all, uint32_t stage)
 }
 
 /* --- the whole search --- */
+
+/* Where pairs have windows, the device still runs all windows on one channel one after another: those of the channel with the
+ * most work. Its last op may then end after its output is sent. */
+static void sum_channel(struct enumerating *all)
+{
+    const struct ppi_splitting *splitting = all->splitting;
+    const ppsched_layers *layers = splitting->state.layers;
+    double work[PPSCHED_MAX_WINDOW_CHANNELS] = {0};
+    uint32_t most = 0;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        for (uint32_t c = 0; c < PPSCHED_MAX_WINDOW_CHANNELS; c++)
+            work[c] += layers->entries[e].given.count * ppi_layer_work_on(&layers->entries[e].given, c);
+    for (uint32_t c = 1; c < PPSCHED_MAX_WINDOW_CHANNELS; c++)
+        most = work[c] > work[most] ? c : most;
+    for (uint32_t b = 0; b < splitting->blocks; b++) {
+        all->work[b + 1] = all->work[b];
+        for (uint32_t layer = splitting->cut[b]; layer < splitting->cut[b + 1]; layer++)
+            all->work[b + 1] += ppi_layer_work_on(&ppi_layer_at(layers, layer)->given, most);
+    }
+}
 
 static void sum_blocks(struct enumerating *all)
 {
@@ -227,7 +247,7 @@ static ppsched_status make(struct enumerating *all, struct ppi_arena *arena, pps
     uint32_t microbatches = state->schedule->flushes ? state->schedule->shape.microbatches
                                                      : ppi_total_microbatches(&state->schedule->shape);
     all->passes = microbatches / state->schedule->placement.copies * state->schedule->shape.slices;
-    all->splits_backward = state->walk.splits_backward;
+    all->ends_late = state->walk.splits_backward || state->pair_times != NULL;
     all->work = ppi_arena_take(arena, blocks + 1, sizeof *all->work);
     all->input = ppi_arena_take(arena, blocks + 1, sizeof *all->input);
     all->forward = ppi_arena_take(arena, blocks + 1, sizeof *all->forward);
@@ -260,6 +280,8 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
         return all.status;
     all.most_visited = splitting->state.visited + most_visited;
     sum_blocks(&all);
+    if (splitting->state.pair_times != NULL)
+        sum_channel(&all);
     for (uint32_t s = 0; s < splitting->state.stages; s++)
         splitting->now_pin[s] = PPSCHED_NONE;
     splitting->at[0] = 0;

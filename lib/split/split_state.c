@@ -67,27 +67,6 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
     return ppi_arena_check(arena, "the split", error);
 }
 
-/* Takes the speeds of devices, unless all are 1. */
-static ppsched_status take_speeds(struct ppi_split_state *state, ppsched_error *error)
-{
-    const uint32_t devices = state->schedule->shape.devices;
-    const size_t instances = (size_t)state->schedule->placement.copies * state->stages;
-    bool differs = false;
-    for (uint32_t d = 0; d < devices; d++)
-        differs |= ppi_speed_of(state->config, d) != 1;
-    if (ppi_layers_are_scaled(state->config, state->layers))
-        return ppi_split_state_take_types(state, error);
-    if (!differs)
-        return PPSCHED_OK;
-    double *speed = ppi_arena_take(state->arena, devices, sizeof *speed);
-    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
-    ppsched_status status = ppi_arena_check(state->arena, "the split", error);
-    for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
-        speed[d] = ppi_speed_of(state->config, d);
-    state->speed = state->pace = speed;
-    return status;
-}
-
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
@@ -103,13 +82,17 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_aren
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
     if (status == PPSCHED_OK)
-        status = take_speeds(out, error);
+        status = ppi_split_state_take_speeds(out, error);
     if (status == PPSCHED_OK)
-        status = ppi_walk_make(&out->walk, arena, schedule, by_span, config->senders_wait, error);
+        status = ppi_walk_make(
+            &out->walk, arena, schedule,
+            &(struct ppi_walk_options){by_span, config->senders_wait, config->windows != NULL && layers->has_windows}, error);
     if (status == PPSCHED_OK)
         status = ppi_holding_make(&out->holdings, arena, schedule, ppi_layers_rise(layers), error);
     if (status == PPSCHED_OK)
         status = ppi_builder_open(&out->builder, arena, layers, same, error);
+    if (status == PPSCHED_OK)
+        status = ppi_pair_times_open(&out->pair_times, arena, &out->builder, &out->walk, config, error);
     if (status == PPSCHED_OK)
         status = ppi_fitted_open(&out->fitted, arena, schedule->shape.devices, out->stages, error);
     if (status == PPSCHED_OK)
@@ -374,16 +357,25 @@ static double time_left_out(const struct ppi_split_state *state)
     return state->left_out * (load + state->pass_overhead);
 }
 
-/* Infinite where it is known to be too long. Known paths bound only a makespan: the path of a span ends at its device's first
- * op. */
+/* The exact time of the present split, without microbatches left out. */
+static double walk_time(struct ppi_split_state *state)
+{
+    const struct ppi_pair_split split = {state->border, state->like, state->fronts != NULL ? state->option : NULL};
+    if (state->pair_times != NULL && state->status == PPSCHED_OK)
+        state->status = ppi_pair_times_load(state->pair_times, &state->walk, &split, &state->visited, NULL);
+    state->visited += state->walk.count;
+    return ppi_walk_price(&state->walk);
+}
+
+/* Infinite where it is known to be too long. Known paths bound only a makespan without times of pairs: the path of a span ends
+ * at its device's first op, and pairs are shorter than their ops. */
 static double time_of(struct ppi_split_state *state)
 {
-    bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span;
+    bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span && state->pair_times == NULL;
     double beside = time_left_out(state), most = state->most_time - beside;
     if (asks && ppi_long_paths_take_longer(&state->long_paths, most, &state->visited))
         return PPI_INFINITE;
-    double time = ppi_walk_price(&state->walk);
-    state->visited += state->walk.count;
+    double time = walk_time(state);
     if (asks && time > most)
         ppi_long_paths_keep(&state->long_paths, &state->walk, time, state->has_bytes, &state->visited);
     return time + beside;
@@ -423,7 +415,7 @@ ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t
         load_delays(state);
     fit_stale(state);
     *price = price_of(state);
-    return PPSCHED_OK;
+    return state->status == PPSCHED_OK ? PPSCHED_OK : ppi_fail_memory(error, "the times of pairs");
 }
 
 void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin, struct ppi_split_price *price)
@@ -456,6 +448,8 @@ void ppi_split_state_choose_alike(struct ppi_split_state *state)
 void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same)
 {
     ppi_builder_recompute(&state->builder, same);
+    if (state->pair_times != NULL)
+        ppi_pair_times_forget(state->pair_times);
     for (uint32_t s = 0; s <= state->stages; s++)
         state->border[s] = PPSCHED_NONE;
     for (uint32_t s = 0; s < state->stages; s++) {
@@ -480,8 +474,7 @@ double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *optio
     for (uint32_t s = 0; s < state->stages; s++)
         load_times(state, s);
     make_stale(state);
-    state->visited += state->walk.count;
-    return ppi_walk_price(&state->walk);
+    return walk_time(state);
 }
 
 bool ppi_split_is_better(const struct ppi_split_price *a, const struct ppi_split_price *b)

@@ -6,6 +6,7 @@
 #include "split/device_fit.h"
 #include "split/fit_cache.h"
 #include "split/long_paths.h"
+#include "split/pair_times.h"
 #include "split/walk.h"
 
 /* The price of a split: first its memory overshoot, then the time, then how uneven the devices' work is. */
@@ -33,6 +34,7 @@ struct ppi_split_state {
     struct ppi_front_builder builder;
     struct ppi_fitted fitted;
     struct ppi_long_paths long_paths;
+    struct ppi_pair_times *pair_times;  /* NULL: overlapped pairs take the sum of both ops */
     struct ppi_recompute_front *fronts; /* of each stage; NULL where no device has a limit */
     uint32_t stages, versions;          /* versions: of the weights */
     bool may_be_empty;                  /* other than the first and the last stage */
@@ -58,6 +60,7 @@ struct ppi_split_state {
     double overshoot, *overshoots; /* the sum, and by device */
     double most_overshoot;         /* above which a split is not timed */
     double most_time;              /* above which the exact time is not needed */
+    ppsched_status status;         /* of the search for the times of pairs: the search for splits ends where it failed */
     uint64_t worked;               /* of `builder.work`, what `visited` includes */
     uint64_t visited;              /* nodes of all walks */
 };
@@ -67,8 +70,8 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_aren
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
 
-/* Takes what devices differ in, where that is more than speeds. */
-ppsched_status ppi_split_state_take_types(struct ppi_split_state *state, ppsched_error *error);
+/* Takes what devices differ in. */
+ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, ppsched_error *error);
 
 /* The schedule leaves out so many microbatches. For each of them the work of the most loaded device is added to the time. */
 void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices that differ by more than their speeds: for each, the times of its type's layers as sums, and two speeds. No layer
- * runs faster than by the first, for bounds; the second is that over all layers, for first splits and the choice of moves. */
+ * runs faster than by the first, for bounds; the second is that over all layers, for first splits and the choice of moves. With
+ * speeds alone, both are the speed. */
 #include "base/error.h"
 #include "ir/costs.h"
 #include "split/split_state.h"
@@ -24,8 +25,7 @@ static void sum_on_type(const struct ppi_split_state *state, double *sums, uint3
     }
 }
 
-/* Takes what devices differ in where that is more than speeds. */
-ppsched_status ppi_split_state_take_types(struct ppi_split_state *state, ppsched_error *error)
+static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *error)
 {
     const uint32_t devices = state->schedule->shape.devices, types = state->layers->types + 1;
     const size_t instances = (size_t)state->schedule->placement.copies * state->stages, each = state->layers->count + (size_t)1;
@@ -48,5 +48,26 @@ ppsched_status ppi_split_state_take_types(struct ppi_split_state *state, ppsched
         state->speed[d] = ppi_layers_most_speed(state->config, state->layers, d);
         state->pace[d] = ppi_layers_speed(state->config, state->layers, d);
     }
+    return status;
+}
+
+/* Takes nothing where all speeds are 1. */
+ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, ppsched_error *error)
+{
+    const uint32_t devices = state->schedule->shape.devices;
+    const size_t instances = (size_t)state->schedule->placement.copies * state->stages;
+    bool differs = false;
+    for (uint32_t d = 0; d < devices; d++)
+        differs |= ppi_speed_of(state->config, d) != 1;
+    if (ppi_layers_are_scaled(state->config, state->layers))
+        return take_types(state, error);
+    if (!differs)
+        return PPSCHED_OK;
+    double *speed = ppi_arena_take(state->arena, devices, sizeof *speed);
+    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
+    ppsched_status status = ppi_arena_check(state->arena, "the split", error);
+    for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
+        speed[d] = ppi_speed_of(state->config, d);
+    state->speed = state->pace = speed;
     return status;
 }

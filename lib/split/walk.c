@@ -18,6 +18,7 @@ struct making {
     uint32_t micro_slices;        /* micro-slices of these */
     uint32_t *forward, *backward; /* slots, stage by stage */
     size_t *next;                 /* op of each device */
+    uint32_t *first_pair;         /* of each stage instance: the number of the last pair with its forward */
     uint32_t *ready;              /* ring of devices that can continue, from the one whose turn it is */
     uint32_t ready_first, ready_count;
     struct ppi_senders *senders; /* NULL: senders do not wait */
@@ -105,16 +106,63 @@ static void put_hold(struct making *making, const ppsched_op *op, const struct p
     }
 }
 
-/* Costs of stage instances come first, four each; then one per instance for the first ops of its pairs, then one per pair. */
-static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
+/* Costs of stage instances come first, four each; then one per instance for the first ops of its pairs, then one per pair. If
+ * pairs have given times, these are followed by one per instance for the starts of pairs with its backward, and by two per
+ * pair, for its ends. */
+static inline uint32_t cost_of_first(const struct ppi_walk *walk, uint32_t instance)
+{
+    return walk->instances * KINDS + instance;
+}
+
+static inline uint32_t cost_of_pair(const struct ppi_walk *walk, uint32_t pair)
+{
+    return walk->instances * (KINDS + 1) + pair;
+}
+
+static inline uint32_t cost_of_start(const struct ppi_walk *walk, uint32_t instance)
+{
+    return walk->instances * (KINDS + 1) + walk->most_pairs + instance;
+}
+
+static inline uint32_t cost_of_end(const struct ppi_walk *walk, uint32_t pair, bool backward)
+{
+    return walk->instances * (KINDS + 2) + walk->most_pairs + 2 * pair + backward;
+}
+
+static uint32_t number_of_pair(struct making *making, uint32_t forward, uint32_t backward, uint8_t kind)
 {
     struct ppi_walk *walk = making->walk;
-    uint32_t instances = walk->instances, node;
-    put_node(walk, &places[0], device, instances * KINDS + places[0].instance);
-    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){places[0].instance, places[1].instance, op[1].kind};
-    node = put_node(walk, &places[1], device, instances * (KINDS + 1) + walk->pair_count++);
-    note(making, op, places[0].slot, node);
-    note(making, op + 1, places[1].slot, node);
+    uint32_t *first = &making->first_pair[forward];
+    for (uint32_t i = *first; i != PPI_WALK_NO_COST; i = walk->pairs[i].next)
+        if (walk->pairs[i].backward == backward && walk->pairs[i].kind == kind)
+            return i;
+    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){forward, backward, *first, kind};
+    return *first = walk->pair_count++;
+}
+
+/* A node for an output of a pair, which the device does not wait for. */
+static uint32_t put_output(struct ppi_walk *walk, uint32_t start, uint32_t cost)
+{
+    walk->nodes[walk->count] = (struct ppi_walk_node){start, PPI_WALK_NOTHING, cost};
+    return walk->count++;
+}
+
+static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
+{
+    static const struct place no_input = {0, 0, NULL};
+    struct ppi_walk *walk = making->walk;
+    const uint32_t pair = number_of_pair(making, places[0].instance, places[1].instance, op[1].kind);
+    put_node(walk, &places[0], device, cost_of_first(walk, places[0].instance));
+    if (!walk->has_pair_times) {
+        const uint32_t node = put_node(walk, &places[1], device, cost_of_pair(walk, pair));
+        note(making, op, places[0].slot, node);
+        note(making, op + 1, places[1].slot, node);
+        return;
+    }
+    const uint32_t start = put_node(walk, &places[1], device, cost_of_start(walk, places[1].instance));
+    put_node(walk, &no_input, device, cost_of_pair(walk, pair));
+    note(making, op, places[0].slot, put_output(walk, start, cost_of_end(walk, pair, false)));
+    note(making, op + 1, places[1].slot, put_output(walk, start, cost_of_end(walk, pair, true)));
 }
 
 /* One op, or pair, of a device, which continues in its next turn: so neighbouring nodes do not wait for each other, and a
@@ -148,31 +196,39 @@ static void take_turn(struct making *making, uint32_t device)
     put_ready(making, device);
 }
 
-/* Returns the number of pairs, and notes whether backwards are split. */
-static uint32_t look_at_ops(struct ppi_walk *walk)
+/* Counts pairs, and notes whether backwards are split. */
+static void look_at_ops(struct ppi_walk *walk)
 {
     const ppsched_schedule *schedule = walk->schedule;
-    uint32_t pairs = 0;
     for (uint64_t i = 0; i < schedule->op_count; i++) {
-        pairs += ppi_unit_length(&schedule->ops[i]) == 2;
+        walk->most_pairs += ppi_unit_length(&schedule->ops[i]) == 2;
         walk->splits_backward |= schedule->ops[i].kind > PPSCHED_KIND_B && ppi_is_compute(schedule->ops[i].kind);
     }
-    return pairs;
+}
+
+/* A pair with given times has three more nodes than its two ops. */
+static size_t most_nodes(const struct ppi_walk *walk)
+{
+    return (size_t)walk->schedule->op_count + PPI_WALK_FIRST + (walk->has_pair_times ? 3 * (size_t)walk->most_pairs : 0);
 }
 
 static ppsched_status take_room(struct making *making, struct ppi_arena *arena, struct ppi_arena *own, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
     const struct ppi_shape *shape = &walk->schedule->shape;
-    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->micro_slices;
-    uint32_t pairs = look_at_ops(walk);
+    look_at_ops(walk);
     walk->instances = walk->schedule->placement.copies * shape->stages;
+    size_t nodes = most_nodes(walk), cells = (size_t)shape->stages * making->micro_slices;
+    size_t costs = walk->has_pair_times ? cost_of_end(walk, walk->most_pairs, false) : cost_of_pair(walk, walk->most_pairs);
     walk->nodes = ppi_arena_take(arena, nodes, sizeof *walk->nodes);
     walk->end = ppi_arena_take(arena, nodes, sizeof *walk->end);
     walk->first = ppi_arena_take_zeroed(arena, shape->devices, sizeof *walk->first);
     walk->last = ppi_arena_take_zeroed(arena, shape->devices, sizeof *walk->last);
-    walk->costs = ppi_arena_take_zeroed(arena, (size_t)walk->instances * (KINDS + 1) + pairs, sizeof *walk->costs);
-    walk->pairs = ppi_arena_take_zeroed(arena, pairs, sizeof *walk->pairs);
+    walk->costs = ppi_arena_take_zeroed(arena, costs, sizeof *walk->costs);
+    walk->pairs = ppi_arena_take_zeroed(arena, walk->most_pairs, sizeof *walk->pairs);
+    making->first_pair = ppi_arena_take(own, walk->instances, sizeof *making->first_pair);
+    for (uint32_t i = 0; i < walk->instances && making->first_pair != NULL; i++)
+        making->first_pair[i] = PPI_WALK_NO_COST;
     making->forward = ppi_arena_take_zeroed(own, cells, sizeof *making->forward);
     making->backward = ppi_arena_take_zeroed(own, cells, sizeof *making->backward);
     making->next = ppi_arena_take_zeroed(own, shape->devices, sizeof *making->next);
@@ -185,7 +241,7 @@ static ppsched_status take_room(struct making *making, struct ppi_arena *arena, 
 static ppsched_status add_holds(struct making *making, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
-    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST;
+    size_t nodes = most_nodes(walk);
     walk->holds = ppi_arena_take(arena, nodes, sizeof *walk->holds);
     ppsched_status status = ppi_arena_check(arena, "the schedule's nodes", error);
     for (size_t i = 0; i < nodes && status == PPSCHED_OK; i++)
@@ -197,16 +253,17 @@ static ppsched_status add_holds(struct making *making, struct ppi_arena *arena, 
     return status;
 }
 
-ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule, bool by_span,
-                             bool senders_wait, ppsched_error *error)
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule,
+                             const struct ppi_walk_options *options, ppsched_error *error)
 {
     struct ppi_arena own = {.host = arena->host};
     struct making making = {.walk = out};
-    *out = (struct ppi_walk){.schedule = schedule, .by_span = by_span, .count = PPI_WALK_FIRST};
+    *out = (struct ppi_walk){
+        .schedule = schedule, .by_span = options->by_span, .has_pair_times = options->has_pair_times, .count = PPI_WALK_FIRST};
     making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     making.micro_slices = making.microbatches * schedule->shape.slices;
     ppsched_status status = take_room(&making, arena, &own, error);
-    if (status == PPSCHED_OK && senders_wait)
+    if (status == PPSCHED_OK && options->senders_wait)
         status = add_holds(&making, arena, error);
     if (status == PPSCHED_OK) {
         out->end[PPI_WALK_START] = 0;
@@ -243,7 +300,22 @@ void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, d
     struct ppi_walk_cost *costs = &walk->costs[(size_t)instance * KINDS];
     costs[PPSCHED_KIND_F - 1].delay = forward;
     costs[PPSCHED_KIND_B - 1].delay = costs[PPSCHED_KIND_I - 1].delay = backward;
-    walk->costs[walk->instances * KINDS + instance].delay = forward;
+    walk->costs[cost_of_first(walk, instance)].delay = forward;
+    if (walk->has_pair_times)
+        walk->costs[cost_of_start(walk, instance)].delay = backward;
+}
+
+void ppi_walk_set_pair(struct ppi_walk *walk, uint32_t pair, double time, double forward_end, double backward_end)
+{
+    walk->costs[cost_of_pair(walk, pair)].duration = time;
+    walk->costs[cost_of_end(walk, pair, false)].duration = forward_end;
+    walk->costs[cost_of_end(walk, pair, true)].duration = backward_end;
+}
+
+double ppi_walk_sum_of_pair(const struct ppi_walk *walk, const struct ppi_walk_pair *pair)
+{
+    return walk->costs[pair->forward * KINDS + PPSCHED_KIND_F - 1].duration +
+           walk->costs[pair->backward * KINDS + pair->kind - 1].duration;
 }
 
 static void fill_pairs(struct ppi_walk *walk)
@@ -251,8 +323,8 @@ static void fill_pairs(struct ppi_walk *walk)
     for (uint32_t i = 0; i < walk->pair_count; i++) {
         const struct ppi_walk_pair *pair = &walk->pairs[i];
         struct ppi_walk_cost backward = walk->costs[pair->backward * KINDS + pair->kind - 1];
-        backward.duration = walk->costs[pair->forward * KINDS + PPSCHED_KIND_F - 1].duration + backward.duration;
-        walk->costs[walk->instances * (KINDS + 1) + i] = backward;
+        backward.duration = ppi_walk_sum_of_pair(walk, pair);
+        walk->costs[cost_of_pair(walk, i)] = backward;
     }
 }
 
@@ -311,7 +383,8 @@ static void find_ends(struct ppi_walk *walk)
 double ppi_walk_price(struct ppi_walk *walk)
 {
     double *end = walk->end, time = 0;
-    fill_pairs(walk);
+    if (!walk->has_pair_times)
+        fill_pairs(walk);
     if (walk->holds == NULL)
         find_ends(walk);
     else
@@ -323,16 +396,25 @@ double ppi_walk_price(struct ppi_walk *walk)
 
 /* --- a critical path --- */
 
+/* Adds a pair, or with given times its part that is on the path, as a share of the sum of both ops. */
+static void add_pair(const struct ppi_walk *walk, uint32_t rows, uint32_t number, double time, double *weight)
+{
+    const struct ppi_walk_pair *pair = &walk->pairs[number];
+    const double sum = ppi_walk_sum_of_pair(walk, pair), share = walk->has_pair_times && sum > 0 ? time / sum : 1;
+    weight[(size_t)(pair->forward % rows) * KINDS + PPSCHED_KIND_F - 1] += share;
+    weight[(size_t)(pair->backward % rows) * KINDS + pair->kind - 1] += share;
+}
+
 static void add_weight(const struct ppi_walk *walk, uint32_t rows, const struct ppi_walk_node *node, double *weight)
 {
-    uint32_t cost = node->cost;
-    if (cost < walk->instances * KINDS) {
+    const uint32_t cost = node->cost;
+    const double time = walk->costs[cost].duration;
+    if (cost < walk->instances * KINDS)
         weight[(size_t)(cost / KINDS % rows) * KINDS + cost % KINDS]++;
-    } else if (cost >= walk->instances * (KINDS + 1)) {
-        const struct ppi_walk_pair *pair = &walk->pairs[cost - walk->instances * (KINDS + 1)];
-        weight[(size_t)(pair->forward % rows) * KINDS + PPSCHED_KIND_F - 1]++;
-        weight[(size_t)(pair->backward % rows) * KINDS + pair->kind - 1]++;
-    }
+    else if (cost >= cost_of_pair(walk, 0) && cost < cost_of_pair(walk, walk->most_pairs))
+        add_pair(walk, rows, cost - cost_of_pair(walk, 0), time, weight);
+    else if (walk->has_pair_times && cost >= cost_of_end(walk, 0, false))
+        add_pair(walk, rows, (cost - cost_of_end(walk, 0, false)) / 2, time, weight);
 }
 
 /* Follows the path back from the end of the longest device; by span up to the start of that device's first op. */

@@ -30,10 +30,11 @@ struct ppi_walk_hold {
 
 #define PPI_WALK_NO_COST UINT32_MAX
 
-/* The second op of an overlapped pair has its own cost: that of both. */
+/* Overlapped pairs of the same two stage instances have the same costs. */
 struct ppi_walk_pair {
     uint32_t forward, backward; /* stage instances */
-    uint8_t kind;
+    uint32_t next;              /* number of the next pair with this forward; PPI_WALK_NO_COST: none */
+    uint8_t kind;               /* of the backward */
 };
 
 struct ppi_walk {
@@ -47,18 +48,31 @@ struct ppi_walk {
     struct ppi_walk_cost *costs;
     struct ppi_walk_pair *pairs;
     uint32_t instances, pair_count;
+    uint32_t most_pairs;  /* room for them */
+    bool has_pair_times;  /* pairs have given times; otherwise they take the sum of both ops */
     bool splits_backward; /* it has Is and Ws */
 };
 
+struct ppi_walk_options {
+    bool by_span, senders_wait;
+    bool has_pair_times; /* the caller gives the time of each pair, and both of its ends */
+};
+
 /* For one iteration of a valid schedule. NO_MEMORY. */
-ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule, bool by_span,
-                             bool senders_wait, ppsched_error *error);
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule,
+                             const struct ppi_walk_options *options, ppsched_error *error);
 
 /* Sets the times (F, B, I, W by kind) of a stage in all copies of the model, or in one; and the delays of its inputs from the
  * stage before and after it, by copy. */
 void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration);
 void ppi_walk_set_times_in(struct ppi_walk *walk, uint32_t copy, uint32_t stage, const double *duration);
 void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward);
+
+/* The sum of both ops of a pair. */
+double ppi_walk_sum_of_pair(const struct ppi_walk *walk, const struct ppi_walk_pair *pair);
+
+/* Sets what a pair takes, and from its start to the ends of its forward and its backward. */
+void ppi_walk_set_pair(struct ppi_walk *walk, uint32_t pair, double time, double forward_end, double backward_end);
 
 /* The time of the schedule: span or makespan. */
 double ppi_walk_price(struct ppi_walk *walk);

@@ -45,7 +45,8 @@ def python_table(groups):
 
 
 def page_table(groups):
-    lines = ["| device | models | precision | layouts | mean | median | 90th percentile | largest |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| device | models | precision | layouts | mean error, with sign | median error | 90th percentile of errors | largest error |",
+             "|---|---|---|---|---|---|---|---|"]
     lines += [f"| {device} | {kind} | {precision} | {errors.layouts} | {errors.bias:+.1%} | {errors.median:.1%} | {errors.p90:.1%} | "
               f"{errors.largest:.1%} |".replace("%", " %") for (device, kind, precision), errors in groups.items()]
     return "\n".join(lines)
@@ -95,7 +96,8 @@ def families(rows):
 
 
 def families_table(rows):
-    lines = ["| model | runs | Spearman's correlation | the one priced lowest takes longer than the fastest by |", "|---|---|---|---|"]
+    lines = ["| model | runs | Spearman's correlation | additional time of the layout with the lowest price, compared with the fastest layout |",
+             "|---|---|---|---|"]
     return "\n".join(lines + [f"| {name} | {count} | {order:.2f} | {cost:.1%} |".replace("%", " %")
                               for name, (count, order, cost) in families(rows).items()])
 
@@ -109,7 +111,7 @@ def one_node():
 
 
 def one_node_table():
-    lines = ["| hidden size | runs | median, signed | median | 90th percentile |", "|---|---|---|---|---|"]
+    lines = ["| hidden size | runs | median error, with sign | median error | 90th percentile of errors |", "|---|---|---|---|---|"]
     for name, errors in one_node().items():
         of = errors_of(errors)
         lines.append(f"| {name[1:]} | {of.layouts} | {errors[len(errors) // 2]:+.1%} | {of.median:.1%} | {of.p90:.1%} |".replace("%", " %"))

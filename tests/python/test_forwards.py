@@ -173,6 +173,49 @@ class Orders(unittest.TestCase):
                 ppsched.prefill_chunks(ppsched.Config(2, 1, forward_only=True), **{"constant": 1, **wrong})
             self.assertIn(part, str(caught.exception))
 
+    def test_chunks_of_several_prompts(self):
+        """Two prompts against all chunks of both; the config has a request for each."""
+        stages, block, tokens = [1, 1, 1], 4, [22, 9]
+
+        def cut(own):
+            blocks = -(-own // block)
+            for cuts in itertools.product((False, True), repeat=blocks - 1):
+                yield [block * (i + 1) for i, cut in enumerate(cuts) if cut] + [own]
+        best = float("inf")
+        for both in itertools.product(*map(cut, tokens)):
+            free = [0.0] * len(stages)
+            for ends in both:
+                before = 0
+                for end in ends:
+                    there, size = 0.0, end - before
+                    for s, time in enumerate(stages):
+                        free[s] = there = max(free[s], there) + time * (2 + 0.25 * size + 0.0625 * size * (before + size / 2))
+                    before = end
+            best = min(best, free[-1])
+        found = ppsched.prefill_chunks(ppsched.Config(3, 1, forward_only=True), tokens, constant=2, linear=0.25, quadratic=0.0625, block=block)
+        self.assertEqual((found.is_best, found.makespan), (True, best))
+        requests = found.config.microbatch_request
+        self.assertEqual([sum(size for size, own in zip(found.tokens, requests) if own == request) for request in (0, 1)], tokens)
+        for wrong, part in (([], "prefill has 0 prompts"), ([4, 0], "tokens[1] is 0"), ([8, 8, 8], "3 blocks of 3 prompts; give 3 to 3 chunks")):
+            with self.assertRaises(ppsched.Error) as caught:
+                ppsched.prefill_chunks(ppsched.Config(2, 1, forward_only=True), wrong, constant=1, block=8, chunks=2)
+            self.assertIn(part, str(caught.exception))
+
+    def test_several_prompts_of_a_config_file(self):
+        values = {"num_devices": 4, "strategy": "looped_bfs", "prefill": {"c": 1, "a": 0.001, "b": 1e-8, "tokens": [32768, 2048, 8192], "block": 256}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "prompts.json"
+            path.write_text(json.dumps(values), encoding="utf-8")
+            run = lambda *options: subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-c", str(path), *options], capture_output=True, text=True, check=False)
+            answer, text = json.loads(run("--json").stdout), run().stdout
+            self.assertEqual([sum(own) for own in answer["chunk_tokens"]], [32768, 2048, 8192])
+            self.assertEqual(len(answer["request_ends"]), 3)
+            self.assertIn("no others are faster", text)
+            self.assertIn(", 2048, ", text)
+            told = run("--microbatches", "2").stderr
+            self.assertIn("168 blocks of 3 prompts; give 3 to 168 chunks", told)
+            self.assertEqual(len(told.strip().splitlines()), 1)
+
     def test_what_a_prefill_would_scale_wrongly(self):
         for name, value in (("op_overhead", 0.5), ("microbatch_scale", 2), ("microbatch_request", 0)):
             with self.assertRaises(ppsched.Error) as caught:

@@ -197,7 +197,7 @@ class OrderTest(unittest.TestCase):
         queues = [["0F0", "0F1", "0B0", "0B1", "0F3", "0F2", "0B3", "0B2"], ["1F0", "1F1", "1B0", "1B1", "1F3", "1F2", "1B3", "1B2"]]
         alike = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2), queues).renumber()
         self.assertEqual([op.microbatch for op in alike.queues[1]], [0, 1, 0, 1, 2, 3, 2, 3])
-        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and microbatches differ"):
+        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than in iteration 0, and microbatches differ"):
             ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
         queues = [[f"{op[:2]}{1 - int(op[2]) if int(op[2]) < 2 else 5 - int(op[2])}" for op in queue] for queue in
                   [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
@@ -339,6 +339,23 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan.config_of(best).slices, 4)
         self.assertEqual(plan.timeline(best).metrics.makespan, best.step_time)
         self.assertEqual(ppsched.plan(ppsched.Config(2, 2, slices=2), strategies="1f1b")[0].slices, 2)
+
+    def test_slices_hold_states_and_gradients(self):
+        """Each slice in flight holds a state; the gradients of keys and values of all slices but one are held once."""
+        def peaks(slices, **more):
+            layers = ppsched.Layers([{"name": "decoder", "count": 4, "forward_time": 1, "mem_forward": 8, "mem_static": 1, **more}])
+            plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies="seq_1f1b", slices=[slices])
+            return [device.peak_memory for device in plan.timeline(plan.best).device_metrics]
+
+        full = {"recompute": [{"name": "full", "backward_time": 3, "mem_forward": 8}]}
+        for slices in (2, 4, 8):
+            plain = peaks(slices)
+            flights = [(peak - 1) / (8 / slices) for peak in plain]
+            self.assertEqual(flights, [slices + 3, slices + 2, slices + 1, slices])
+            for more in ({}, full):
+                self.assertEqual(peaks(slices, mem_slice_state=0.5, **more), [peak + 0.5 * flight for peak, flight in zip(plain, flights)])
+            self.assertEqual(peaks(slices, mem_slice_gradients=2), [peak + 2 * (slices - 1) / slices for peak in plain])
+        self.assertEqual(peaks(1, mem_slice_state=0.5, mem_slice_gradients=2), peaks(1))
 
     def test_the_command_builds_it_again(self):
         for words in (("--slices", 2, 4, "--slice-time", 0.02, "--attention-share", 0.3),

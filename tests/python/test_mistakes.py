@@ -26,13 +26,13 @@ FILES = {
 MISTAKES = {
     "strategies": [
         ("gpip", 1, "did you mean gpipe?"),
-        ("1F1B extra", 2, "beside options there is one name"),
+        ("1F1B extra", 2, "apart from options it takes only one name"),
         ("--strategy 1f1b", 2, "it goes with ppsched schedule and ppsched replan"),
         ("--json=yes", 2, "write --json alone"),
         ("-o folder", 1, "give the name of a file in it"),
         ("-o", 2, "write --output FILE"),
         ("--out x/y/z.txt", 2, "did you mean --output?"),
-        ("interleaved zbv", 2, "beside options there is one name"),
+        ("interleaved zbv", 2, "apart from options it takes only one name"),
         ('""', 1, "there are gpipe, 1f1b, seq_1f1b, eager_1f1b, 1f1b_no_flush,"),
         ("--devices 8", 2, "it goes with ppsched schedule and ppsched compare"),
         ("-o nowhere/a.txt", 1, "make the folder first: mkdir -p"),
@@ -243,14 +243,14 @@ MISTAKES = {
     "help": [
         ("pik", 2, "did you mean pick?"),
         ("pick some", 2, "choose from all"),
-        ("pick all more", 2, "beside options there is one COMMAND and all"),
+        ("pick all more", 2, "apart from options it takes only one COMMAND and all"),
         ("--completion tcsh", 2, "choose from bash, zsh, fish"),
         ("--completion", 2, "write --completion {bash,zsh,fish}"),
         ("--man --completion bash", 2, "leave out the rest"),
         ("--devices", 2, "it goes with ppsched schedule and ppsched compare"),
         ("all", 2, "known are strategies, schedule, compare, pick, replan, repli"),
         ("--help pick", 2, "--help pick: it takes the word all alone, or none"),
-        ("pick --man all", 2, "beside options there is one COMMAND and all"),
+        ("pick --man all", 2, "apart from options it takes only one COMMAND and all"),
         ("nosuch --man", 2, "known are strategies, schedule, compare, pick, replan, repli"),
     ],
 }

@@ -13,6 +13,7 @@ from test_layers import FolderTest as ModelFolderTest
 LAYER = {"forward": [["compute", 3], ["network", 2], ["compute", 3], ["network", 2]],
          "backward": [["network", 2], ["compute", 4], ["network", 2], ["compute", 4]]}
 SPLIT = {**LAYER, "weight": [["compute", 2, 2], ["compute", 2, 4]]}
+DENSE_SPLIT = {"forward": [["compute", 4]], "backward": [["compute", 5]], "weight": [["compute", 2, 1]]}
 DENSE = {"forward": [["compute", 4]], "backward": [["compute", 7]]}
 PUBLIC = json.loads((pathlib.Path(__file__).parent / "traces" / "public_pair.json").read_text(encoding="utf-8"))
 KINDS = ("forward", "backward", "weight")
@@ -112,6 +113,15 @@ class PairCommandTest(FolderTest):
         self.assertIn("windows of 2 stages", self.fail("pair", "pair.json", code=2))
         self.assertIn("there is no stage 2", self.fail("pair", "pair.json", "--stages", 0, 2))
 
+    def test_slowdown_of_no_window(self):
+        """A note, as it changes nothing; of a list of stages it may be a channel of another one."""
+        self.write("pair.json", {**LAYER, "slowdown": {"copies": 1.1}})
+        for words in ("pair", "pair.json"), ("schedule", "--windows", "pair.json", "--num-devices", 2, "-b", 4, "--quiet"):
+            code, _, errors = self.run_here(*words)
+            self.assertEqual((code, errors.count("pair.json: slowdown of 'copies' changes nothing, as no window runs on it")), (0, 1), errors)
+        self.write("pair.json", [LAYER, {**LAYER, "slowdown": {"copies": 1.1}, "forward": [["copies", 1]]}])
+        self.assertEqual(self.run_here("pair", "pair.json", "--stages", 0, 0)[2], "")
+
     def test_refused(self):
         for given, words in ({"forward": [[3]], "backward": [["a", 1]]}, "window 0 of forward is [3]"), \
                 ({"forward": [["", 3]], "backward": [["a", 1]]}, "window 0 of forward has no channel"), \
@@ -123,7 +133,10 @@ class PairCommandTest(FolderTest):
                 ({"forward": [["a", "3GB"]], "backward": [["a", "1ms"]]}, "GB is a unit of memory"), \
                 ({"forward": [["a", "3ms"]], "backward": [["a", 1]]}, "numbers with and without units"), \
                 ({**LAYER, "slowdown": {"compute": 0.9}}, "slowdown of 'compute' is 0.9; it must be a number of at least 1"), \
-                ({**LAYER, "slowdown": 2}, "slowdown must be a mapping"), \
+                ({**LAYER, "slowdown": {"computee": 1.1}}, "slowdown is of 'computee', and no window runs on it; did you mean compute? Channels are 'compute', 'network'"), \
+                ({"forward": [["a", " -3ms"]], "backward": [["a", "1ms"]]}, "window 0 of forward takes ' -3ms'; it must be finite and at least 0"), \
+                ({"forward": [["a", "1ms", 2]], "backward": [["a", "1ms"]]}, "window 0 of forward is ['a', '1ms', 2]; a window is [channel, time]"), \
+                ({**LAYER, "slowdown": 2}, "slowdown must be a mapping"), ({**LAYER, "slowdown": []}, "slowdown must be a mapping"), \
                 ({**LAYER, "weight": [["compute", 1, 5]]}, "window 0 of weight is after 5 windows of the backward, which has 4"), \
                 ({**LAYER, "weight": [["compute", 1, -1]]}, "after must be a number of windows of backward, not -1"), \
                 ({**LAYER, "wieght": []}, "did you mean weight?"), \
@@ -236,6 +249,10 @@ class TraceTest(FolderTest):
         self.assertIn("there are no ranges of a pair, such as attn(F)", self.fail("pair", "trace.json"))
         self.write("trace.json", traced(("attn(F)", (7, 10))))
         self.assertIn("launch no kernels of a backward", self.fail("pair", "trace.json"))
+        for ranges, words in ((self.RANGES[:2] + self.RANGES[3:], "the range 'mlp(W)' has no range 'mlp(B)' before it; ranges of the backward before it are combine(B)"),
+                              ((*self.RANGES, ("attn(W)", (7, 1))), "the range 'attn(W)' has no range 'attn(B)' before it")):
+            self.write("trace.json", traced(*ranges))
+            self.assertIn(words, self.fail("pair", "trace.json"))
         self.write("trace.json", {"traceEvents": 3})
         self.assertIn("traceEvents must be a list", self.fail("pair", "trace.json"))
         self.write("pair.json", LAYER)
@@ -292,6 +309,19 @@ class WindowsOfStagesTest(FolderTest):
         self.succeed("pick", *self.SIZES, "--windows", "one.json", "--strategies", "dualpipe_v", "-o", "picked.trace.json")
         self.assertIn('"cat": "window"', pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))
 
+    def test_trace_of_other_sizes(self):
+        """Fewer stages, whose windows are appended, and fewer microbatches, whose windows take longer."""
+        self.write("four.json", [SPLIT, DENSE_SPLIT, SPLIT, DENSE_SPLIT])
+        for words in ("1f1b_overlap",), ("dualpipe_v", "--microbatch-counts", 4):
+            self.succeed("pick", *self.SIZES, "--windows", "four.json", "--any", "--strategies", *words, "-o", "picked.trace.json")
+            events = json.loads(pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))["traceEvents"]
+            found = [event for event in events if event.get("cat") == "window"]
+            overlapped = [event for event in events if "OVERLAP" in event["name"]]
+            self.assertTrue(found and overlapped, words)
+            ends = max(event["ts"] + event["dur"] for event in found), max(event["ts"] + event["dur"] for event in overlapped)
+            self.assertAlmostEqual(*ends, 6)
+            self.assertEqual({event["args"]["pair"] for event in found}, {event["name"][1:-len(")OVERLAP_F_B")].replace(";", "+") for event in overlapped})
+
     def test_picture(self):
         """A strip for each window of a pair, and its channels in the legend."""
         if importlib.util.find_spec("matplotlib") is None:
@@ -313,6 +343,18 @@ class WindowsOfStagesTest(FolderTest):
         wanted = [ppsched.pair_time({**b, "forward": f["forward"]}).time for f in stages for b in stages]
         self.assertEqual(config.overlapped_times, wanted)
 
+    def test_pairs_of_f_and_i(self):
+        """They take what F and I take together, and W follows on its own; where windows do not tell I from W, they are refused."""
+        queue = ["0F0", ppsched.Op.from_token("0F1", True), "0I0", "0W0", "0I1", "0W1"]
+        whole = {"forward": SPLIT["forward"], "backward": SPLIT["backward"]}
+        forward, backward, weight = (sum(row[1] for row in SPLIT[name]) for name in ("forward", "backward", "weight"))
+        timeline = ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, windows=SPLIT), [queue]).evaluate()
+        self.assertEqual(timeline.metrics.makespan, forward + ppsched.pair_time(whole).time + weight + backward + weight)
+        trace = json.loads(timeline.export("chrome"))["traceEvents"]
+        self.assertEqual({event["name"].split()[0] for event in trace if event.get("cat") == "window"}, {"forward", "backward"})
+        with self.assertRaisesRegex(ppsched.Error, "a pair of F and I, and the windows do not say what is of I"):
+            ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, windows=whole), [queue]).evaluate()
+
     def test_given_times_of_pairs_go_over(self):
         self.write("one.json", SPLIT)
         plain = ("-f", 10, "--backward-input-times", 12, "--backward-weight-times", 4, "--overlapped-times", 17.25)
@@ -327,6 +369,16 @@ class WindowsOfStagesTest(FolderTest):
         self.write("one.json", LAYER)
         error = self.fail("schedule", "--num-devices", 2, "-s", 2, "-b", 8, "--chunks", 2, "--windows", "one.json", "--strategy", "dualpipe_v")
         self.assertIn("windows of 2 stages cannot be divided into 4", error)
+
+    def test_too_many_windows(self):
+        """Of joined stages: a candidate with pairs is refused, one without has the sums."""
+        many = {name: rows * 100 for name, rows in LAYER.items()}
+        self.write("many.json", many)
+        words = ("compare", *self.SIZES, "--windows", "many.json", "--json", "--strategies", "1f1b", "dualpipe_v", "1f1b_overlap")
+        rows = {row["strategy"]: row for row in json.loads(self.succeed(*words))}
+        self.assertEqual(rows["1f1b"]["step_time"], 9 * 2 * 100 * 22)
+        self.assertGreater(rows["dualpipe_v"]["step_time"], 0)
+        self.assertIn("a pair of these stages has 1600 windows, and at most 1000 are possible; use more stages", rows["1f1b_overlap"]["reason"])
 
     def test_pick_builds_it_again(self):
         self.write("one.json", SPLIT)

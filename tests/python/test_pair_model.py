@@ -168,6 +168,7 @@ class PlansTest(FolderTest):
         rows = self.layers()
         for change, words in (({"forward": [["compute", "1s"]]}, "its windows of forward take 1; they must take as long as the layer"),
                               ({"forward": [["", "1s"]]}, "has no channel"), ({"slowdown": {"compute": 0.5}}, "slowdown of 'compute' is 0.5"),
+                              ({"slowdown": {"computee": 1.5}}, "slowdown is of 'computee', and no window runs on it; did you mean compute?"),
                               (None, "has no windows, but others have")):
             changed = json.loads(json.dumps(rows))
             changed[1]["windows"] = None if change is None else {**changed[1]["windows"], **change}
@@ -327,15 +328,15 @@ class MegatronTest(FolderTest):
             self.assertIn(words, error)
             self.assertEqual(error.count("\n"), 1)
         path = self.write("arguments.json", ARGUMENTS)
-        self.assertIn("both say how exchanges hide", self.done("price", "--model", path, "--pair-windows", "--overlap", "ep", code=2))
+        self.assertIn("both say how exchanges are hidden", self.done("price", "--model", path, "--pair-windows", "--overlap", "ep", code=2))
         self.assertIn("--pair-rule needs --pair-windows", self.done("price", "--model", path, "--pair-rule", "best", code=2))
         self.assertIn("overlaps only the exchanges", self.done("price", "--model", path, "--pair-windows", "ep", "tp", "--pair-rule", "megatron", code=1))
 
     def test_the_command_line_goes_over_the_file(self):
         own = self.write("flags.json", {**ARGUMENTS, "overlap_moe_expert_parallel_comm": True})
-        done = run_command(("price", "-c", own, "--device", "h100", "--overlap", "ep", "--json"))
-        self.assertIn("--overlap ep goes over the file, which has overlapped pairs", done.stderr)
-        self.assertEqual(json.loads(done.stdout), self.price(self.write("arguments.json", ARGUMENTS), "--device", "h100", "--overlap", "ep"))
+        words = (own, "--device", "h100", "--overlap", "ep")
+        self.assertIn("--overlap ep takes precedence over the file, which has overlapped pairs", run_command(("price", "-c", *words)).stderr)
+        self.assertEqual(self.price(*words), self.price(self.write("arguments.json", ARGUMENTS), "--device", "h100", "--overlap", "ep"))
 
 
 if __name__ == "__main__":

@@ -400,7 +400,7 @@ class RuntimesTest(FolderTest):
         words = ("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1", "1f1b")
         text = self.succeed(*words)
         self.assertRegex(text, r"\n +2  zb_h1 .*\n       runs on: torchtitan pytorch primus jaxpp \(sail\)\n")
-        self.assertIn("\nfaster, but no runtime runs it: dualpipe, V = 1, step time 26; --any ranks by time alone\n", text)
+        self.assertIn("\nfaster, but no runtime runs it: dualpipe, V = 1, step time 26; --any ranks only by time\n", text)
         text = self.succeed(*words, "--any")
         self.assertRegex(text, r"\n +1  dualpipe .*\n")
         self.assertIn("\n       runs on: none\n", text)

@@ -115,7 +115,7 @@ class LayoutTest(PriceTest):
         limit = ppsched.find_accelerator("h100").memory
         for margin, warned in ((limit - needed - 2**20, False), (limit - needed + 2**20, True)):
             done = run_command((*words, "--memory-margin", f"{margin / 2**30:.6f}GiB"))
-            self.assertEqual("are to stay free" in done.stderr, warned)
+            self.assertEqual("must stay free" in done.stderr, warned)
         for margin, message in (("90GiB", "h100 has 79.6 GiB in all"), ("2", "memory-margin"), ("-1GiB", "memory-margin")):
             done = run_command((*words, "--memory-margin", margin))
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
@@ -194,9 +194,9 @@ class MegatronTest(PriceTest):
 
     def test_an_option_goes_over_it(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "fp8": "hybrid"}))
-        done = run_command(("price", "-c", path, "--precision", "bf16", "--json"))
-        self.assertIn("--precision goes over the file, which has fp8", done.stderr)
-        self.assertEqual(json.loads(done.stdout)["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
+        done = run_command(("price", "-c", path, "--precision", "bf16"))
+        self.assertIn("--precision takes precedence over the file, which has fp8", done.stderr)
+        self.assertEqual(self.price("-c", path, "--precision", "bf16")["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
 
     def test_up_projections_of_latent_attention_are_freed(self):
         """With what they make: queries, keys and values of all heads, and the inputs of the two projections."""
@@ -297,7 +297,7 @@ class RefusedTest(PriceTest):
                  "a100 has no matrix rate": ("--device", "a100", "--attention-fp8"),
                  "h100 has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8": ("--precision", "mxfp8"),
                  "mi325x has no MXFP8": ("--device", "mi325x", "--precision", "mxfp8"),
-                 "mi355x has no matrix rate for 4 bits": ("--device", "mi355x", "--precision", "nvfp4"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
+                 "mi355x has no matrix rate for 4 bits": ("--device", "mi355x", "--precision", "nvfp4"), "leave --layout": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
         for words, options in cases.items():
             line = self.refused("--model", self.llama, *LAYOUT, *options)
             self.assertIn(words, line)

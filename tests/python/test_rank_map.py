@@ -41,7 +41,7 @@ class RankMapTest(unittest.TestCase):
                 self.assertEqual(made.returncode == 0, together or list(order) == sorted(order))
                 self.assertEqual(len(made.stderr.splitlines()), int(list(order) != sorted(order)), made.stderr)
                 if not together:
-                    self.assertIn("deepspeed cannot be told this order of devices: ranks 0 to 1 would be on the hosts 0 1", made.stderr)
+                    self.assertIn("deepspeed does not support this order of devices: ranks 0 to 1 would be on the hosts 0 1", made.stderr)
                 elif list(order) != sorted(order):
                     hosts = [int(host) for host in re.search(r"list the hosts ([\d ]+) in this order", made.stderr)[1].split()]
                     own = {int(host): [int(gpu) for gpu in gpus.split(",")] for gpus, host in re.findall(r"CUDA_VISIBLE_DEVICES=(\S+) on host (\d)", made.stderr)}
@@ -53,7 +53,7 @@ class RankMapTest(unittest.TestCase):
         row = json.loads(ran("pick", *JOB, "--strategies", "1f1b", "--free-device-order", "--json", "--data-parallel-size", 2).stdout)[0]
         self.assertEqual(row["rank_map"], [0, 1, 2, 3, 6, 7, 4, 5])
         self.assertIsNone(row["launch"]["jaxpp"]["line"])
-        self.assertIn("cannot be told the order of devices", row["launch"]["jaxpp"]["reason"])
+        self.assertIn("has no option for the order of devices", row["launch"]["jaxpp"]["reason"])
         self.assertIn("ASCEND_RT_VISIBLE_DEVICES=1,0 ", rank_map_line([1, 0], "mindspeed"))
 
     def test_no_map_where_nothing_moves(self):
@@ -66,9 +66,9 @@ class RankMapTest(unittest.TestCase):
 
     def test_refused(self):
         split = ("--split", 8, 8, 8, 8)
-        for words, message in ((("pick", *JOB, "--free-device-order", "--runtime", "jaxpp"), "jaxpp cannot be told the order of devices"),
-                               (("pick", *JOB, "--device-order", 1, 0, 2, 3, "--runtime", "jaxpp"), "jaxpp cannot be told the order of devices"),
-                               (("schedule", *JOB, "--device-order", 1, 0, 2, 3, *split, "--launch", "jaxpp"), "jaxpp cannot be told the order of devices"),
+        for words, message in ((("pick", *JOB, "--free-device-order", "--runtime", "jaxpp"), "jaxpp has no option for the order of devices"),
+                               (("pick", *JOB, "--device-order", 1, 0, 2, 3, "--runtime", "jaxpp"), "jaxpp has no option for the order of devices"),
+                               (("schedule", *JOB, "--device-order", 1, 0, 2, 3, *split, "--launch", "jaxpp"), "jaxpp has no option for the order of devices"),
                                (("schedule", *JOB, "--device-order", 1, 0, 2, 3, *split, "--launch", "megatron", "--host-gpus", 3), "it must divide the 4 GPUs")):
             with self.subTest(words=words):
                 made = ran(*words)

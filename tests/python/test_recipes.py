@@ -149,7 +149,7 @@ class ScriptTest(Folder):
             found = read_model(self.file("m.sh", model + more))
             self.assertEqual(found.description.vocabulary_size, rows, more)
             self.assertEqual(any(f"as {told} has it" in line for line in found.assumed), told is not None)
-        self.refused("its vocabulary is that of the tokenizer 'HuggingFaceTokenizer', whose file is not read; add --vocab-size", "m.sh",
+        self.refused("its vocabulary comes from the tokenizer 'HuggingFaceTokenizer', whose file is not read; add --vocab-size", "m.sh",
                      model + "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $1")
         self.refused("its tokenizer is BertWordPieceCase, of models with more", "m.sh", model + "--tokenizer-type BertWordPieceCase --vocab-file $1")
 

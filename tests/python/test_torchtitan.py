@@ -140,7 +140,7 @@ class JobTest(unittest.TestCase):
         self.refused("has no family None", "[training]\nsteps = 1")
         self.refused("training must be a section", "training = 3\n[model]\nname = 'llama3'\nflavor = '8B'")
         self.refused("flux is no language model", JOB.replace("llama3", "flux"))
-        self.refused("its model is that of Hugging Face's 'a/b'; give its config.json",
+        self.refused("its model is Hugging Face's 'a/b'; give its config.json",
                      "[model]\nname = 'transformers_modeling_backend'\nflavor = 'full'\n[hf_transformers]\nmodel = 'a/b'")
         for broken in ("[", "a = ", "a = 1\na = 2", "a = " + "[" * 10000):
             self.refused("broken TOML", broken)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunked prefill: the chunks of a prompt for a pipeline of forwards. */
+/* Chunked prefill: the chunks of prompts for a pipeline of forwards. */
 #ifndef PPSCHED_PREFILL_HPP
 #define PPSCHED_PREFILL_HPP
 
@@ -20,9 +20,9 @@ namespace ppsched {
 
 using Prefill = Sized<ppsched_prefill>;
 
-/* The chunks of a prompt; see ppsched_prefill_find_chunks. */
+/* The chunks of prompts; see ppsched_prefill_find_chunks. */
 struct Chunks {
-    std::vector<uint64_t> tokens; /* tokens of each chunk */
+    std::vector<uint64_t> tokens; /* tokens of each chunk, prompt by prompt */
     double makespan, equal_makespan;
     bool is_best;
     Config config; /* a config with one microbatch per chunk */
@@ -38,7 +38,10 @@ inline Config config_of_chunks(const Config &config, const Prefill &prefill, Vie
 
 inline Chunks prefill_chunks(const Config &config, const Prefill &prefill, const char *strategy = "looped_bfs")
 {
-    const uint64_t blocks = prefill.tokens / std::max<uint64_t>(prefill.block, 1) + 1;
+    const uint64_t block = std::max<uint64_t>(prefill.block, 1);
+    uint64_t blocks = prefill.tokens / block + 1;
+    for (std::size_t i = 0; prefill.prompts != nullptr && i < prefill.prompt_count && blocks < 65536; i++)
+        blocks += std::min<uint64_t>(prefill.prompts[i] / block + 1, 65536);
     std::vector<uint64_t> tokens(static_cast<std::size_t>(std::min<uint64_t>(blocks, 65536)));
     Sized<ppsched_prefill_figures> found;
     std::size_t count = 0;

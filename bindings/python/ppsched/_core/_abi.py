@@ -1329,6 +1329,8 @@ class LayerMemory(Structure):
     modules: float
     trained: float
     expert_trained: float
+    slice_state: float
+    slice_gradients: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1345,6 +1347,8 @@ class LayerMemory(Structure):
         ("modules", c_double),
         ("trained", c_double),
         ("expert_trained", c_double),
+        ("slice_state", c_double),
+        ("slice_gradients", c_double),
     ]
 
 
@@ -1592,6 +1596,8 @@ class Prefill(Structure):
     constant: float
     linear: float
     quadratic: float
+    prompts: _Pointer[c_uint64]
+    prompt_count: int
     _fields_ = [
         ("size", c_uint32),
         ("chunks", c_uint32),
@@ -1600,6 +1606,8 @@ class Prefill(Structure):
         ("constant", c_double),
         ("linear", c_double),
         ("quadratic", c_double),
+        ("prompts", POINTER(c_uint64)),
+        ("prompt_count", c_size_t),
     ]
 
 
@@ -2388,6 +2396,8 @@ class Layer(Structure):
     hybrid_symbols: Optional[bytes]
     device_scale: _Pointer[c_double]
     windows: _Pointer[PairWindows]
+    mem_slice_state: float
+    mem_slice_gradients: float
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -2410,6 +2420,8 @@ class Layer(Structure):
         ("hybrid_symbols", c_char_p),
         ("device_scale", POINTER(c_double)),
         ("windows", POINTER(PairWindows)),
+        ("mem_slice_state", c_double),
+        ("mem_slice_gradients", c_double),
     ]
 
 

@@ -14,7 +14,7 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
-from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, windows_as_given
+from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, window_channels, windows_as_given
 from .words import counted, names_checked
 
 # The quantity of each list of numbers, by the library's name for it.
@@ -310,9 +310,11 @@ class Config:
         return self._like(new_handle(lib.ppsched_config_copy, self._handle))._with_windows_of(self)
 
     def _with_windows_of(self, other: "Config") -> "Config":
-        """This one, which the library made of the other: with its windows, where they are still those of its stages."""
+        """This one, which the library made of the other: with its windows, or those of other stages and microbatches that follow from them."""
         if (self.stages, self.microbatches) == (other.stages, other.microbatches):
             self.windows, self._pairs_given, self._windows_of_layers = other.windows, other._pairs_given, other._windows_of_layers
+        elif other.windows and self.slices == other.slices:
+            self.windows = config_windows(self._handle, self.stages, window_channels(other.windows))
         return self
 
     def _with_layer_windows(self, channels: Sequence[str]) -> "Config":
@@ -462,7 +464,7 @@ class Config:
     p2p_time = Values("Latency of a transfer, per pair of devices.")
     p2p_bandwidth = Values("Bytes per unit of time between devices, per pair of devices.")
     activation_bytes = Values("Bytes of the output of a forward, per stage.")
-    gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: those of the activation).")
+    gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: the bytes of the activation).")
     mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
     mem_backward_input = Values("Change of memory by an I, per stage; a negative change is released at its end, a positive change is taken at its "
                                 "start.")
@@ -481,18 +483,19 @@ class Config:
     mem_receive_backward = Values("Memory of the received gradient of a backward until the backward ends, per stage.")
     mem_work_forward = Values("Work space of a forward while it runs, per stage.")
     mem_work_backward = Values("Work space of a full backward while it runs, per stage.")
-    mem_work_backward_input = Values("Work space of a backward for only the input gradient, per stage (default: that of a full backward).")
-    mem_work_backward_weight = Values("Work space of a backward for only the weight gradient, per stage (default: that of a full backward).")
+    mem_work_backward_input = Values("Work space of a backward for only the input gradient, per stage (default: the work space of a full backward).")
+    mem_work_backward_weight = Values("Work space of a backward for only the weight gradient, per stage (default: the work space of a "
+                                      "full backward).")
     unshard_times = Values("Time to gather the weights, per stage.")
     reduce_grad_times = Values("Time to reduce the gradients, per stage.")
     unshard_bytes = Values("Bytes that are gathered, per stage.")
     reduce_grad_bytes = Values("Bytes that are reduced, per stage.")
     sharding_bandwidth = Values("Bytes per unit of time for gathering and reducing, per device.")
     sharding_slowdown = Values("Factor on the times of compute ops during gathering and reducing, per device (default: 1; inf: they stop).")
-    recompute_times = Values("Time of RECOMPUTE, per stage (default: that of F).")
+    recompute_times = Values("Time of RECOMPUTE, per stage (default: the time of F).")
     mem_recompute = Values("Memory that a recomputed stage pass holds from its F until its RECOMPUTE, per stage (default: 0).")
     offload_times = Values("Time of the copy to the host, per stage (default: host_latency + offload_bytes / host_bandwidth).")
-    reload_times = Values("Time of the copy back, per stage (default: that of the copy to the host).")
+    reload_times = Values("Time of the copy back, per stage (default: the time of the copy to the host).")
     offload_bytes = Values("Bytes that are copied for a stage pass, per stage.")
     host_bandwidth = Values("Bytes per unit of time of the host link in each direction, per device.")
     host_latency = Values("Time of each copy in addition to the time of its bytes, per device.")
@@ -502,8 +505,8 @@ class Config:
     microbatch_memory_scale = Values("Factor only on memory and bytes, per microbatch (default: microbatch_scale).")
     microbatch_request = Values("For schedules of forwards: number of the request to which a microbatch belongs; microbatches in a row with the "
                                 "same number are chunks of one request")
-    slice_scale = Values("Factor on times in addition to that of the microbatch, per slice.")
-    op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or four, for F, B, I and W.")
+    slice_scale = Values("Factor on times, in addition to the factor of the microbatch, per slice.")
+    op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or one each for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
     mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and that is held until W ends, per stage.")
@@ -511,7 +514,8 @@ class Config:
     layer_types = Values("Number of the device type of each device, for layers whose times differ by type (default: 0).")
     stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
     device_speeds = Values("Speed, by which the times of ops are divided, per device (default: 1; 0.5: half as fast).")
-    mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: that of an I).")
+    mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: the memory that "
+                                     "an I recomputes).")
 
     def validate(self) -> None:
         """Raises if the lists contradict each other."""

@@ -44,7 +44,7 @@ def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
     order = [was[number] or 0 for number in range(count)]
     other = next((number for number in range(count * after.iterations) if was[number] != order[number % count] + number // count * count), None)
     if other is not None:
-        raise Refused(f"the last stage runs the microbatches of iteration {other // count} in another order than those of iteration 0, and "
+        raise Refused(f"the last stage runs the microbatches of iteration {other // count} in another order than in iteration 0, and "
                       "microbatches differ; renumber a schedule of one iteration", Status.ERROR_REFUSED)
     if order == sorted(order):
         return config

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chunks of a prompt, for a pipeline of forwards."""
+"""The chunks of prompts, for a pipeline of forwards."""
 import ctypes
-from typing import List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Sequence, Union
 
 from . import _abi
 from ._library import Error, call, lib
@@ -12,10 +12,10 @@ from .views import sized
 
 
 class Chunks(NamedTuple):
-    """The chunks of a prompt.
+    """The chunks of a prompt, or of several.
 
-    tokens: number of tokens of each chunk; makespan: that of the strategy's schedule with these chunks; equal_makespan: that with the same
-    number of equal chunks; is_best: no other chunks are faster; config: the problem with one microbatch per chunk.
+    tokens: number of tokens of each chunk, prompt by prompt; makespan: that of the strategy's schedule with these chunks; equal_makespan: that with the same
+    number of equal chunks; is_best: no other chunks are faster; config: the problem with one microbatch per chunk, and a request for each prompt.
     """
 
     tokens: List[int]
@@ -35,21 +35,28 @@ def _count(name: str, value: object) -> int:
     return count
 
 
-def prefill_chunks(config: Config, tokens: int, *, constant: float = 0, linear: float = 0, quadratic: float = 0, block: int = 1,
+def prefill_chunks(config: Config, tokens: Union[int, Sequence[int]], *, constant: float = 0, linear: float = 0, quadratic: float = 0, block: int = 1,
                    chunks: Optional[int] = None, strategy: str = "looped_bfs", progress: Optional[Progress] = None) -> Chunks:
-    """Cuts a prompt into chunks, so that the strategy's schedule of forwards is as short as can be found.
+    """Cuts a prompt, or several, into chunks, so that the strategy's schedule of forwards is as short as can be found. tokens: of the prompt,
+    or of each of several.
 
-    A chunk of n tokens after p earlier tokens takes constant + linear n + quadratic n (p + n / 2), times the forward time of its stage. All
-    chunks except the last have a multiple of `block` tokens. chunks: their number, or None if the search chooses it. config: a problem of
+    A chunk of n tokens after p earlier tokens of its prompt takes constant + linear n + quadratic n (p + n / 2), times the forward time of its stage. All
+    chunks except the last of a prompt have a multiple of `block` tokens. chunks: their number, or None if the search chooses it. config: a problem of
     forwards only; its number of microbatches is ignored.
     """
     given = sized(_abi.Prefill)
-    given.tokens, given.block = _count("tokens", tokens), _count("block", block)
+    given.block = _count("block", block)
+    if isinstance(tokens, Sequence) and not isinstance(tokens, str):
+        prompts = [_count(f"tokens[{i}]", own) for i, own in enumerate(tokens)]
+        given.prompts, given.prompt_count = (ctypes.c_uint64 * max(len(prompts), 1))(*prompts), len(prompts)
+    else:
+        given.tokens = _count("tokens", tokens)
+        prompts = [given.tokens]
     given.chunks = min(_count("chunks", chunks), 2**32 - 1) if chunks is not None else 0
     for name, value in (("constant", constant), ("linear", linear), ("quadratic", quadratic)):
         setattr(given, name, numbers(name, [value])[0])
     figures, handle = sized(_abi.PrefillFigures), ctypes.c_void_p()
-    most = min(given.tokens // given.block + 1, MOST)
+    most = min(sum(own // given.block + 1 for own in prompts), MOST)
     found, count = (ctypes.c_uint64 * most)(), ctypes.c_size_t()
     check_progress(progress)
     with config.units.telling(), Listener(config, progress) as told:

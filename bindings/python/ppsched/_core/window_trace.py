@@ -4,8 +4,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Dict, Iterator, NamedTuple, Tuple
 
+from ._abi import Kind
 from .op import Op
-from .windows import PairTime, pair_of, time_of_pair
+from .windows import PairTime, pair_of, time_of_pair, without_weight
 
 if TYPE_CHECKING:
     from .timeline import Span, Timeline
@@ -43,12 +44,14 @@ def _of_pairs(timeline: "Timeline") -> Iterator[Tuple[int, Op, Op, "Span"]]:
                 yield device, op, other, span
 
 
-def pair_times(timeline: "Timeline") -> Dict[Tuple[int, int], PairTime]:
-    """By the stages of the forward and the backward, where the times of pairs follow from windows: what each pair takes."""
+def pair_times(timeline: "Timeline") -> Dict[Tuple[int, int, Kind], PairTime]:
+    """By the stages of the forward and the backward, and whether that is B or I, where the times of pairs follow from windows: what each
+    pair takes."""
     windows, found = timeline.config.windows, {}
     if windows and not timeline.config._pairs_given:
-        for key in sorted({(op.stage, other.stage) for _, op, other, _ in _of_pairs(timeline)}):
-            found[key] = time_of_pair(pair_of(windows, *(key if len(windows) > 1 else (0, 0))))
+        for forward, backward, kind in sorted({(op.stage, other.stage, other.kind) for _, op, other, _ in _of_pairs(timeline)}):
+            pair = pair_of(windows, *((forward, backward) if len(windows) > 1 else (0, 0)))
+            found[forward, backward, kind] = time_of_pair(without_weight(pair) if kind == Kind.I else pair)
     return found
 
 
@@ -56,7 +59,7 @@ def placed_windows(timeline: "Timeline") -> Iterator[PlacedWindow]:
     """Those of all pairs whose times follow from windows, by device and pair."""
     found = pair_times(timeline)
     for device, op, other, span in _of_pairs(timeline) if found else ():
-        yield from _placed(found[op.stage, other.stage], device, f"{op}+{other}", span)
+        yield from _placed(found[op.stage, other.stage, other.kind], device, f"{op}+{other}", span)
 
 
 def _rounded(time: float) -> float:

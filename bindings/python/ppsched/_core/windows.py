@@ -8,7 +8,7 @@ from ._library import Error, call, lib
 from .number_lists import integer
 from .shown import shown
 from .views import sized
-from .words import nearest
+from .words import misspelt, nearest
 
 LISTS = ("forward", "backward", "weight")
 KEYS = (*LISTS, "slowdown")
@@ -58,6 +58,8 @@ class PairTime(NamedTuple):
 def _number(where: str, value: object) -> float:
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise Error(f"{where}: the time must be a number, not {shown(value)}")
+    if float(value) < 0:
+        raise Error(f"{where} takes {shown(value)}; it must be finite and at least 0", _abi.Status.ERROR_RANGE)
     return float(value)
 
 
@@ -100,10 +102,10 @@ def stage_windows(where: str, given: object) -> StageWindows:
         if not rows and name != "weight":
             raise Error(f"{where}{name} has no windows; a pair is a forward and a backward")
         lists[name] = [_row(f"{where}window {index} of {name}", name, row) for index, row in enumerate(rows)]
-    return StageWindows(lists, _slowdown(where, given.get("slowdown") or {}))
+    return StageWindows(lists, _slowdown(where, {} if given.get("slowdown") is None else given["slowdown"]))
 
 
-def _channels(where: str, stages: Sequence[StageWindows]) -> List[str]:
+def window_channels(stages: Sequence[StageWindows], where: str = "") -> List[str]:
     """The names of all, in the order in which they come."""
     names: Dict[str, None] = {}
     for stage in stages:
@@ -126,11 +128,22 @@ def _slowdowns(where: str, stages: Sequence[StageWindows]) -> Dict[str, float]:
     return found
 
 
+def idle_slowdowns(where: str, stages: Sequence[StageWindows]) -> List[str]:
+    """Channels that have a slowdown and no window of any stage, for a note. Raises Error where such a name is probably misspelt."""
+    used = list(dict.fromkeys(row[0] for stage in stages for rows in stage.lists.values() for row in rows))
+    idle = list(dict.fromkeys(channel for stage in stages for channel, factor in stage.slowdown.items() if channel not in used and factor > 1))
+    for channel in idle:
+        meant = misspelt(channel, used)
+        if meant:
+            raise Error(f"{where}slowdown is of {shown(channel)}, and no window runs on it; did you mean {meant}? Channels are {', '.join(map(shown, used))}")
+    return idle
+
+
 class Records:
     """Windows as C takes them, with what must stay in memory meanwhile."""
 
     def __init__(self, where: str, stages: Sequence[StageWindows]) -> None:
-        self.channels = _channels(where, stages)
+        self.channels = window_channels(stages, where)
         slowdown = _slowdowns(where, stages)
         self._kept: List[Any] = []
         self.records = [self._record(stage, slowdown) for stage in stages]
@@ -235,18 +248,23 @@ def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = No
     pairs: number of pairs in a row. A pair may start before the pair before it ends. order is the order of one pair.
     """
     count = integer("pairs", pairs)
-    return time_of_pair(repeated(stage_windows("", windows), count), "", None if order is None else list(order) * count)
+    pair = stage_windows("", windows)
+    idle_slowdowns("", [pair])
+    return time_of_pair(repeated(pair, count), "", None if order is None else list(order) * count)
 
 
 # --- of stages ---
 
 def checked_windows(given: object, where: str = "") -> List[StageWindows]:
     """One object, or a list of one for each stage, checked."""
-    if not isinstance(given, (list, tuple)):
-        return [stage_windows(where, given)]
-    if not given:
+    if isinstance(given, (list, tuple)) and not given:
         raise Error(f"{where}windows is an empty list; give one object for all stages, or one for each")
-    return [stage_windows(f"{where}stage {number}: ", stage) for number, stage in enumerate(given)]
+    if isinstance(given, (list, tuple)):
+        stages = [stage_windows(f"{where}stage {number}: ", stage) for number, stage in enumerate(given)]
+    else:
+        stages = [stage_windows(where, given)]
+    idle_slowdowns(where, stages)
+    return stages
 
 
 def windows_as_given(stage: StageWindows) -> Dict[str, Any]:
@@ -303,3 +321,8 @@ def pair_of(stages: Sequence[StageWindows], forward: int, backward: int) -> Stag
             raise Error(f"there is no stage {number}; give one from 0 to {len(stages) - 1}")
     lists = {**stages[backward].lists, "forward": stages[forward].lists["forward"]}
     return StageWindows(lists, _slowdowns("", stages))
+
+
+def without_weight(pair: StageWindows) -> StageWindows:
+    """A pair whose backward is an I."""
+    return StageWindows({**pair.lists, "weight": []}, pair.slowdown)

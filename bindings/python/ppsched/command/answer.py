@@ -87,7 +87,7 @@ class Answer(Chosen):
         if first is None or first.number == best.number:
             return []
         return [f"faster, but no runtime runs it: {candidate_name(first)}, V = {first.chunks}, step time {first.step_time:.6g}"
-                f"{self._units.after_time}; --any ranks by time alone"]
+                f"{self._units.after_time}; --any ranks only by time"]
 
     def text(self, colour: bool, chosen: bool) -> str:
         """The table, the parts of the idle time, the best for each runtime unless one was chosen, and the command."""

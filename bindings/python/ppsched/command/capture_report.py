@@ -13,7 +13,7 @@ Link = Tuple[int, int]  # sender, receiver
 Value = Tuple[Kind, int, Optional[int], Optional[int]]  # what is sent: the kind of its send, the receiving stage, microbatch, slice
 
 TORCHTITAN = "--training.disable_cuda_graphs: torchtitan refuses CUDA graphs with pipelines"
-NUMBERS = "its _order has numbers for whole forwards and backwards alone"
+NUMBERS = "its _order has numbers only for whole forwards and backwards"
 
 
 class Capture(NamedTuple):
@@ -44,7 +44,7 @@ def _iterations(schedule: Schedule, device: int) -> List[List[Op]]:
 
 def _unlike_steps(schedule: Schedule) -> List[str]:
     if not schedule.flushes:
-        return ["a step starts before the one before has ended, so its order goes on over steps; take a strategy that flushes"]
+        return ["a step starts before the step before it has ended, so the order is not the same in each step; take a strategy that flushes"]
     for device in range(schedule.devices):
         steps = _iterations(schedule, device)
         other = next((number for number, ops in enumerate(steps) if ops != steps[0]), None)
@@ -58,7 +58,7 @@ def _unlike_steps(schedule: Schedule) -> List[str]:
 def _data(schedule: Schedule) -> List[str]:
     config, reasons = schedule.config, []
     if config.microbatch_order:
-        reasons.append("the order of the microbatches follows what they take, which is another in each step; leave out --order-microbatches")
+        reasons.append("the order of the microbatches depends on their costs, which differ from step to step; leave out --order-microbatches")
     for name in ("microbatch_scale", "microbatch_memory_scale"):
         if len(set(getattr(config, name))) > 1:
             reasons.append(f"microbatches differ ({name}), and a graph has one shape for each op; pad or pack them to the same length")
@@ -161,7 +161,7 @@ def _engine_fault(schedule: Schedule) -> Optional[str]:
                 turns.setdefault((op.stage, op.kind), []).append(op.microbatch)
         for (stage, kind), found in turns.items():
             if kind == Kind.B and found != turns.get((stage, Kind.F)):
-                return f"it takes the backwards of a chunk in the order of its forwards, and those of stage {stage} are in another one"
+                return f"it takes the backwards of a chunk in the order of its forwards, but stage {stage} has another order"
     return next(iter(_unlike_steps(schedule)), None)
 
 

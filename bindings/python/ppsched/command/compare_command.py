@@ -75,7 +75,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     check_page_words(arguments, [arguments.output])
     if arguments.output is not None:
         if ending_of(arguments.output, (".trace.json",)):
-            raise UsageError(f"-o {arguments.output}: compare writes no traces; pick -o writes that of the best candidate")
+            raise UsageError(f"-o {arguments.output}: compare writes no traces; pick -o writes the trace of the best candidate")
         check_answer(arguments.output, arguments.json, ENDINGS)
     values = merged(arguments)
     if arguments.channel_speeds is not None:

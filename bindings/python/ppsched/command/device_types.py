@@ -130,7 +130,7 @@ def with_scale(base: Sequence[Layer], others: Sequence[Tuple[str, Sequence[Layer
     rows: List[Any] = [{**row, "device_scale": []} for row in base]
     for name, other in others:
         if [(row.get("name"), row.get("count", 1)) for row in other] != [(row.get("name"), row.get("count", 1)) for row in base]:
-            raise Error(f"{name}: its layers must be those of the model: the same names and counts, in the same order")
+            raise Error(f"{name}: its layers must have the same names and counts as the layers of the model, in the same order")
         for row, own in zip(rows, other):
             pairs = list(zip(_TIMES, _whole_times({key: value for key, value in row.items() if key != "device_scale"}), _whole_times(own)))
             wrong = next((key for key, plain, time in pairs if (plain > 0) != (time > 0)), None)
@@ -202,7 +202,7 @@ def _with_rows(values: Dict[str, Any], types: Sequence[DeviceType]) -> Dict[str,
     listed = values.get("layers") is not None
     if not listed and len(own) < len(types):
         other = next(one for one in types if one.rows is None)
-        raise UsageError(f"--device-types {other.name}: it has a speed alone; give --layers with the times at speed 1")
+        raise UsageError(f"--device-types {other.name}: it has only a speed; give --layers with the times at speed 1")
     numbers, others = [0] * len(types), []
     for number, one in enumerate(types):
         if one.rows is not None and (listed or one is not own[0]):

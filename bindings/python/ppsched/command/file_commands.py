@@ -204,7 +204,7 @@ def _stated(arguments: argparse.Namespace, schedule: Schedule) -> Dict[str, Any]
     if stated.get("layers") is not None and stated.get("num_layers") is None:
         refuse_beside(stated)  # before units are checked
         stated["layers"] = read_layers(stated["layers"])
-    take_windows(arguments.config, stated, {})
+    take_windows(arguments.command, arguments.config, stated, {})
     return {**stated, "files": files}
 
 

@@ -32,8 +32,8 @@ ANSWERS = (".json", ".txt")
 def add_gpus_arguments(parser: Parser) -> None:
     group = parser.group(MODEL)
     group.add_argument("--gpus", type=count_of_devices, metavar="N",
-                       help="with --model: number of all devices. Searches over those of --tp --cp --ep --etp --pp --chunks --micro-batch --zero "
-                            "that are not given")
+                       help="with --model: number of all devices. Searches the options that are not given: --tp --cp --ep --etp --pp "
+                            "--chunks --micro-batch --zero")
     group.add_argument("--goal", choices=GOALS,
                        help="with --gpus: rank by step time (default), by tokens per second of a device, or by cost (with --gpu-hour)")
     group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: the cost of an hour of a device, such as h100=2.5")

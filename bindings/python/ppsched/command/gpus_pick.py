@@ -106,7 +106,7 @@ def _margin(rows: LayoutRows, model: Model) -> List[str]:
         return ["the second is faster, but no runtime runs it"]
     if ratio >= 1:
         return [f"the second takes as long as the first{known}"]
-    return [f"the second wins if its step is priced {1 - ratio:.2%} too long against the first's{known}"]
+    return [f"the second is faster if its step is priced {1 - ratio:.2%} too long against the first's{known}"]
 
 
 def _why(rows: LayoutRows) -> List[str]:
@@ -137,7 +137,8 @@ def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, mod
     if any(row["memory_near_limit"] for row in rows):
         lines.append(f"* memory within its known error of the limit, {rows[0]['memory_limit'] / GIB:.1f} GiB")
     counts = rows.counts
-    lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} left out by their bound on memory, {counts['slower']} by that on time, "
+    lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} left out by their bound on memory, {counts['slower']} "
+                 "by their bound on time, "
                  f"{counts['priced']} priced")
     return [*lines, *model.table_notes(), *estimate_line(vars(arguments), model).split("\n")]
 

@@ -36,7 +36,8 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", choices=RUNTIME_NAMES,
-                        help="refuse schedules that this training runtime cannot run, and split layers by its rules (default: that of --launch)")
+                        help="refuse schedules that this training runtime cannot run, and split layers by its rules (default: the runtime "
+                             "of --launch)")
 
 
 def take_job(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:

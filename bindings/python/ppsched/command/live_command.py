@@ -42,7 +42,8 @@ def add_commands(commands: Commands) -> None:
     add_split_arguments(parser.group(LAYERS))
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
     parser.add_argument("--beside", metavar="NAME[:V]", nargs="+", action="extend",
-                        help="also draw these strategies below, with V stages per device; at most three. They follow the knobs, and are in the link")
+                        help="also draw these strategies below, with V stages per device; at most three. They follow the controls of the "
+                             "page, and are in the link")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 

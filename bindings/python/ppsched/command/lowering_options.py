@@ -16,7 +16,7 @@ from .usage import UsageError
 LOWERINGS = tuple(name for name in names_of(Lowering) if name != "none")
 LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # those with a name
 PASSES = {
-    "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds those of at most N stages at once "
+    "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds the parameters of at most N stages at once "
                "(PyTorch: 3)",
     "reduce_grad": "reduce the gradients of a stage after its last backward",
     "merge_backwards": "turn each I that has its W right after it into a B",
@@ -64,9 +64,9 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
-                        help="which sends and receives of a device wait for each other. group: all; direction: those of activations, and those of "
-                             "gradients; pair: those of a pair of devices; sends: all sends, each until its value has arrived (receives do not "
-                             f"wait); none: none (default: {default})")
+                        help="which sends and receives of a device wait for each other. group: all; direction: all of activations, and "
+                             "all of gradients; pair: all from one device to another; sends: all sends, each until its value has arrived "
+                             f"(receives do not wait); none: they do not wait (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

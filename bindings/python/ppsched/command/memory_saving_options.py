@@ -15,8 +15,8 @@ from .usage import UsageError
 
 def add_memory_saving_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", metavar="WHAT",
-                        help="copy activations to the host and back. chunks=N: those of N stages of each device; all: all of them; limit: only as "
-                             "many as needed to fit --mem-limit")
+                        help="copy activations to the host and back. chunks=N: activations of N stages of each device; all: all "
+                             "activations; limit: only as many as needed to fit --mem-limit")
     parser.add_argument("--offload-share", metavar="SHARE", type=real,
                         help="with --offload: copy on each device only the activations that are held longest, up to this share of their memory, "
                              "above 0 and at most 1 (default: 1)")

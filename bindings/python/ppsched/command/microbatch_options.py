@@ -75,12 +75,13 @@ SLICING = ("slice_time", "attention_share")
 
 def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
     add_count_argument(parser, "--slices", metavar="K", dest="slice_counts",
-                       help="numbers of slices per microbatch to try; costs are those of whole microbatches")
+                       help="numbers of slices per microbatch to try; costs are for whole microbatches")
     add_number_argument(parser, "--slice-time", metavar="T",
                         help="with --slices: how much longer F, B and I of a slice take than their share of a microbatch, because kernels are less "
                              "efficient on short sequences")
     add_number_argument(parser, "--attention-share", metavar="A",
-                        help="with --slices: the share of causal attention in the times; its part of the time grows with each slice (default: 0)")
+                        help="with --slices: the share of causal attention in the times of ops; attention takes longer in each later "
+                             "slice (default: 0)")
 
 
 def one_number(name: str, given: Any) -> float:
@@ -102,7 +103,7 @@ def in_best_order(schedule: Schedule, values: Mapping[str, Any], progress: Optio
         return schedule
     check_order(values)
     if schedule.config.microbatch_request:
-        raise UsageError("--order-microbatches: chunks of requests have their order; auto chooses that of the requests")
+        raise UsageError("--order-microbatches: the chunks of a request have a fixed order; auto chooses the order of the requests")
     first = schedule.order_microbatches(progress=progress)
     strategy = values.get("strategy", "1f1b")
     if not find_strategy(strategy).searches:

@@ -9,6 +9,7 @@ from ..readers.json_and_yaml import read_values
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_training import SHORT, TAKEN, TRAINING
 from ..readers.model_files import read_mapping_of
+from .over_file import tell_if_other
 
 # Keys that are options of the command, and their types. The command line takes precedence.
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float),
@@ -23,6 +24,7 @@ def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
         value = config.pop(name)
         if isinstance(value, bool) or not isinstance(value, kinds):
             raise Error(f"{arguments.config}: {name} must be {'a text' if kinds is str else 'a number'}, not {shown(value)}")
+        tell_if_other(arguments, name, getattr(arguments, name), value)
         if getattr(arguments, name) is None:
             setattr(arguments, name, str(value) if name == "step_time" else value)
 

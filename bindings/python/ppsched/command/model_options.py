@@ -19,6 +19,7 @@ from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, no
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, guessed_model, model_of, read_model
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
+from .over_file import tell_over_training
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
@@ -34,7 +35,7 @@ NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "seq": (("--seq-length",), "tokens per sequence (default: the model's maximum, at most 8192)"),
     "micro_batch": ((), "sequences per microbatch"),
     "global_batch": (("--global-batch-size",),
-                     "sequences per step (default: as many microbatches per replica as --pp)"),
+                     "sequences per step (default: each replica has as many microbatches as the pipeline has devices)"),
     "zero": ((), "what data parallelism shards: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights"),
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
@@ -85,10 +86,10 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--expert-load", type=real, metavar="X",
-                       help="rows that the experts of the fullest device get, as a multiple of an even share (default: 1)")
+                       help="rows that the experts of the busiest device get, divided by the rows of an even distribution (default: 1)")
     group.add_argument("--pair-windows", nargs="*", metavar="WHAT",
-                       help="layers have windows, from which follows what overlapped pairs take; exchanges of experts (ep), collectives of tensor and "
-                       "context parallelism (tp, cp) run beside compute (default: ep)")
+                       help="compute the times of overlapped pairs from windows of the layers. WHAT runs at the same time as compute: "
+                            "exchanges of experts (ep), collectives of tensor and context parallelism (tp, cp) (default: ep)")
     group.add_argument("--lora-rank", type=whole, metavar="R",
                        help="freeze the weights, and train adapters (LoRA) of this rank; 0: train all weights (default: as in the file, else 0)")
     group.add_argument("--lora-targets", nargs="+", metavar="NAME",
@@ -159,6 +160,9 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
+    tell_over_training(arguments, options, given)
+    if given["use_distributed_optimizer"]:
+        options.pop("zero", None)
     if given["global_batch"] is not None:
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]

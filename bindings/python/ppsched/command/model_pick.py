@@ -194,6 +194,8 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
             **({} if found.made.unlike is None else {"memory_limits": found.made.unlike.limits,
                                                      **types_row(found.made.unlike.names, found.answer.best[0].device_order)}),
             **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
+            **({} if not _estimates_slices(found.made, arguments) else
+               {"attention_shares": found.made.job.model.attention_shares(found.made.measured.layers)}),
             **estimate_row(vars(arguments), found.made.job.model), "calibrated": found.made.measured.notes}
 
 
@@ -223,6 +225,18 @@ def _launch_line(answer: Answer, job: Job, runtime: Optional[str], host_gpus: Op
     return f"{line}{places}\nnote: {order_told(order)}" if order else f"{line}{places}"
 
 
+def _estimates_slices(made: JobPlan, arguments: argparse.Namespace) -> bool:
+    return made.attention_share is not None and arguments.attention_share is None
+
+
+def _slices_line(made: JobPlan) -> str:
+    """The share of attention in the times of slices, and that of each kind of layer, where it differs."""
+    shares = made.job.model.attention_shares(made.measured.layers)
+    told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
+    kinds = f" ({told}; all stages have the mean)" if len(shares) > 1 else ""
+    return f"slices: {made.attention_share:.1%} of times is causal attention{kinds}, as estimated; --attention-share sets it"
+
+
 def _details(found: Found, arguments: argparse.Namespace) -> str:
     assert found.answer is not None and found.made is not None and found.step is not None
     step, layout = found.step, found.layout
@@ -231,8 +245,8 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
-    if found.made.attention_share is not None and arguments.attention_share is None:
-        notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention, as estimated; --attention-share sets it")
+    if _estimates_slices(found.made, arguments):
+        notes.append(_slices_line(found.made))
     if found.made.unlike is None:
         margin = margin_of(arguments)
         notes.append(limit_line(margin, found.made.limit + margin))

@@ -19,8 +19,8 @@ _WORDS = ("title", "baseline", "timelines", "live")
 def add_page_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
     parser.add_argument("--baseline", metavar="NAME[:V]",
-                        help="the strategy in use today (default: 1f1b), if needed with its stages per device. The page shows its timeline next to "
-                             "the best")
+                        help="the strategy that you use today, if needed with its stages per device (default: 1f1b). The page shows its "
+                             "timeline next to the timeline of the best candidate")
     parser.add_argument("--timelines", nargs="+", metavar="N",
                         help="timelines of the page: the best candidate of each of N strategies (default: 8), strategies by name, or all")
     parser.add_argument("--live", action="store_const", const=True,

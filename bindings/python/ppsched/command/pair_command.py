@@ -13,7 +13,7 @@ from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
 from .usage import UsageError
-from .windows_option import plain_windows, read_value, windows_of_trace
+from .windows_option import plain_windows, read_value, tell_idle_slowdowns, windows_of_trace
 
 WIDTH = 72  # of the picture
 OWN = "own"  # the order of a trace
@@ -42,7 +42,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"),
                         help="if FILE has a list of stages: pair the forward of stage I with the backward of stage J")
     parser.add_argument("--order", metavar="FBW",
-                        help="time this order of windows, such as FBFBW: each letter says whether the next window is one of F, B or W; each channel "
+                        help="compute the time of this order of windows, such as FBFBW: each letter says whether the next window belongs "
+                             "to F, B or W; each channel "
                              "runs its windows in this order, and waits for the next one. own: the order of a trace (default: find the best order)")
     parser.add_argument("--pairs", type=whole, metavar="N", default=1,
                         help="number of pairs in a row; a pair may start before the pair before it ends. Also prints the time that one more pair "
@@ -117,7 +118,7 @@ def _ask(arguments: argparse.Namespace) -> Asked:
     if is_pair_trace(given):
         traced = traced_pair(path, given)
         given = windows_of_trace(traced)
-    checked_windows(plain_windows(given), f"{path}: ")
+    tell_idle_slowdowns("pair", f"{path}: ", checked_windows(plain_windows(given), f"{path}: "))
     values, units = in_same_units({"windows": given}, {"windows": path}, has_defaults=False)
     stages = checked_windows(values["windows"], f"{path}: ")
     if len(stages) > 1 and arguments.stages is None:

@@ -30,8 +30,9 @@ VARIED: Dict[str, Tuple[str, Callable[[str], Any], str]] = {
     "chunks": ("chunks", whole, "stages per device to try (default: 1 to 4)"),
     "group_sizes": ("group_sizes", whole, "group sizes of interleaved strategies to try (default: all that are possible; if there are many, some of "
                                         "them)"),
-    "slice_counts": ("slices", whole, "numbers of slices per microbatch to try; costs are those of whole microbatches"),
-    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try for the same batch; costs are those of --microbatches"),
+    "slice_counts": ("slices", whole, "numbers of slices per microbatch to try; costs are for whole microbatches"),
+    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try for the same batch; costs are for the microbatches of "
+                                                 "--microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
@@ -55,8 +56,8 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
         elif name not in RENAMED:
             add_word_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
     parser.add_argument("--offload", action="store_true",
-                        help="also try rules with offload. They offload only as many activations as needed to fit the memory limit; without a limit "
-                             "all. Needs --host-bandwidth")
+                        help="also try rules with offload. They offload only as many activations as needed to fit the memory limit; "
+                             "without a limit they offload all. Needs --host-bandwidth")
     add_link_argument(command.group(KEPT))
     parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: also try v_search and auto, with this search effort")
     layers = command.group(LAYERS)

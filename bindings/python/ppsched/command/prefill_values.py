@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key "prefill" of a config file: a prompt whose chunks are chosen."""
-from typing import Any, Dict, List, Mapping, Optional
+"""The key "prefill" of a config file: prompts whose chunks are chosen."""
+from typing import Any, Dict, List, Mapping, Optional, Union
 
 from .._core.prefill import Chunks, prefill_chunks
 from .._core.progress import ProgressBar
@@ -19,7 +19,7 @@ def _arguments(given: Mapping[str, Any], microbatches: Optional[int]) -> Dict[st
     if unknown is not None:
         raise UsageError(f"prefill has no {shown(unknown)}; it has {', '.join(NAMES)}")
     if "tokens" not in given:
-        raise UsageError("prefill needs tokens, the length of the prompt")
+        raise UsageError("prefill needs tokens, the length of the prompt, or a list of lengths")
     chunks = given.get("chunks")
     if None not in (chunks, microbatches) and chunks != microbatches:
         raise UsageError(f"prefill has {shown(chunks)} chunks, but there are {microbatches} microbatches; a microbatch is a chunk")
@@ -33,7 +33,7 @@ def _strategy_of(values: Mapping[str, Any]) -> str:
 
 
 def with_prefill(values: Dict[str, Any]) -> Dict[str, Any]:
-    """The values with a microbatch for each chunk of the prompt, and the chunks."""
+    """The values with a microbatch for each chunk of the prompts, and the chunks."""
     given = values.get("prefill")
     if given is None:
         return values
@@ -50,11 +50,31 @@ def with_prefill(values: Dict[str, Any]) -> Dict[str, Any]:
         found = prefill_chunks(config_of_values(base), strategy=strategy, progress=bar, **asked)
     return {**base, "num_batches": len(found.tokens), "microbatch_scale": list(found.config.microbatch_scale),
             "microbatch_memory_scale": list(found.config.microbatch_memory_scale),
-            "microbatch_request": [0] * len(found.tokens), "strategy": strategy, "chunks_of_prompt": found}
+            "microbatch_request": _requests(found), "strategy": strategy, "chunks_of_prompt": found, "has_prompts": isinstance(given["tokens"], list)}
 
 
-def chunks_text(found: Chunks) -> str:
+def _requests(found: Chunks) -> List[int]:
+    """The prompt of each chunk."""
+    requests = list(found.config.microbatch_request)
+    return requests if len(requests) == len(found.tokens) else [0] * len(found.tokens)
+
+
+def chunk_tokens(found: Chunks, has_prompts: bool) -> Union[List[int], List[List[int]]]:
+    """The tokens of each chunk; of several prompts, a list for each."""
+    if not has_prompts:
+        return found.tokens
+    requests = _requests(found)
+    return [[tokens for tokens, own in zip(found.tokens, requests) if own == request] for request in range(int(requests[-1]) + 1)]
+
+
+def _sizes(tokens: List[int], most: int) -> str:
+    return " ".join(map(str, tokens[:most])) + (f" and {len(tokens) - most} more" if len(tokens) > most else "")
+
+
+def chunks_text(found: Chunks, has_prompts: bool) -> str:
     """For people: the chunks, and what equal ones take."""
-    sizes = " ".join(map(str, found.tokens[:24])) + (f" and {len(found.tokens) - 24} more" if len(found.tokens) > 24 else "")
+    prompts = chunk_tokens(found, has_prompts)
+    sizes = _sizes(found.tokens, 24) if not has_prompts else ", ".join(_sizes(own, 8) for own in prompts[:8] if isinstance(own, list))
+    sizes += f" and of {len(prompts) - 8} more prompts" if has_prompts and len(prompts) > 8 else ""
     proof = "no others are faster" if found.is_best else "the best that were found"
     return f"chunks of {sizes} tokens, {proof}; equal ones take {found.equal_makespan:g}\n"

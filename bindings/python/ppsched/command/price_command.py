@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._abi import PairRule
 from .._core._library import Error
+from .._core.layout import Layout
 from .._core.model import Training
 from .._core.price import StepPrice
 from ..readers.device_files import read_device
@@ -21,6 +22,7 @@ from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
 from .number_options import add_count_argument, whole
+from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
 from .printing import print_text, tell
@@ -40,8 +42,8 @@ def add_commands(commands: Commands) -> None:
     add_model_arguments(parser, beside_batches=False)
     group = parser.add_argument_group("the step")
     group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
-    group.add_argument("--strategy", help="default: 1f1b, with --vpp above 1 interleaved_1f1b")
-    add_count_argument(group, "--split", metavar="N", help="decoders of each stage (default: equally many)")
+    group.add_argument("--strategy", help="strategy of the schedule (default: 1f1b, or interleaved_1f1b with --vpp above 1)")
+    add_count_argument(group, "--split", metavar="N", help="number of decoders of each stage (default: the same for all stages)")
     group.add_argument("--layout", metavar="STRING", help="Megatron-LM's --pipeline-model-parallel-layout")
     group.add_argument("--account-for-embedding", action="store_true", default=None, help="count the embedding as a decoder in the even split")
     group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
@@ -80,27 +82,19 @@ def _file_options(arguments: argparse.Namespace) -> Dict[str, Any]:
             options.update(step_options(path, plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)})))
     return options
 
-def _told(arguments: argparse.Namespace, of_file: Mapping[str, Any]) -> Dict[str, Any]:
-    """Options over those of the file, with a line for each that differs."""
-    options = dict(of_file)
-    for name in OWN:
-        given = getattr(arguments, name, None)
-        if given is None:
-            continue
-        if name in of_file and of_file[name] != given:
-            tell(arguments.command, f"--{name.replace('_kind', '').replace('_', '-')} goes over the file, which has {of_file[name]}")
-        options[name] = given
-    return options
-
 def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     take_model_config(arguments)
     arguments.also_taken = TAKEN
-    options = _told(arguments, _file_options(arguments))
-    options = _with_pairs(arguments, options)
-    arguments.recompute_kind = None  # the model's options know fewer kinds
+    of_file = _file_options(arguments)
+    options = _with_pairs(arguments, over_step(arguments, of_file, {name: getattr(arguments, name, None) for name in OWN}))
+    of_option, arguments.recompute_kind = arguments.recompute_kind, None  # the model's options know fewer kinds
     found, of_model = described(arguments)
-    of_model.pop("recompute", None)
-    recompute = recompute_of(options.get("recompute_kind") or _recompute_of_file(found.options))
+    granularity = of_model.pop("recompute", None)
+    if "recompute_kind" not in of_file:
+        tell_if_other(arguments, "recompute", of_option, granularity)
+    recompute = recompute_of(options.get("recompute_kind") or granularity or "none")
+    tell_over_devices(arguments, of_model)
+    _take_stages(arguments, of_model, of_file, options)
     device = read_device(arguments.device or DEFAULT_DEVICE)
     job = job_of(found, of_model, device)
     if job.model.table is None:  # a table has what it measured, by its own name
@@ -111,7 +105,20 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         _check_overlaps(training)
-    return job._replace(model=priced_model(found.description, training, device, job.model.table)), {**_with_strategy(job, options, recompute), "recompute": recompute}
+    options = _with_strategy(arguments, job, options, recompute)
+    return job._replace(model=priced_model(found.description, training, device, job.model.table)), {**options, "recompute": recompute}
+
+def _take_stages(arguments: argparse.Namespace, of_model: Dict[str, Any], of_file: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Stages per device as the layout string has them, also where a split is given in its place."""
+    layout = options.get("layout") or (of_file.get("layout") if options.get("split") is not None else None)
+    is_given = arguments.vpp is not None or (arguments.layout is None and bool(of_model.get("vpp")))
+    pp = of_model.get("pp") or 1
+    if layout is None or is_given or (isinstance(pp, list) and len(pp) != 1):
+        return
+    chunks = Layout(layout, pp[0] if isinstance(pp, list) else pp).chunks
+    if of_model.get("vpp") not in (None, 0, chunks):
+        tell_over(arguments, "layout", f"vpp {of_model['vpp']}")
+    of_model["vpp"] = chunks
 
 def _names(words: Sequence[str]) -> List[str]:
     """Of words as ep or ep,tp."""
@@ -123,15 +130,15 @@ def _with_pairs(arguments: argparse.Namespace, options: Dict[str, Any]) -> Dict[
         options = {**options, "pair_windows": _names(options["pair_windows"]) or ["ep"]}
     both = [name for name in options.get("pair_windows", ()) if name in _names(options.get("overlap") or ())]
     if both and arguments.pair_windows is not None and arguments.overlap is not None:
-        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges hide; give one of them")
+        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges are hidden; give one of them")
     if both and arguments.overlap is not None:
-        tell(arguments.command, f"--overlap {both[0]} goes over the file, which has overlapped pairs")
+        tell_over(arguments, f"overlap {both[0]}", "overlapped pairs")
         options = {name: value for name, value in options.items() if name not in ("pair_windows", "pair_rule")}
     if options.get("pair_rule") is not None and options.get("pair_windows") is None:
         raise UsageError("--pair-rule needs --pair-windows")
     return options
 
-def _with_strategy(job: Job, options: Dict[str, Any], recompute: Recompute) -> Dict[str, Any]:
+def _with_strategy(arguments: argparse.Namespace, job: Job, options: Dict[str, Any], recompute: Recompute) -> Dict[str, Any]:
     """Where layers have windows, the schedule with overlapped pairs that Megatron-LM runs, unless another one is given."""
     if options.get("pair_windows") is None:
         return options
@@ -140,14 +147,14 @@ def _with_strategy(job: Job, options: Dict[str, Any], recompute: Recompute) -> D
             raise Error("Megatron-LM overlaps no pairs with full recomputation; give --recompute selective, modules=... or none")
         if options["pair_windows"] != ["ep"]:
             raise Error("Megatron-LM overlaps only the exchanges of experts; give --pair-windows ep, or --pair-rule best")
+    own = "interleaved_1f1b_overlap" if job.vpp > 1 else "1f1b_overlap"
     if options.get("strategy") is not None:
+        if options["strategy"] != own and arguments.pair_windows is None:
+            tell_over(arguments, "strategy", "overlapped pairs")
         return options
     if job.pp > 1 and job.vpp == 1:
         raise Error("overlapped pairs with --pp above 1 need several stages on each device; give --vpp, or a --strategy such as 1f1b_overlap")
-    return {**options, "strategy": "interleaved_1f1b_overlap" if job.vpp > 1 else "1f1b_overlap"}
-
-def _recompute_of_file(options: Mapping[str, Any]) -> str:
-    return str(options.get("recompute") or "none")
+    return {**options, "strategy": own}
 
 def _check_overlaps(training: Training) -> None:
     replicas = training.data_parallel * training.context_parallel
@@ -181,7 +188,7 @@ def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     memory += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(step.memory)]
     assert job.model.accelerator is not None
     limit = limit_line(margin, job.model.accelerator.memory) + "\n"
-    return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens a second and device, "
+    return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens per second and device, "
             f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n"
             + "".join(f"{note}\n" for note in job.model.table_notes()))
 
@@ -191,7 +198,7 @@ def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margi
     check_margin(margin, device)
     fullest: List[float] = [memory.total for memory in step.memory]
     if max(fullest) > device.memory - margin:
-        left = f", of which {margin / GIB:.1f} GiB are to stay free" if margin > 0 else ""
+        left = f", of which {margin / GIB:.1f} GiB must stay free" if margin > 0 else ""
         tell(arguments.command, f"warning: device {fullest.index(max(fullest))} needs {max(fullest) / GIB:.1f} GiB, and {device.name} has "
              f"{device.memory / GIB:.1f} GiB{left}")
 

@@ -48,13 +48,13 @@ def add_cost_arguments(command: Parser) -> None:
     """Adds the options for times and memory, as lists or files."""
     problem = command.group("the problem")
     problem.add_argument("--device-order", nargs="+", type=whole, metavar="D",
-                         help="the device in each place of the pipeline, by the numbers that lists of devices and links and --slow-rank use")
+                         help="number of the device in each place of the pipeline; lists of devices and links, and --slow-rank, use the same numbers")
     problem.add_argument("--device-types", nargs="+", metavar="NAME:COUNT",
                          help="types of devices and the number of each, such as a100:4 slow.json:4. NAME is a data sheet (with --model), or a file "
                               "with a speed or with times of layers; not together with --device")
     problem.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
     add_profile_arguments(command.group("measured times"))
-    parser = command.group("times, memory and transfers: one number, or one a stage")
+    parser = command.group("times, memory and transfers: one number, or one per stage")
     for name in QUANTITIES:
         strings = [SHORT[name]] if name in SHORT else []
         add_number_argument(parser, *strings, "--" + name.replace("_", "-"), metavar="T", dest=name, help=_help_of(name))

@@ -74,7 +74,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if values.get("layers") is not None and values.get("num_layers") is None:
         refuse_beside(values)  # before units are checked
         values["layers"] = read_layers(values["layers"])
-    take_windows(arguments.config, values, given)
+    take_windows(arguments.command, arguments.config, values, given)
     if values.get("device_types") is not None and values.get("model") is None:
         values = with_types(values)
     measurement = Measurement(values)

@@ -28,7 +28,8 @@ def refusal(runtime: str) -> Optional[str]:
     """Why a runtime cannot be told the order of devices, or None."""
     if runtime in VISIBLE:
         return None
-    return (f"{runtime} cannot be told the order of devices, as each program makes its own mesh of them; leave --device-order and --free-device-order out, "
+    return (f"{runtime} has no option for the order of devices, because each program makes its own mesh of them; leave --device-order and "
+            "--free-device-order out, "
             f"or use {', '.join(VISIBLE)}")
 
 
@@ -49,7 +50,8 @@ def _hosts(gpus: Sequence[int], count: int, runtime: str) -> List[List[int]]:
     for number, block in enumerate(blocks):
         hosts = sorted({gpu // count for gpu in block})
         if len(hosts) > 1:
-            raise Error(f"{runtime} cannot be told this order of devices: ranks {number * count} to {(number + 1) * count - 1} would be on the hosts "
+            raise Error(f"{runtime} does not support this order of devices: ranks {number * count} to {(number + 1) * count - 1} would be "
+                        "on the hosts "
                         f"{words_of(hosts)}, and launchers number the ranks of a host one after another; state a --device-order that keeps the devices of "
                         "a host together")
     return blocks
@@ -62,7 +64,7 @@ def rank_map_line(order: Sequence[int], runtime: str, host_gpus: Optional[int] =
         raise Refused(reason)
     variable, gpus = VISIBLE[runtime], rank_map(order, runtime, width, replicas)
     if host_gpus is None or host_gpus == len(gpus):
-        return f"rank map: {variable}={','.join(map(str, gpus))} before the launcher, with all GPUs on one host; --host-gpus N tells of more"
+        return f"rank map: {variable}={','.join(map(str, gpus))} before the launcher, with all GPUs on one host; for several hosts give --host-gpus N"
     blocks = _hosts(gpus, host_gpus, runtime)
     hosts = [block[0] // host_gpus for block in blocks]
     own = [f"{variable}={','.join(str(gpu % host_gpus) for gpu in block)} on host {host}" for host, block in zip(hosts, blocks)

@@ -33,13 +33,14 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenarios", type=whole, metavar="N", help="if times vary: number of scenarios (default: 1000)")
     parser.add_argument("--seed", type=whole, metavar="K", help="seed of the random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,
-                        help="with scenarios: also time a runtime that runs ops when they are ready, by the priorities of the order")
+                        help="with scenarios: also compute the times of a runtime in which a device runs the first op of its order that is ready")
 
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenario_arguments(parser)
     parser.add_argument("--rank-by", choices=RANKINGS,
-                        help="with scenarios: the figure of the step times over the scenarios by which to rank (default: mean)")
+                        help="with scenarios: rank by the planned step, or by the mean, a quantile or the worst step over the scenarios "
+                             "(default: mean)")
     parser.add_argument("--quantile", type=real, metavar="Q", help="with --rank-by quantile: which quantile (default: 0.9)")
 
 

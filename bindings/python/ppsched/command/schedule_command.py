@@ -27,7 +27,7 @@ from .microbatch_options import add_order_argument, add_request_arguments, in_be
 from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
 from .order_telling import tell_beside
-from .prefill_values import chunks_text
+from .prefill_values import chunk_tokens, chunks_text
 from .printing import print_stream, print_text
 from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
@@ -191,9 +191,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = text + bound_text(bound, timeline.metrics.makespan) if chosen != "json" else json.dumps({**json.loads(text), **bound}) + "\n"
     ends, passed = request_ends(timeline), throughput(timeline, values)
     if values.get("chunks_of_prompt") is not None and chosen in (None, "text"):
-        text += chunks_text(values["chunks_of_prompt"])
+        text += chunks_text(values["chunks_of_prompt"], values["has_prompts"])
     elif values.get("chunks_of_prompt") is not None and chosen == "json":
-        text = json.dumps({**json.loads(text), "chunk_tokens": values["chunks_of_prompt"].tokens}) + "\n"
+        text = json.dumps({**json.loads(text), "chunk_tokens": chunk_tokens(values["chunks_of_prompt"], values["has_prompts"])}) + "\n"
     if ends is not None and chosen == "json":
         text = json.dumps({**json.loads(text), "request_ends": ends}) + "\n"
     elif ends is not None and chosen in (None, "text"):

@@ -26,7 +26,7 @@ def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunks", type=whole, metavar="V",
                         help="V stages per device; the costs of the stages of -s are divided or added up")
     parser.add_argument("--microbatch-count", type=whole, metavar="M",
-                        help="divide the batch into M microbatches instead of those of -b; costs are given for the microbatches of -b")
+                        help="divide the same batch into M microbatches; costs are given for the microbatches of -b")
     add_end_arguments(parser)
 
 

@@ -81,7 +81,7 @@ def unexpected_words(parser: argparse.ArgumentParser, words: List[str]) -> str:
     if "--output" in options and "." in os.path.basename(word):
         return f"{text}; to write to a file: -o {word}"
     taken = " and ".join(str(action.metavar or action.dest) for action in parser._actions if not action.option_strings) if has_arguments else ""
-    return f"{text}; {f'beside options there is one {taken}' if taken else 'values follow an option, such as ' + _an_option(parser)}"
+    return f"{text}; {f'apart from options it takes only one {taken}' if taken else 'values follow an option, such as ' + _an_option(parser)}"
 
 
 def _an_option(parser: argparse.ArgumentParser) -> str:

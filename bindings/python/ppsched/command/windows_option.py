@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The option --windows: what is in the ops of stages."""
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from .._core.file_bytes import TRACE
-from .._core.windows import OF_WINDOWS, checked_windows
+from .._core.shown import shown
+from .._core.windows import OF_WINDOWS, StageWindows, checked_windows, idle_slowdowns
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
 from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
 from ..readers.trace import parse, read_text
+from .printing import tell
 from .usage import UsageError
 
 # What says the same, or stages that windows are not of.
@@ -36,7 +38,12 @@ def read_windows(given: str) -> Any:
     return windows_of_trace(traced_pair(given, value)) if is_pair_trace(value) else value
 
 
-def take_windows(config: Optional[str], values: Dict[str, Any], given: Mapping[str, Any]) -> None:
+def tell_idle_slowdowns(command: str, where: str, stages: Sequence[StageWindows]) -> None:
+    for channel in idle_slowdowns(where, stages):
+        tell(command, f"note: {where}slowdown of {shown(channel)} changes nothing, as no window runs on it")
+
+
+def take_windows(command: str, config: Optional[str], values: Dict[str, Any], given: Mapping[str, Any]) -> None:
     """Reads the file of --windows, and refuses what says the same. config: the config file; given: what is on the command line."""
     if values.get("windows") is None:
         return
@@ -46,11 +53,23 @@ def take_windows(config: Optional[str], values: Dict[str, Any], given: Mapping[s
     where = given.get("windows") or config or ""
     if isinstance(values["windows"], str):
         values["windows"] = read_windows(values["windows"])
-    checked_windows(plain_windows(values["windows"]), "--windows: " if where.lstrip()[:1] in ("[", "{") else f"{where}: ")
+    place = "--windows: " if where.lstrip()[:1] in ("[", "{") else f"{where}: "
+    tell_idle_slowdowns(command, place, checked_windows(plain_windows(values["windows"]), place))
+
+
+class _Written(float):
+    """A time as it is written, which is looked at later, with units. It is 0, or -1 where it is negative."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    __str__ = __format__ = __repr__  # type: ignore[assignment]
 
 
 def plain_windows(given: Any) -> Any:
-    """With 0 for times that are texts, which are looked at with units."""
+    """With numbers for times that are texts, which are looked at with units."""
     if isinstance(given, list):
         return [plain_windows(item) for item in given]
     if isinstance(given, dict):
@@ -59,4 +78,8 @@ def plain_windows(given: Any) -> Any:
 
 
 def _plain_row(row: Any) -> Any:
-    return [row[0], 0, *row[2:]] if isinstance(row, list) and len(row) > 1 and isinstance(row[1], str) else row
+    if not isinstance(row, list) or len(row) < 2 or not isinstance(row[1], str):
+        return row
+    time = _Written(-1 if row[1].strip().startswith("-") else 0)
+    time.text = row[1]
+    return [row[0], time, *row[2:]]

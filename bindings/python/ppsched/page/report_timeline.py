@@ -5,7 +5,7 @@ import math
 import shlex
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from .._core._abi import Lowering
+from .._core._abi import Kind, Lowering
 from .._core._library import Error
 from .._core.candidate import Candidate
 from .._core.launching import launch_row
@@ -69,7 +69,7 @@ def _windows(timeline: Timeline) -> Dict[str, Any]:
     channels = list(dict.fromkeys(window.channel for pair in found.values() for window in pair.windows))
     pairs = [{"forward": forward, "backward": backward, "windows": [[window.of, channels.index(window.channel), window.start / pair.time, window.end / pair.time]
                                                                     for window in pair.windows]}
-             for (forward, backward), pair in found.items() if pair.time > 0]
+             for (forward, backward, kind), pair in found.items() if pair.time > 0 and kind == Kind.B]
     return {"windows": {"channels": channels, "pairs": pairs}} if pairs else {}
 
 

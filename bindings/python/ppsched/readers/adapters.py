@@ -81,7 +81,7 @@ def options_of(path: str, description: Description, adapters: Adapters) -> Dict[
     """Options of the command."""
     targets = {own.target for own in _modules(description) if adapters.matches(own.name, own.is_linear)}
     if not targets:
-        raise Error(f"{path}: none of its adapters is beside a matrix of the model's layers")
+        raise Error(f"{path}: none of its adapters belongs to a matrix of the model's layers")
     options: Dict[str, Any] = {"lora_rank": adapters.rank, "lora_targets": [target.name.lower() for target in AdapterTarget if target.name.lower() in targets],
                                "lora_dropout": adapters.dropout, "lora_fused": adapters.fused}
     if adapters.scales_experts:
@@ -99,7 +99,7 @@ def by_patterns(path: str, patterns: Sequence[str]) -> Match:
     """Names in full, in which * stands for any text, or a last part."""
     for pattern in patterns:
         if re.search(r"layers\.\d", pattern):
-            raise Error(f"{path}: its adapters are beside some layers alone ({shown(pattern)}); name modules of all layers")
+            raise Error(f"{path}: its adapters belong to only some layers ({shown(pattern)}); name modules of all layers")
     found = [re.compile(".*".join(re.escape(part) for part in re.split(r"\.?\*", pattern)) + "$") for pattern in patterns]
 
     def matches(name: str, is_linear: bool) -> bool:

@@ -138,7 +138,7 @@ def check_names(where: str, fields: Mapping[str, Any]) -> None:
     known = [*SIZES, *LATENT, *OTHERS, *LAYERS, *TRAINING, *SHORT, *TAKEN]
     for name in fields:
         if name not in known and name not in ARGUMENTS:
-            raise Error(f"{where}: unknown argument {shown(name)}; {nearest(name, known) or nearest(name, ARGUMENTS) or 'names are those of Megatron-LM, with underscores'}")
+            raise Error(f"{where}: unknown argument {shown(name)}; {nearest(name, known) or nearest(name, ARGUMENTS) or 'names are as in Megatron-LM, with underscores'}")
     _check_refused(where, fields)
     missing = [name for name in ("num_layers", "hidden_size", "num_attention_heads") if fields.get(name) is None]
     missing += [] if fields.get("padded_vocab_size") or fields.get("vocab_size") else ["padded_vocab_size"]

@@ -25,7 +25,7 @@ def _precision(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         if fields.get("fp8_recipe") not in RECIPES:
             raise Error(f"{where}: fp8_recipe is {shown(fields['fp8_recipe'])}; known are {', '.join(filter(None, RECIPES))}")
         return {"precision": "mxfp8" if fields.get("fp8_recipe") == "mxfp8" else "fp8"}
-    return {"precision": "fp16"} if fields.get("fp16") else {}
+    return {"precision": "fp16"} if fields.get("fp16") else {"precision": "bf16"} if fields.get("bf16") else {}
 
 
 def _recompute(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
@@ -55,9 +55,11 @@ def step_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Options of price, by its names."""
     options: Dict[str, Any] = {**_precision(where, fields), **_recompute(where, fields), **_pairs(where, fields)}
     overlaps = [word for name, word in OVERLAPS.items() if switch_of(where, fields, name)]
-    if overlaps:
+    if any(fields.get(name) is not None for name in OVERLAPS):
         options["overlap"] = overlaps
-    options.update({option: True for name, option in SWITCHES.items() if switch_of(where, fields, name)})
+    for name, option in SWITCHES.items():
+        if fields.get(name) is not None:
+            options[option] = options.get(option, False) or switch_of(where, fields, name)
     options.update({option: integer_of(where, name, fields[name], 1) for name, option in NUMBERS.items() if fields.get(name) is not None})
     if fields.get("pipeline_model_parallel_layout") is not None:
         options["layout"] = str(fields["pipeline_model_parallel_layout"])

@@ -9,6 +9,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
+from .._core.shown import shown
 
 _RANGE = re.compile(r"([^()]+)\(([FBIW])\)")
 _LISTS = {"F": "forward", "B": "backward", "I": "backward", "W": "weight"}
@@ -91,10 +92,13 @@ def _windows_of(kernels: List[_Kernel]) -> List[List[Any]]:
     return [[stream, time / _MS] for stream, time in windows]
 
 
-def _after(found: _Range, seen: Dict[str, int], backwards: Dict[str, List[int]], count: int) -> int:
+def _after(path: str, found: _Range, seen: Dict[str, int], backwards: Dict[str, List[int]], count: int) -> int:
     """How many windows of the backward a weight gradient needs: up to those of the range of its name and number, else all so far."""
     number = seen[found.name] = seen.get(found.name, -1) + 1
     ends = backwards.get(found.name, [])
+    if not ends:
+        before = f"; ranges of the backward before it are {', '.join(f'{name}(B)' for name in backwards)}" if backwards else ""
+        raise Error(f"{path}: the range {shown(found.name + '(W)')} has no range {shown(found.name + '(B)')} before it{before}")
     return ends[number] if number < len(ends) else count
 
 
@@ -116,7 +120,7 @@ def traced_pair(path: str, value: Any) -> TracedPair:
         inside = [kernel for kernel in kernels if found.start <= kernel.launched <= found.end]
         rows = _windows_of(inside)
         if found.list == "weight":
-            after = _after(found, seen, backwards, len(windows["backward"]))
+            after = _after(path, found, seen, backwards, len(windows["backward"]))
             rows = [[*row, after] for row in rows]
         windows[found.list] += rows
         if found.list == "backward":

@@ -233,7 +233,7 @@ def read_runs(path: str, model: Optional[Description] = None, device: Optional[s
     columns: Sequence[str] = lines.fieldnames or ()
     wanted = [name for name in NEEDED if name not in columns and not (name == "gpu" and device)]
     if wanted:
-        raise Error(f"{path}: it has no column {wanted[0]}; a file of runs has the columns {', '.join(NEEDED)}, and those of docs/price.md")
+        raise Error(f"{path}: it has no column {wanted[0]}; a file of runs has the columns {', '.join(NEEDED)}, and the columns in docs/price.md")
     files, runs = _Files(os.path.dirname(path), model), []
     for cells in lines:
         try:

@@ -138,7 +138,8 @@ def add_vocabulary(path: str, fields: Dict[str, Any], tokenizer: Dict[str, Any])
         return ()
     rows = launcher_rows(tokenizer)
     if rows is None:
-        raise Error(f"{path}: its vocabulary is that of the tokenizer{' ' + shown(_tokenizer_name(tokenizer)) if tokenizer else ''}, whose file is not read; "
+        raise Error(f"{path}: its vocabulary comes from the tokenizer{' ' + shown(_tokenizer_name(tokenizer)) if tokenizer else ''}, "
+                    "whose file is not read; "
                     "add --vocab-size, or --padded-vocab-size with the rows of the embedding")
     fields["vocab_size"] = rows
     return (f"vocab_size {rows}, as {'GPT2BPETokenizer' if kind is None else kind} has it (the file leaves it to the tokenizer)",)

@@ -227,7 +227,7 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
     parallel, training, model = _sections(path, fields)
     if model.get("name") == "transformers_modeling_backend":
         other = _section(path, fields, "hf_transformers").get("model")
-        raise Error(f"{path}: its model is that of Hugging Face's {shown(other)}; give its config.json")
+        raise Error(f"{path}: its model is Hugging Face's {shown(other)}; give its config.json")
     values = _with_layers(path, model_values(path, model.get("name"), model.get("flavor")), model)
     not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {RELEASE} has them"]
     options: Dict[str, Any] = {option: _degree(path, parallel, name) for name, option in DEGREES.items()}

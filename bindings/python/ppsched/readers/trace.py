@@ -417,7 +417,7 @@ def _by_rank(ranks: List[RankTrace]) -> List[RankTrace]:
         return ranks
     if any(trace.rank is None for trace in ranks):
         silent = next(trace.path for trace in ranks if trace.rank is None)
-        raise Error(f"{silent}: its distributedInfo has no rank, but that of other traces has")
+        raise Error(f"{silent}: its distributedInfo has no rank, but other traces have one")
     for trace in ranks:
         paths = [other.path for other in ranks if other.rank == trace.rank]
         if len(paths) > 1:

@@ -297,7 +297,7 @@ def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[
             calls: bool = False, **given: Any) -> Config:
     """Measures a running pipeline of PyTorch and returns the same ppsched.Config on all its ranks. All ranks must call it together.
 
-    schedule: a runtime with one or more stages per rank, such as that of PlannedSchedule. step: a function that runs one training
+    schedule: a runtime with one or more stages per rank, such as PlannedSchedule. step: a function that runs one training
     step; default: schedule.step(*args, **given), which accumulates gradients. steps: how many steps are timed, after two steps of
     warm-up. split: if backwards are full ones, run the same number of steps again with each backward split into inputs and weights.
     calls: measure the calls for sends and receives separately, as send_overhead, which only plans with a lowering use; else they
@@ -316,7 +316,7 @@ def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[
         raise Error(f"steps is {steps}; it must be at least 1")
     there = pytorch()
     if not hasattr(schedule, "pipeline_order_with_comms"):
-        raise Error("measure needs a pipeline runtime of PyTorch that has its order of ops, such as that of PlannedSchedule")
+        raise Error("measure needs a pipeline runtime of PyTorch that has its order of ops, such as PlannedSchedule")
     if calls and not hasattr(there.schedules, CALLS):
         raise Error(f"PyTorch {there.version} has no {CALLS}, which is needed to measure calls of sends and receives; leave calls out")
     watch, run = _Watch(there, schedule, calls), step or (lambda: schedule.step(*args, **given))

@@ -170,7 +170,7 @@ function placeHint() {
     if (move)
       return takeMove(device, move);
   }
-  return tellPlaced(`Your order is no longer that of ${placing.lesson.strategy}. Undo some ops first.`);
+  return tellPlaced(`Your order is no longer the order of ${placing.lesson.strategy}. Undo some ops first.`);
 }
 
 function isPlaced() {

@@ -69,7 +69,7 @@ const RULES = {
     "cool-down": "No forwards are left. The remaining backwards run when their gradients arrive, which leaves as much idle time as the warm-up.",
   })[phase],
   interleaved_1f1b: (op, { phase, warm }) => ({
-    "warm-up": `Each device has several chunks of the model. It runs the forwards of a group of microbatches on one chunk, then those of the same group on the next chunk. This device runs ${warm} before its first backward.`,
+    "warm-up": `Each device has several chunks of the model. It runs the forwards of a group of microbatches on one chunk, then the forwards of the same group on the next chunk. This device runs ${warm} before its first backward.`,
     "steady state": isForward(op) ? "One forward for each backward, chunk by chunk, in groups of microbatches. Idle time at both ends is shorter, because a stage has only some of a device's layers."
       : "Backwards go through the groups as forwards do, but with the last chunk first.",
     "cool-down": "No forwards are left; backwards continue, the last chunk of each group first.",

@@ -36,7 +36,7 @@ function cancelSearch() {
   searcher.drop();
   searched = null;
   showSearching(false);
-  showProblem("The search was cancelled, and its results are lost; change a knob to continue.");
+  showProblem("The search was cancelled, and its results are lost; change a control to continue.");
   byId("knob-strategy").focus();
 }
 
