@@ -10,7 +10,7 @@
 static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
                                  const struct ppi_known_bound *asked, const ppsched_config *config, ppsched_error *error)
 {
-    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS, NULL};
+    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS};
     ppsched_bound bound;
     for (uint32_t i = 0; known != NULL && i < PPI_KNOWN_BOUNDS; i++) {
         const struct ppi_known_bound *other = &known->bound[i];
@@ -186,6 +186,33 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
 }
 
 /* --- what the bound proves --- */
+
+enum { PROOF_EFFORT = 6 };
+static const double PROOF_VISITS = 1e8; /* at that effort: about half a second */
+
+ppsched_status ppi_candidate_prove(double *bound, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                   const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+{
+    const double step = ppi_candidate_step(plan, candidate);
+    ppsched_bound proof;
+    if (plan->effort < PROOF_EFFORT || plan->layers != NULL || plan->scenario_count > 0 || *bound >= step * (1 - 1e-12) ||
+        candidate->offloads || candidate->metrics.limit_device != PPSCHED_NONE ||
+        ppi_option_for(candidate->strategy, PPI_ROLE_EFFORT) == NULL || (!schedule->flushes && config->shape.iterations > 1))
+        return PPSCHED_OK;
+    struct ppi_poll poll = ppi_poll_start(config);
+    poll.from = poll.told = 1;
+    const struct ppi_bound_question question = {.placement = schedule->placement.kind,
+                                                .objective = plan->objective,
+                                                .unflushed = 1,
+                                                .depth = PPI_BOUND_OPS,
+                                                .poll = &poll,
+                                                .known = step,
+                                                .visits = PROOF_VISITS * (double)(1 << (plan->effort - PROOF_EFFORT))};
+    ppsched_status status = ppi_lower_bound(&proof, config, &question, error);
+    if (status == PPSCHED_OK)
+        *bound = ppi_larger(*bound, proof.value);
+    return status;
+}
 
 /* Returns the step itself if the bound exceeds it by no more than rounding. With layers, or a stage graph, whose times are
  * added in another order, also if the bound is below it by no more than rounding. */

@@ -59,7 +59,7 @@ struct ppi_split_state {
     double overshoot, *overshoots; /* the sum, and by device */
     double most_overshoot;         /* above which a split is not timed */
     double most_time;              /* above which the exact time is not needed */
-    ppsched_status status;         /* of the search for the times of pairs: the next change of borders returns a failure */
+    ppsched_status status;         /* of the search for the times of pairs: the search for splits ends where it failed */
     uint64_t worked;               /* of `builder.work`, what `visited` includes */
     uint64_t visited;              /* nodes of all walks */
 };
