@@ -10,7 +10,7 @@ from .._core.file_bytes import MODEL
 from .._core.description import Description, Transformer
 from .adapters import Adapters, nothing, options_of
 from .field_reader import Reader
-from .hub_models import config_of
+from .hub_models import CONFIG, config_of
 from .json_and_yaml import file_text, is_yaml, other_kind, read_json, read_yaml
 from .megatron_names import is_megatron, not_taken, plain, read_megatron
 from .megatron_training import training_options
@@ -19,7 +19,8 @@ from .shell_arguments import Script, is_script, read_arguments
 from .torchtitan import is_name, is_toml, named_values, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
+_HUB_NAME = re.compile(r"([A-Za-z0-9][\w.-]*/)?[\w.-]*[A-Za-z0-9]")  # organization, if it has one, and model
+_FILE_NAME = re.compile(r".*\.(json|ya?ml|toml|sh|py|txt|args|conf|cfg)", re.I)
 
 
 class ModelFile(NamedTuple):
@@ -41,7 +42,9 @@ class ModelFile(NamedTuple):
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
-    if _HUB_NAME.fullmatch(path) and not os.path.exists(path):
+    if os.path.isdir(path) and os.path.isfile(os.path.join(path, CONFIG)):
+        raise Error(f"{path} is a folder; give {os.path.join(path, CONFIG)}")
+    if _HUB_NAME.fullmatch(path) and not _FILE_NAME.fullmatch(path) and not os.path.exists(path):
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
     values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
