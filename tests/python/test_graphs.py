@@ -389,6 +389,15 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(picked["runs_on"], [])
         self.assertEqual(self.row(*picked["command"].split()[1:])["metrics"]["makespan"], 22)
 
+    def test_plans_over_scenarios(self):
+        """Candidates have the time over the scenarios of their schedules."""
+        path = self.config(KSHAPE)
+        words = ["--jitter", "0.2", "--scenarios", "50", "--slow-rank", "1:1.5"]
+        (picked,) = self.row("pick", "-c", path, *words)
+        made = self.row("schedule", "--strategy", "auto", "-c", path, *words)
+        self.assertAlmostEqual(picked["scenario_time"], made["scenarios"]["mean"])
+        self.assertGreater(picked["scenario_time"], picked["step_time"])
+
     def test_what_graphs_cannot_do_is_told(self):
         """One line each, that says what would work or that chains alone can."""
         path = self.config(KSHAPE)
@@ -406,7 +415,7 @@ class CommandTest(unittest.TestCase):
     def test_what_plans_cannot_do_is_told(self):
         path = self.config(KSHAPE)
         for words, told in ((["--lower", "by_time"], "lowering to sends and receives: only for chains"), (["--chunks", "2"], "a placement map"),
-                            (["--jitter", "0.1", "--scenarios", "4"], "scenarios: only for chains")):
+                            (["--jitter", "0.1", "--scenarios", "4", "--dispatch"], "dispatch ready: only for chains")):
             code, _, err = answer("compare", "-c", path, "--quiet", *words)
             self.assertNotEqual(code, 0)
             self.assertIn(told, err)
