@@ -53,8 +53,8 @@ ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, 
     return PPSCHED_OK;
 }
 
-/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. On a stage graph it minimises the
- * planned time. */
+/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. On a stage graph, the search
+ * minimises the planned time. */
 static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                ppsched_error *error)
 {
