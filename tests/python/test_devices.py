@@ -113,10 +113,11 @@ class DevicesTest(unittest.TestCase):
         self.assertGreater(moved, 3)
 
     def test_no_move_of_a_layer_is_better_over_all_scenarios(self):
-        """More scenarios than those by which moves are first tested; each is by the evaluator of scenarios alone."""
-        draw = random.Random(27)
-        for _ in range(10):
-            devices, rank_by = draw.choice((3, 4, 6)), draw.choice(("worst", "mean"))
+        """There are more scenarios than those by which moves are first tested. In the problems of the first eight seeds, tests by these alone
+        miss a move. The evaluator of scenarios prices all moves."""
+        for seed in (24, 25, 33, 36, 46, 48, 68, 73, 1, 2):
+            draw = random.Random(seed)
+            devices, rank_by = draw.choice((4, 6)), draw.choice(("worst", "mean"))
             speeds, varied = [draw.randint(3, 10) / 10 for _ in range(devices)], {"seed": 3, "jitter": draw.choice((0.05, 0.2))}
             config = ppsched.Config(devices, 8, device_speeds=speeds)
             made = ppsched.plan(config, strategies="1f1b", chunks=1, scenarios=200, rank_by=rank_by, **varied,
