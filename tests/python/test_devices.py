@@ -90,6 +90,10 @@ class DevicesTest(unittest.TestCase):
         self.assertEqual(found.best.step_time, min(times))
         self.assertGreater(max(times), min(times))
         self.assertTrue(found.best.proved)
+        bounds = [ppsched.plan(ppsched.Config(3, 6, device_speeds=speeds, p2p_time=links).with_device_order(order), strategies="1f1b",
+                               layers=[{"name": "decoder", "count": 9, "forward_time": 1, "backward_time": 2}]).best.bound
+                  for order in itertools.permutations(range(3))]
+        self.assertAlmostEqual(found.best.bound, min(bounds))
         self.assertEqual(list(found.config_of(found.best).device_speeds), [speeds[device] for device in found.best.device_order])
         self.assertEqual(found.timeline(found.best).metrics.makespan, min(times))
 
