@@ -519,6 +519,7 @@ export interface Bound {
   memory: number;
   least_limit: number;
   one_machine: number;
+  proof: number;
 }
 
 export interface ChakraOptions {
@@ -920,6 +921,8 @@ export interface LayerMemory {
   modules: number;
   trained: number;
   expert_trained: number;
+  slice_state: number;
+  slice_gradients: number;
 }
 
 export interface UpdateCost {
@@ -1428,6 +1431,8 @@ export interface Layer {
   hybrid_symbols: string | null;
   device_scale: number;
   windows: number;
+  mem_slice_state: number;
+  mem_slice_gradients: number;
 }
 
 export interface PlanOptions {

@@ -470,7 +470,7 @@ export const SteadyReason = Object.freeze({
 
 // name: { size, fields: { name: [type, offset, count, enum] } }
 export const STRUCTS = {
-  Bound: { size: 56, fields: {
+  Bound: { size: 64, fields: {
     size: ["u32", 0, 1],
     device: ["u32", 4, 1],
     value: ["f64", 8, 1],
@@ -479,6 +479,7 @@ export const STRUCTS = {
     memory: ["f64", 32, 1],
     least_limit: ["f64", 40, 1],
     one_machine: ["f64", 48, 1],
+    proof: ["f64", 56, 1],
   } },
   ChakraOptions: { size: 48, fields: {
     size: ["u32", 0, 1],
@@ -864,7 +865,7 @@ export const STRUCTS = {
     expert_time: ["f64", 96, 1],
     launch_time: ["f64", 104, 1],
   } },
-  LayerMemory: { size: 112, fields: {
+  LayerMemory: { size: 128, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     parameters: ["f64", 8, 1],
@@ -880,6 +881,8 @@ export const STRUCTS = {
     modules: ["f64", 88, 1],
     trained: ["f64", 96, 1],
     expert_trained: ["f64", 104, 1],
+    slice_state: ["f64", 112, 1],
+    slice_gradients: ["f64", 120, 1],
   } },
   UpdateCost: { size: 40, fields: {
     size: ["u32", 0, 1],
@@ -1369,7 +1372,7 @@ export const STRUCTS = {
     memory_limit: ["f64", 40, 1],
     table: ["pointer", 48, 1],
   } },
-  Layer: { size: 128, fields: {
+  Layer: { size: 144, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1391,6 +1394,8 @@ export const STRUCTS = {
     hybrid_symbols: ["string", 116, 1],
     device_scale: ["pointer", 120, 1],
     windows: ["pointer", 124, 1],
+    mem_slice_state: ["f64", 128, 1],
+    mem_slice_gradients: ["f64", 136, 1],
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],
@@ -1448,6 +1453,7 @@ export const STRUCTS = {
 // name: [result, arguments...]
 export const FUNCTIONS = {
   ppsched_config_find_bound: ["i32", "pointer", "pointer", "i32", "pointer"],
+  ppsched_config_prove_bound: ["i32", "pointer", "pointer", "i32", "f64", "f64", "pointer"],
   ppsched_chakra_create: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer"],
   ppsched_chakra_destroy: ["void", "pointer"],
   ppsched_chakra_ranks: ["u32", "pointer"],

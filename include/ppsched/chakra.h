@@ -81,8 +81,9 @@ typedef struct ppsched_chakra_options {
  *     delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message that takes no time at time 0;
- *   - numbers that rounding to whole microseconds, nanoseconds or bytes changes by more than
- *     `most_loss`. The message names the op, and a scale that avoids this, if there is one. */
+ *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
+ *     nanoseconds or bytes. The message names the op, and a scale that avoids this, if there is
+ *     one. */
 PPSCHED_API ppsched_status ppsched_chakra_create(ppsched_chakra **out,
                                                  const ppsched_schedule *schedule,
                                                  const ppsched_config *config,

@@ -199,8 +199,9 @@ typedef struct ppsched_job_found {
  * some runtime can run are compared. `above` is a time in seconds: if no pipeline of the layout can
  * be faster than this, the state is SLOWER. With infinity, the layout is priced in any case. If the
  * state is PRICED, `*out` receives the price, which the caller destroys. If the state is
- * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit least. In all
- * other states it receives NULL. The result does not depend on which layouts were priced before.
+ * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the fewest
+ * bytes. In all other states it receives NULL. The result does not depend on which layouts were
+ * priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,

@@ -140,10 +140,11 @@ typedef struct ppsched_layer {
      * of a model that is not hybrid. */
     const char *hybrid_symbols;
     /* Factors on the times above for devices of types 1, 2 and so on
-     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are four
-     * factors > 0, one for each of F, B, I and W. Copied. NULL: all factors are 1. The time that
-     * recomputation adds has a factor of its own for each type: the time of all forwards of the
-     * model together on this type, divided by the same time on type 0. */
+     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are
+     * four factors >= 0, one for each of F, B, I and W; with 0 the ops take no time. Copied. NULL:
+     * all factors are 1. The time that recomputation adds has a factor of its own for each type:
+     * the time of all forwards of the model together on this type, divided by the same time on type
+     * 0. */
     const double *device_scale;
     /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
      * from them. The windows of an op must together take as long as the op. NULL: the windows are
@@ -151,6 +152,12 @@ typedef struct ppsched_layer {
      * windows of I. If it takes at least as long as F, it adds all windows of F. Otherwise it adds
      * one window, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
+    /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
+     * (ppsched_slice_options). They are for whole microbatches, and >= 0. */
+    double mem_slice_state;     /* each slice holds it from F to its backward: what the slice before
+                                   hands on, such as the state of a scan */
+    double mem_slice_gradients; /* the device holds (K - 1) / K of it for K slices: gradients of
+                                   keys and values, which the backwards of slices add up */
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the

@@ -4,8 +4,7 @@
  * the device. Units are seconds, bytes and single operations. A multiplication and an addition
  * count as two operations.
  *
- * UNSTABLE: the declarations of this header may change before release 1.0. The structs for a model
- * and for a device will get more members.
+ * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * Each figure is a sum over the ops of a layer. Here an op is one kernel, such as a matrix product.
  * Its time is
@@ -397,6 +396,8 @@ typedef struct ppsched_layer_memory {
     double modules;                  /* activations that remain with recomputation of modules */
     double trained;                  /* the part of `parameters` that is trained */
     double expert_trained;           /* the part of `expert_parameters` that is trained */
+    double slice_state;     /* what a slice hands to the next one: states of scans, convolutions */
+    double slice_gradients; /* gradients of all keys and values, which slices add up */
 } ppsched_layer_memory;
 
 /* Computes the memory of one layer of a row.
@@ -470,9 +471,8 @@ typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
     double weight_and_optimizer_bytes;
-    double activation_bytes; /* activation_bytes_with_sequence_parallel if the training has sequence
-                                parallelism and selective recomputation, else
-                                activation_bytes_without */
+    double activation_bytes; /* with sequence parallelism and selective recomputation:
+                                activation_bytes_with_sequence_parallel, else the other */
     double activation_bytes_with_sequence_parallel;
     double activation_bytes_without;
 } ppsched_megatron_memory;

@@ -79,8 +79,8 @@ typedef struct ppsched_split_options {
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
  * work of a slice in the middle of the sequence. For a W, slice_time is not added. Memory and bytes
- * are divided by K. If the config has slices already, the costs of these slices do not change. Set
- * `size` to sizeof of this struct. */
+ * are divided by K; mem_slice_state and mem_slice_gradients of layers are added. If the config has
+ * slices already, the costs of these slices do not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */

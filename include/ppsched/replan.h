@@ -156,11 +156,10 @@ PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *ou
                                                       const ppsched_replan *replan,
                                                       ppsched_error *error);
 
-/* These four functions fill buffers: see ppsched.h. The first returns the number of layers of each
- * stage. The second returns for each layer 0 (no recomputation), or the number of its kind of
- * recomputation, counted from 1. The third returns for each place in the pipeline the number that
- * the config gives to the device in this place. The last returns the moves, ordered by the device
- * that gets layers.
+/* These four functions fill buffers: see ppsched.h. Split: the number of layers of each stage.
+ * Recomputes: for each layer, 0 (no recomputation), or the number of its kind of recomputation,
+ * counted from 1. Device order: for each place in the pipeline, the number that the config gives to
+ * the device in this place. Moves: ordered by the device that gets layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

@@ -105,7 +105,8 @@ ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched
     if (status != PPSCHED_OK)
         return status;
     ppi_model_hold(&own, model, row);
-    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_layer_memory), "ppsched_layer_memory", error);
+    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_layer_memory, expert_trained), "ppsched_layer_memory",
+                          error);
 }
 
 ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const ppsched_model *model, double parameters,

@@ -116,8 +116,14 @@ static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *p
                                      const struct ppi_shape *shape, ppsched_error *error)
 {
     const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
+    const uint32_t cuts = shape->slices / plan->config->shape.slices;
+    const struct ppi_microbatch_size size = {1, 1, 1, 1, cuts, (double)plan->config->shape.microbatches / shape->microbatches};
+    const ppsched_layers *cut = NULL;
     ppsched_config *config = NULL;
-    ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
+    ppsched_status status = cuts > 1 ? ppi_layers_resize(&cut, plan->layers, &size, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = ppi_layers_config(&config, plan->config, cut != NULL ? cut : plan->layers, &split, error);
+    ppi_layers_release(cut);
     if (status == PPSCHED_OK && ppi_candidate_has_windows(plan, candidate))
         status = ppi_config_put_layer_windows(config, plan->layers, &split, PPSCHED_PAIR_RULE_BEST, error);
     if (status != PPSCHED_OK) {
@@ -171,6 +177,25 @@ static ppsched_status shared_config(ppsched_config **out, const ppsched_plan *pl
     return status;
 }
 
+/* The config of a candidate with other stages or microbatches. Windows tell only what pairs take: orders without pairs do not
+ * need them, as times of ops follow from the config. Windows cannot be divided into more stages, for any order. */
+static ppsched_status restaged_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                      const struct ppi_shape *shape, ppsched_error *error)
+{
+    ppsched_config *plain = NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (plan->config->windows != NULL && !candidate->strategy->overlaps && shape->stages <= plan->config->shape.stages) {
+        status = ppi_config_copy(&plain, plan->config, error);
+        if (status == PPSCHED_OK) /* which the windows go with */
+            status = ppi_config_set_values(plain, PPSCHED_QUANTITY_OVERLAPPED_TIMES, NULL, 0, error);
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_restage(out, plain != NULL ? plain : plan->config, shape, &plan->embedding, &plan->head, &plan->slicing,
+                             error);
+    ppi_config_destroy(plain);
+    return status;
+}
+
 /* What plans cannot do with a graph. */
 static ppsched_status allow_graph(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_config *config,
                                   ppsched_error *error)
@@ -206,7 +231,7 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
     else if (shape.stages == old->stages && shape.microbatches == old->microbatches && shape.slices == old->slices)
         status = ppi_config_copy(&config, plan->config, error);
     else
-        status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, &plan->slicing, error);
+        status = restaged_config(&config, plan, candidate, &shape, error);
     if (status == PPSCHED_OK && config->graph != NULL)
         status = allow_graph(plan, candidate, config, error);
     if (status == PPSCHED_OK && candidate->device_order != NULL)

@@ -247,10 +247,11 @@ static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *
 static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsched_config *config)
 {
     const uint32_t slices = config->shape.slices, count = config->shape.microbatches * slices;
+    const uint32_t cuts = slices / plan->config->shape.slices;
     const double size = ppi_candidate_size(plan, config);
-    struct ppi_microbatch_size sum = {0, 0, 0, 0};
+    struct ppi_microbatch_size sum = {0, 0, 0, 0, cuts, size * cuts};
     if (!ppi_has_factors(config))
-        return (struct ppi_microbatch_size){size, size, size, size};
+        return (struct ppi_microbatch_size){size, size, size, size, cuts, size * cuts};
     for (uint32_t i = 0; i < count; i++) {
         const struct ppi_factor factor = ppi_config_factor(config, i / slices, i % slices);
         sum.time += size * factor.time / count;

@@ -58,6 +58,7 @@ struct ppi_draft {
     bool has_too_many_kinds, has_too_many_towers;
     const char **warnings; /* PPI_MOST_WARNINGS; more are left out */
     uint32_t warning_count;
+    bool is_start; /* parts that are not known are warnings of one name each */
 };
 
 void ppi_draft_start(struct ppi_draft *draft, const struct ppi_host *host);

@@ -170,6 +170,19 @@ static ppsched_status read_wrapper(const struct ppi_json_value *object, const ch
     return ppi_fields_check(&fields);
 }
 
+/* What stands around a text of a family that is not known. */
+static ppsched_status guess_wrapper(const struct ppi_json_value *object, const struct ppi_json_value *text,
+                                    struct ppi_arena *arena, struct ppi_draft *draft, ppsched_error *error)
+{
+    struct ppi_fields fields;
+    ppi_fields_start(&fields, object, "model", arena, error);
+    ppi_field(&fields, "model_type|text_config|llm_config|language_config|thinker_config");
+    read_tied(&fields, text, draft);
+    if (fields.status == PPSCHED_OK)
+        ppi_check_wrapper(&fields, text, draft);
+    return ppi_fields_check(&fields);
+}
+
 /* --- all --- */
 
 static ppsched_status read_text(const struct place *place, const struct family *family, struct ppi_arena *arena,
@@ -218,15 +231,27 @@ static ppsched_status guess_text(const struct place *place, const char *type, st
     if (fields.status == PPSCHED_OK)
         ppi_guess(&fields, draft);
     draft->info.family = type;
-    return ppi_fields_check(&fields);
+    ppsched_status status = ppi_fields_check(&fields);
+    for (uint32_t i = 0; i < place->wrapper_count && status == PPSCHED_OK; i++)
+        status = guess_wrapper(place->wrappers[i], place->text, arena, draft, error);
+    return status;
+}
+
+/* Whether the text or what stands around it has the field, and it is in use. */
+static bool is_used(const struct place *place, const char *name)
+{
+    bool is_in_use = ppi_json_in_use(ppi_json_member_of(place->text, name));
+    for (uint32_t i = 0; i < place->wrapper_count; i++)
+        is_in_use |= ppi_json_in_use(ppi_json_member_of(place->wrappers[i], name));
+    return is_in_use;
 }
 
 /* The fields that a guess does not understand. */
-static void list_not_understood(char parts[LINE], const struct ppi_json_value *object, const struct ppi_draft *draft)
+static void list_not_understood(char parts[LINE], const struct place *place, const struct ppi_draft *draft)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < draft->warning_count; i++)
-        if (strcmp(draft->warnings[i], "model_type") != 0 && ppi_json_in_use(ppi_json_member_of(object, draft->warnings[i])))
+        if (strcmp(draft->warnings[i], "model_type") != 0 && is_used(place, draft->warnings[i]))
             ppi_add_name(parts, LINE, count++, draft->warnings[i]);
 }
 
@@ -244,9 +269,10 @@ static ppsched_status fail_unknown(const struct place *place, const char *type, 
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!ppi_json_in_use(ppi_json_member_of(place->text, needed[i])))
             ppi_add_name(missing, sizeof missing, missing_count++, needed[i]);
+    draft->is_start = true;
     if (guess_text(place, type, arena, draft, error) == PPSCHED_ERROR_NO_MEMORY)
         return PPSCHED_ERROR_NO_MEMORY;
-    list_not_understood(parts, place->text, draft);
+    list_not_understood(parts, place, draft);
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "model_type %q is not known%s%s%s%s%s%s%s; " PPI_INSTEAD, type,
                     nearest != NULL ? "; the nearest is " : "", nearest != NULL ? nearest : "",
                     nearest != NULL ? ", which is another model" : "", missing_count > 0 ? "; it lacks " : "", missing,
@@ -283,6 +309,7 @@ static ppsched_status read_config(const ppsched_description **out, const struct 
 {
     struct ppi_draft draft;
     ppi_draft_start(&draft, host);
+    draft.is_start = may_guess;
     ppsched_status status = ppi_arena_check(&draft.arena, "the description", error);
     if (status == PPSCHED_OK)
         status = read_model(object, may_guess, arena, &draft, error);

@@ -327,7 +327,11 @@ void ppi_check_wrapper(struct ppi_fields *wrapper, const struct ppi_json_value *
         const char *name = wrapper->object->keys[i];
         const struct ppi_json_value *value = &wrapper->object->items[i];
         bool is_known = wrapper->asked[i] || ppi_is_harmless(name) || IS_IN(joints, name) || !ppi_json_in_use(value);
-        if (!is_known && !is_equal(value, ppi_json_member_of(text, name)))
+        if (is_known || is_equal(value, ppi_json_member_of(text, name)))
+            continue;
+        if (draft->is_start)
+            ppi_draft_warn(draft, "%s", name);
+        else
             ppi_add_name(line, sizeof line, count++, name);
     }
     if (count > 0)

@@ -43,7 +43,9 @@ static ppsched_status check_costs(const ppsched_layer *layer, uint32_t entry, pp
                  {"mem_backward_weight", layer->mem_backward_weight, NEGATIVE},
                  {"mem_static", layer->mem_static, POSITIVE},
                  {"mem_weights", layer->mem_weights, POSITIVE},
-                 {"output_bytes", layer->output_bytes, POSITIVE}};
+                 {"output_bytes", layer->output_bytes, POSITIVE},
+                 {"mem_slice_state", layer->mem_slice_state, POSITIVE},
+                 {"mem_slice_gradients", layer->mem_slice_gradients, POSITIVE}};
     for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++) {
         double value = costs[i].value;
         if (!ppi_is_finite(value) || (costs[i].sign == POSITIVE && value < 0) || (costs[i].sign == NEGATIVE && value > 0))
@@ -95,8 +97,8 @@ static ppsched_status check_scale(const ppsched_layer *layer, uint32_t entry, pp
     if (layer->type_count > PPI_MOST_TYPES || (layer->type_count > 0) != (layer->device_scale != NULL))
         return fail_entry(error, entry, layer, "type_count", layer->type_count, "0 to 255, with device_scale unless it is 0");
     for (size_t i = 0; i < (size_t)layer->type_count * PPSCHED_KIND_W; i++)
-        if (!(layer->device_scale[i] > 0) || !ppi_is_finite(layer->device_scale[i]))
-            return fail_entry(error, entry, layer, "a value of device_scale", layer->device_scale[i], "finite and above 0");
+        if (!(layer->device_scale[i] >= 0) || !ppi_is_finite(layer->device_scale[i]))
+            return fail_entry(error, entry, layer, "a value of device_scale", layer->device_scale[i], "finite and at least 0");
     return PPSCHED_OK;
 }
 
@@ -329,10 +331,29 @@ void ppi_layers_release(const ppsched_layers *layers)
 
 /* --- with another size of microbatch --- */
 
+/* Adds what slices hold: each a state, until its backward; and once gradients of the keys and values of the others. */
+static void add_slices(ppsched_layer *layer, ppsched_recompute *kinds, const struct ppi_microbatch_size *size)
+{
+    const double slices = size->slices, state = layer->mem_slice_state * slices;
+    layer->mem_forward += state;
+    if (layer->mem_backward_input <= 0)
+        layer->mem_backward_input -= state;
+    else
+        layer->mem_backward_weight -= state;
+    for (uint32_t k = 0; k < layer->recompute_count; k++)
+        kinds[k].mem_forward += state;
+    layer->mem_static += layer->mem_slice_gradients * (slices - 1) / slices * size->whole;
+    layer->mem_slice_state = layer->mem_slice_gradients = 0;
+}
+
 static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const struct ppi_microbatch_size *size)
 {
     double *times[] = {&layer->backward_time, &layer->backward_input_time, &layer->backward_weight_time};
     double *memory[] = {&layer->mem_forward, &layer->mem_backward_input, &layer->mem_backward_weight};
+    for (uint32_t k = 0; k < layer->recompute_count; k++)
+        kinds[k] = layer->recomputes[k];
+    if (size->slices > 1)
+        add_slices(layer, kinds, size);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         *times[i] *= size->backward;
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
@@ -340,7 +361,6 @@ static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const s
     layer->forward_time *= size->time;
     layer->output_bytes *= size->bytes;
     for (uint32_t k = 0; k < layer->recompute_count; k++) {
-        kinds[k] = layer->recomputes[k];
         kinds[k].time *= size->backward;
         kinds[k].mem_forward *= size->memory;
     }
@@ -370,7 +390,7 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
 
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
 {
-    ppsched_status status = ppi_layers_resize(out, layers, &(struct ppi_microbatch_size){1, 1, 1, 1}, error);
+    ppsched_status status = ppi_layers_resize(out, layers, &(struct ppi_microbatch_size){1, 1, 1, 1, 1, 1}, error);
     for (uint32_t i = 1; i < layers->count && status == PPSCHED_OK; i++)
         if (strcmp(ppi_layer_at(layers, i - 1)->given.name, name) == 0 &&
             strcmp(ppi_layer_at(layers, i)->given.name, name) == 0)
@@ -415,18 +435,18 @@ double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *laye
         scaled += layer->count * (layer->forward_time * forward * ppi_type_scale(layers, e, type, PPSCHED_KIND_F) +
                                   layer->backward_time * backward * ppi_type_scale(layers, e, type, PPSCHED_KIND_B));
     }
-    return ppi_speed_of(config, device) * (plain > 0 ? plain / scaled : 1);
+    return ppi_speed_of(config, device) * (plain > 0 && scaled > 0 ? plain / scaled : 1);
 }
 
-double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+struct ppi_layer_times ppi_layer_times_on(const ppsched_config *config, const ppsched_layers *layers, uint32_t entry,
+                                          uint32_t device)
 {
     const uint32_t type = ppi_type_of(config, layers, device);
-    double least = PPI_INFINITE;
-    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-        const double own = ppi_device_scale(config, kind, device);
-        least = ppi_smaller(least, own * ppi_type_scale_again(layers, type));
-        for (uint32_t e = 0; e < layers->entry_count; e++)
-            least = ppi_smaller(least, own * ppi_type_scale(layers, e, type, kind));
-    }
-    return ppi_speed_of(config, device) / least;
+    const double *cost = layers->entries[entry].kinds[0].cost, speed = ppi_speed_of(config, device);
+    static const uint8_t costs[] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
+    double time[PPSCHED_KIND_W];
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        time[kind - PPSCHED_KIND_F] = cost[costs[kind - PPSCHED_KIND_F]] / speed * ppi_device_scale(config, kind, device) *
+                                      ppi_type_scale(layers, entry, type, kind);
+    return (struct ppi_layer_times){time[0], time[1], time[2], time[3]};
 }

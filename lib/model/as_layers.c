@@ -125,7 +125,9 @@ static void put_entry(struct listing *listing, uint32_t row, uint32_t count, boo
                              .mem_backward_weight = -memory->activations_until_weight,
                              .mem_static = memory->gradients + memory->optimizer,
                              .mem_weights = memory->weights,
-                             .output_bytes = memory->output_bytes + added};
+                             .output_bytes = memory->output_bytes + added,
+                             .mem_slice_state = memory->slice_state,
+                             .mem_slice_gradients = memory->slice_gradients};
     entry->backward_time = entry->backward_input_time + entry->backward_weight_time;
     set_place(entry, listing->model, own->role);
     if (listing->symbols != NULL && (own->role == PPSCHED_MODEL_ROLE_DECODER || own->role == PPSCHED_MODEL_ROLE_MTP))

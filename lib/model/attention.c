@@ -160,6 +160,16 @@ static void put_gate(struct ppi_ops *ops, const struct ppi_site *site, const pps
     ppi_put_activation(ops, site, site->tokens * out, true);
 }
 
+/* Keys and values that later slices read; with a window or chunks only the last ones. */
+static void hand_keys(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
+                      const struct ppi_widths *widths)
+{
+    double most = block->window > 0 ? block->window : block->chunk;
+    double share = most > 0 && most < site->sequence ? most / site->sequence : 1;
+    if (!ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS))
+        ops->key_values += share * site->tokens * (widths->keys + widths->values) * site->size;
+}
+
 void ppi_put_attention(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
     struct ppi_widths widths = widths_of(site, block);
@@ -172,6 +182,7 @@ void ppi_put_attention(struct ppi_ops *ops, const struct ppi_site *site, const p
         put_index(ops, site, block);
     keep_heads(ops, site, block, &widths);
     ppi_put_ring(ops, site, widths.keys + widths.values);
+    hand_keys(ops, site, block, &widths);
     ppi_put_scores(ops, site, &widths, visible_of(site, block));
     if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_SINKS))
         ops->list[ops->count - 1].parameters += widths.heads;

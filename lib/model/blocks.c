@@ -195,6 +195,7 @@ bool ppi_ops_of_part(struct ppi_ops *out, const struct ppi_site *site, uint32_t 
     const struct ppi_model_row *own = &model->rows[row];
     const ppsched_block *block = ppi_block_of_part(model, row, part);
     out->count = 0;
+    out->state = out->key_values = 0;
     if (block == NULL && !put_other(out, site, own, part))
         return false;
     if (block != NULL) {

@@ -6,7 +6,7 @@
 #include "model/model.h"
 
 /* Passes: forward, gradients of the input, gradients of the weights. */
-enum { PPI_PASSES = 3, PPI_MOST_OPS = 80 };
+enum { PPI_PASSES = 3, PPI_MOST_OPS = 80, PPI_STATE_BYTES = 4 }; /* of an element of a scan's state */
 
 enum ppi_collective { PPI_NO_COLLECTIVE, PPI_ALL_REDUCE, PPI_GATHER, PPI_ALL_TO_ALL };
 enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROUP_EXPERT_TENSOR };
@@ -51,6 +51,8 @@ struct ppi_op_cost {
 struct ppi_ops {
     struct ppi_op_cost list[PPI_MOST_OPS];
     uint32_t count;
+    double state;      /* bytes that a slice of the sequence hands to the next one */
+    double key_values; /* bytes of keys and values that later slices read */
 };
 
 /* Where a block stands: sizes and properties that it does not have itself. */
@@ -141,6 +143,12 @@ void ppi_put_short_convolution(struct ppi_ops *ops, const struct ppi_site *site,
 
 /* Elements of a state that each device of context parallelism hands on for each sample: an all-gather. */
 void ppi_put_state(struct ppi_ops *ops, const struct ppi_site *site, double elements);
+
+/* The same from slice to slice; the bytes of an element are given. */
+static inline void ppi_hand_state(struct ppi_ops *ops, const struct ppi_site *site, double elements, double bytes)
+{
+    ops->state += site->samples * elements * bytes;
+}
 
 static inline bool ppi_block_has(const ppsched_block *block, uint32_t flag)
 {

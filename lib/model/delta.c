@@ -75,6 +75,7 @@ void ppi_put_delta(struct ppi_ops *ops, const struct ppi_site *site, const ppsch
     double tokens = site->tokens;
     put_inputs(ops, site, block, &widths);
     ppi_put_state(ops, site, widths.heads * widths.key * widths.value);
+    ppi_hand_state(ops, site, widths.heads * widths.key * widths.value, PPI_STATE_BYTES);
     put_rule(ops, site, &widths, block->decay_rank > 0);
     struct ppi_op_cost *norm = ppi_put_norm(ops, site, tokens * widths.heads, widths.value);
     norm->parameters = widths.value;

@@ -54,6 +54,7 @@ static void put_mamba_2(struct ppi_ops *ops, const struct ppi_site *site, const 
     ppi_put_short_convolution(ops, site, channels, block->convolution,
                               ppi_block_has(block, PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS));
     ppi_put_state(ops, site, widths.inner * widths.state);
+    ppi_hand_state(ops, site, widths.inner * widths.state, PPI_STATE_BYTES);
     put_chunks(ops, site, &widths);
     struct ppi_op_cost *norm = ppi_put_norm(ops, site, tokens, widths.inner);
     norm->parameters = ppi_block_has(block, PPSCHED_BLOCK_FLAG_NO_GATE_NORM) ? 0 : widths.inner;
@@ -87,6 +88,7 @@ static void put_mamba_1(struct ppi_ops *ops, const struct ppi_site *site, const 
     ppi_put_linear(ops, site, tokens, inner, narrow, false, tokens * inner * size);
     ppi_put_linear(ops, site, tokens, rank, inner, true, tokens * narrow * size);
     ppi_put_state(ops, site, inner * block->state_size);
+    ppi_hand_state(ops, site, inner * block->state_size, PPI_STATE_BYTES);
     put_scan(ops, site, block, inner);
     ppi_put_linear(ops, site, tokens, inner, site->hidden, has_bias, tokens * inner * size);
 }

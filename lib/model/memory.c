@@ -71,7 +71,9 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     struct ppi_site site = ppi_site_of_row(model, row);
     struct ppi_ops ops;
     *out = (ppsched_layer_memory){.size = sizeof *out};
-    for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++)
+    for (uint32_t part = 0; ppi_ops_of_part(&ops, &site, row, part); part++) {
+        out->slice_state += own->tower == NULL ? ops.state : 0;
+        out->slice_gradients += own->tower == NULL ? ops.key_values : 0;
         for (uint32_t i = 0; i < ops.count; i++) {
             const struct ppi_op_cost *op = &ops.list[i];
             double share = kept_share(model, op), kept = share * op->kept;
@@ -81,6 +83,7 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
             out->selective += op->is_core ? 0 : kept;
             out->modules += (op->modules & training->recompute_modules) != 0 ? 0 : kept;
         }
+    }
     if (out->activations_until_weight > out->activations)
         out->activations_until_weight = out->activations;
     add_boundaries(out, &site, own);

@@ -135,6 +135,7 @@ void ppi_put_short_convolution(struct ppi_ops *ops, const struct ppi_site *site,
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);
     double elements = site->tokens * channels, size = site->size;
+    ppi_hand_state(ops, site, channels * (width - 1), size);
     op->parameters = channels * width + (has_bias ? channels : 0);
     op->kept = elements * size;
     op->weight_needs = 2 * elements * size;
@@ -150,7 +151,7 @@ void ppi_put_state(struct ppi_ops *ops, const struct ppi_site *site, double elem
     if (site->context == 1)
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);
-    double bytes = site->context * site->samples * elements * 4;
+    double bytes = site->context * site->samples * elements * PPI_STATE_BYTES;
     op->group = PPI_GROUP_CONTEXT;
     op->pass[FORWARD] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
     op->pass[INPUT] = op->pass[FORWARD];

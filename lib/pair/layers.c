@@ -176,7 +176,9 @@ ppsched_status ppi_config_put_layer_windows(ppsched_config *config, const ppsche
     struct ppi_windows *windows = make_of_split(&config->host, layers, split, order.is_whole);
     if (windows == NULL)
         return ppi_fail_memory(error, "the windows of stages");
-    ppsched_status status = ppi_windows_put_pairs(config, windows, rule != PPSCHED_PAIR_RULE_BEST ? &given : NULL, error);
+    ppsched_status status = ppi_windows_check_pairs(windows, error);
+    if (status == PPSCHED_OK)
+        status = ppi_windows_put_pairs(config, windows, rule != PPSCHED_PAIR_RULE_BEST ? &given : NULL, error);
     if (status == PPSCHED_OK)
         config->windows = windows;
     else

@@ -271,6 +271,21 @@ static ppsched_status find_times(double *times, uint32_t *first, struct ppi_wind
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_windows_check_pairs(const struct ppi_windows *windows, ppsched_error *error)
+{
+    uint32_t forward = 0, backward = 0;
+    for (uint32_t s = 0; s < windows->stages; s++) {
+        const uint32_t *count = windows->stage[s].count;
+        forward = count[FORWARD] > forward ? count[FORWARD] : forward;
+        backward = count[BACKWARD] + count[WEIGHT] > backward ? count[BACKWARD] + count[WEIGHT] : backward;
+    }
+    if (forward + backward <= PPSCHED_MAX_WINDOWS)
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                    "a pair of these stages has %u windows, and at most %d are possible; use more stages", forward + backward,
+                    PPSCHED_MAX_WINDOWS);
+}
+
 ppsched_status ppi_windows_put_pairs(ppsched_config *config, struct ppi_windows *windows, const struct ppi_pair_order *order,
                                      ppsched_error *error)
 {
@@ -407,7 +422,9 @@ ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *fro
     }
     if (joined == NULL)
         return ppi_fail_memory(error, "the windows of stages");
-    ppsched_status status = new < old ? ppi_windows_put_pairs(to, joined, NULL, error) : PPSCHED_OK;
+    ppsched_status status = new < old ? ppi_windows_check_pairs(joined, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK && new < old)
+        status = ppi_windows_put_pairs(to, joined, NULL, error);
     if (status == PPSCHED_OK)
         to->windows = joined;
     else

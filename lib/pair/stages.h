@@ -14,6 +14,9 @@ ppsched_status ppi_config_set_windows(ppsched_config *config, const ppsched_pair
  * appended, and the times of its pairs are set. `from` has windows. */
 ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *from, double factor, ppsched_error *error);
 
+/* Whether all pairs of these stages have few enough windows; REFUSED where they do not. */
+ppsched_status ppi_windows_check_pairs(const struct ppi_windows *windows, ppsched_error *error);
+
 /* An order of the windows of each pair that is given. */
 struct ppi_pair_order {
     bool (*is_same)(const void *user, uint32_t a, uint32_t b); /* whether stages with the same windows have the same order */

@@ -44,7 +44,7 @@ static ppsched_status take_layers(ppsched_plan *plan, const ppsched_layers *laye
     const ppsched_layers *forwards = NULL;
     ppsched_status status = PPSCHED_OK;
     if (layers != NULL && forward_only) {
-        status = ppi_layers_resize(&forwards, layers, &(struct ppi_microbatch_size){1, 0, 1, 1}, error);
+        status = ppi_layers_resize(&forwards, layers, &(struct ppi_microbatch_size){1, 0, 1, 1, 1, 1}, error);
         layers = forwards;
     }
     if (layers != NULL && plan->runtime != NULL && plan->runtime->rules.has_mtps) {

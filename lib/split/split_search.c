@@ -53,6 +53,8 @@ static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsche
 ppsched_status ppi_splitting_poll(struct ppi_splitting *splitting, ppsched_error *error)
 {
     const struct ppi_split_state *state = &splitting->state;
+    if (state->status != PPSCHED_OK)
+        return ppi_fail_memory(error, "the times of pairs");
     if (state->config->progress == NULL || state->visited < splitting->next_poll)
         return PPSCHED_OK;
     splitting->next_poll = state->visited + POLL;
@@ -283,7 +285,7 @@ ppsched_status ppi_splitting_go_on(struct ppi_splitting *splitting, const struct
 
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error)
 {
-    ppsched_status status = PPSCHED_OK;
+    ppsched_status status = splitting->state.status == PPSCHED_OK ? PPSCHED_OK : ppi_fail_memory(error, "the times of pairs");
     for (uint32_t s = 0; s < splitting->state.stages && status == PPSCHED_OK; s++) {
         uint32_t begin = splitting->cut[splitting->best_at[s]], end = splitting->cut[splitting->best_at[s + 1]];
         layers[s] = end - begin;

@@ -96,7 +96,7 @@ def families(rows):
 
 
 def families_table(rows):
-    lines = ["| model | runs | Spearman's correlation | how much longer than the fastest layout the layout with the lowest price takes |",
+    lines = ["| model | runs | Spearman's correlation | additional time of the layout with the lowest price, compared with the fastest layout |",
              "|---|---|---|---|"]
     return "\n".join(lines + [f"| {name} | {count} | {order:.2f} | {cost:.1%} |".replace("%", " %")
                               for name, (count, order, cost) in families(rows).items()])

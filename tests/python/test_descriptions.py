@@ -147,6 +147,24 @@ class GuessTest(unittest.TestCase):
         self.assertEqual(run_command(["model", "--model", self.file("whole.json", values), "--seq", 64]).returncode, 0)
         self.assertEqual(run_command(["model", "--describe"]).returncode, 2)
 
+    def test_a_start_lists_what_stands_around_the_text(self):
+        """The tower of a new model, and that of a new model around a known text; fields that join them change nothing."""
+        around = {"model_type": "newvl", "vision_config": {"depth": 2, "hidden_size": 32}, "image_token_id": 5, "vision_feature_layer": -1}
+        for text, unknown in (({**NEW, "model_type": "newtext"}, ["model_type", "lru_width", "odd_config", "vision_config"]),
+                              ({**NEW, "model_type": "llama", "lru_width": 0}, ["vision_config"])):
+            more = {"odd_config": {"a": 1}} if "odd_config" in unknown else {}
+            path, told = self.file("config.json", {**around, "text_config": text, **more}), self.folder / "told.json"
+            done = run_command(["model", "--model", path, "--describe", "-o", told])
+            self.assertEqual(done.returncode, 1, done)
+            values = json.loads(told.read_text(encoding="utf-8"))
+            self.assertEqual(sorted(values["unknown"]), sorted(unknown))
+            self.assertNotIn("towers", values)
+        done = run_command(["model", "--model", self.file("config.json", {**around, "text_config": NEW}), "--seq", 64])
+        self.assertIn("not understood: lru_width, vision_config;", done.stderr)
+
+    def test_the_output_of_a_start_is_tied_around_the_text(self):
+        self.assertTrue(Description.guess({"model_type": "newvl", "tie_word_embeddings": True, "text_config": NEW}).tied)
+
     def test_a_hub_name(self):
         done = run_command(["model", "--model", "Someone/Some-Model-8B"])
         self.assertEqual(done.returncode, 1)

@@ -125,7 +125,9 @@ class SliceTest(unittest.TestCase):
                 (("--slow-rank", "two"), "--slow-rank two: it must be RANK:FACTOR, such as 3:1.2"),
                 (("--jitter", 0.1, "--scenarios", 2**24 + 1), "the number of scenarios is 16777217; it must be 1 to 16777216"),
                 (("--slow-rank", "1:1.2", "--slow-rank", "1:2"), "--slow-rank 1:2: rank 1 has a factor already; give one"),
-                (("--slow-rank", "1:-2"), "--slow-rank 1:-2: the factor must be finite and not negative"),
+                (("--slow-rank", "1:-2"), "--slow-rank 1:-2: the factor must be finite and above 0; 2 takes twice as long"),
+                (("--slow-rank", "1:0"), "--slow-rank 1:0: the factor must be finite and above 0; 2 takes twice as long"),
+                (("--slow-link", "0:1:0"), "--slow-link 0:1:0: the factor must be finite and above 0; 2 takes twice as long"),
                 (("--slow-link", "0:1"), "--slow-link 0:1: it must be FROM:TO:FACTOR, such as 0:1:2.5"),
                 (("--slow-link", "0:4:2"), "--slow-link 0:4:2: there is no rank 4; ranks are 0 to 3"),
                 (("--slow-link", "1:1:2"), "--slow-link 1:1:2: nothing goes from a rank to itself"),
@@ -339,6 +341,23 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan.config_of(best).slices, 4)
         self.assertEqual(plan.timeline(best).metrics.makespan, best.step_time)
         self.assertEqual(ppsched.plan(ppsched.Config(2, 2, slices=2), strategies="1f1b")[0].slices, 2)
+
+    def test_slices_hold_states_and_gradients(self):
+        """Each slice in flight holds a state; the gradients of keys and values of all slices but one are held once."""
+        def peaks(slices, **more):
+            layers = ppsched.Layers([{"name": "decoder", "count": 4, "forward_time": 1, "mem_forward": 8, "mem_static": 1, **more}])
+            plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies="seq_1f1b", slices=[slices])
+            return [device.peak_memory for device in plan.timeline(plan.best).device_metrics]
+
+        full = {"recompute": [{"name": "full", "backward_time": 3, "mem_forward": 8}]}
+        for slices in (2, 4, 8):
+            plain = peaks(slices)
+            flights = [(peak - 1) / (8 / slices) for peak in plain]
+            self.assertEqual(flights, [slices + 3, slices + 2, slices + 1, slices])
+            for more in ({}, full):
+                self.assertEqual(peaks(slices, mem_slice_state=0.5, **more), [peak + 0.5 * flight for peak, flight in zip(plain, flights)])
+            self.assertEqual(peaks(slices, mem_slice_gradients=2), [peak + 2 * (slices - 1) / slices for peak in plain])
+        self.assertEqual(peaks(1, mem_slice_state=0.5, mem_slice_gradients=2), peaks(1))
 
     def test_the_command_builds_it_again(self):
         for words in (("--slices", 2, 4, "--slice-time", 0.02, "--attention-share", 0.3),

@@ -487,6 +487,19 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(own["attention_share"], 0)
         self.assertLess(own["step_time"], longer["step_time"])
 
+    def test_slices_tell_the_share_of_each_kind(self):
+        """A delta rule has no attention; all stages have the mean of the layers."""
+        kinds = {"delta": [{"kind": "delta", "heads": 8, "head_size": 64}], "full": [{"kind": "attention", "heads": 8}]}
+        path = self.folder / "description.json"
+        path.write_text(json.dumps({"hidden_size": 512, "vocabulary_size": 1000, "kinds": kinds, "layers": "4x[delta full]"}), encoding="utf-8")
+        words = ("--model", path, "--device", "h100", "--pp", 4, "--seq", 8192, "--global-batch", 8, "--slices", 4)
+        (row,) = answer(*words, command="pick")
+        self.assertEqual(row["attention_shares"]["delta"], 0)
+        self.assertGreater(row["attention_shares"]["full"], row["attention_share"])
+        self.assertIn("(0.0% of delta, ", run("--model", *words[1:], command="pick").stdout)
+        (row,) = answer(*words, "--attention-share", 0.25, command="pick")
+        self.assertNotIn("attention_shares", row)
+
     def test_attention_share_is_that_of_its_products(self):
         """Where all but products of matrices is free: 7 s H a layer and token beside 6 a parameter."""
         free, length, hidden = ppsched.LinkRate(1e30), 4096, 512

@@ -13,6 +13,7 @@ from test_layers import FolderTest as ModelFolderTest
 LAYER = {"forward": [["compute", 3], ["network", 2], ["compute", 3], ["network", 2]],
          "backward": [["network", 2], ["compute", 4], ["network", 2], ["compute", 4]]}
 SPLIT = {**LAYER, "weight": [["compute", 2, 2], ["compute", 2, 4]]}
+DENSE_SPLIT = {"forward": [["compute", 4]], "backward": [["compute", 5]], "weight": [["compute", 2, 1]]}
 DENSE = {"forward": [["compute", 4]], "backward": [["compute", 7]]}
 PUBLIC = json.loads((pathlib.Path(__file__).parent / "traces" / "public_pair.json").read_text(encoding="utf-8"))
 KINDS = ("forward", "backward", "weight")
@@ -308,6 +309,19 @@ class WindowsOfStagesTest(FolderTest):
         self.succeed("pick", *self.SIZES, "--windows", "one.json", "--strategies", "dualpipe_v", "-o", "picked.trace.json")
         self.assertIn('"cat": "window"', pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))
 
+    def test_trace_of_other_sizes(self):
+        """Fewer stages, whose windows are appended, and fewer microbatches, whose windows take longer."""
+        self.write("four.json", [SPLIT, DENSE_SPLIT, SPLIT, DENSE_SPLIT])
+        for words in ("1f1b_overlap",), ("dualpipe_v", "--microbatch-counts", 4):
+            self.succeed("pick", *self.SIZES, "--windows", "four.json", "--any", "--strategies", *words, "-o", "picked.trace.json")
+            events = json.loads(pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))["traceEvents"]
+            found = [event for event in events if event.get("cat") == "window"]
+            overlapped = [event for event in events if "OVERLAP" in event["name"]]
+            self.assertTrue(found and overlapped, words)
+            ends = max(event["ts"] + event["dur"] for event in found), max(event["ts"] + event["dur"] for event in overlapped)
+            self.assertAlmostEqual(*ends, 6)
+            self.assertEqual({event["args"]["pair"] for event in found}, {event["name"][1:-len(")OVERLAP_F_B")].replace(";", "+") for event in overlapped})
+
     def test_picture(self):
         """A strip for each window of a pair, and its channels in the legend."""
         if importlib.util.find_spec("matplotlib") is None:
@@ -355,6 +369,16 @@ class WindowsOfStagesTest(FolderTest):
         self.write("one.json", LAYER)
         error = self.fail("schedule", "--num-devices", 2, "-s", 2, "-b", 8, "--chunks", 2, "--windows", "one.json", "--strategy", "dualpipe_v")
         self.assertIn("windows of 2 stages cannot be divided into 4", error)
+
+    def test_too_many_windows(self):
+        """Of joined stages: a candidate with pairs is refused, one without has the sums."""
+        many = {name: rows * 100 for name, rows in LAYER.items()}
+        self.write("many.json", many)
+        words = ("compare", *self.SIZES, "--windows", "many.json", "--json", "--strategies", "1f1b", "dualpipe_v", "1f1b_overlap")
+        rows = {row["strategy"]: row for row in json.loads(self.succeed(*words))}
+        self.assertEqual(rows["1f1b"]["step_time"], 9 * 2 * 100 * 22)
+        self.assertGreater(rows["dualpipe_v"]["step_time"], 0)
+        self.assertIn("a pair of these stages has 1600 windows, and at most 1000 are possible; use more stages", rows["1f1b_overlap"]["reason"])
 
     def test_pick_builds_it_again(self):
         self.write("one.json", SPLIT)

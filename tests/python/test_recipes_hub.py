@@ -72,7 +72,7 @@ class AutomodelTest(HubFolder):
         self.assertEqual(([tower["frozen"] for tower in towers.description.values()["towers"]], towers.assumed), ([True], ["towers without adapters"]))
 
     def test_adapters_refused(self):
-        for peft, part in (("{_target_: a.b.PrefixTuning}", "its peft is 'a.b.PrefixTuning'"), ("{target_modules: ['*.to_q']}", "none of its adapters is beside a matrix"),
+        for peft, part in (("{_target_: a.b.PrefixTuning}", "its peft is 'a.b.PrefixTuning'"), ("{target_modules: ['*.to_q']}", "none of its adapters belongs to a matrix"),
                            ("{target_modules: ['*.layers.0.*.q_proj']}", "beside some layers alone"), ("{target_modules: [3]}", "it must be a list of names of modules"),
                            ("{target_modules: ['*'], exclude_modules: ['*']}", "give one of them"), ("{dim: 0}", "peft.dim is 0; it must be 1 or more"),
                            ("{dim: many}", "peft.dim must be an integer")):
@@ -140,7 +140,7 @@ class SwiftTest(HubFolder):
     def test_refused(self):
         for text, part in ((self.ALONE.replace("full", "adalora"), "it trains a adalora, whose weights are not counted; plan with tuner_type full or lora"),
                            (self.ALONE.replace("full", "lora --modules_to_save embed_tokens"), "modules_to_save is"),
-                           (self.ALONE.replace("full", "lora --target_modules strange"), "none of its adapters is beside a matrix"),
+                           (self.ALONE.replace("full", "lora --target_modules strange"), "none of its adapters belongs to a matrix"),
                            (self.SCRIPT.replace("--max", "--tuner_type lora_llm --max"), "it trains a lora_llm"),
                            (self.SCRIPT.replace("--max", "--freeze_llm true --max"), "freeze_llm is on"),
                            (self.ALONE.replace("sft", "infer"), "it runs swift infer, which trains nothing; give a script of pt, rlhf, sft"),

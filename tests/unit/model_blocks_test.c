@@ -539,6 +539,43 @@ static void test_deepstack(void **state)
     ppsched_layers_release(layers);
 }
 
+/* What slices hand on, by the shapes of the tensors: a scan's state in 4 bytes, the last tokens of a convolution in 2, and the
+ * gradients of the keys and values of all tokens, or of those that a window reaches. Latent attention adds up those of the keys
+ * that its projection makes. */
+static void test_what_slices_hold(void **state)
+{
+    const struct {
+        const char *blocks;
+        double state, token; /* bytes of a sample, and of each of its tokens */
+        double tokens;
+    } rows[] = {
+        {"{\"kind\": \"delta\", \"heads\": 4, \"key_value_heads\": 2, \"head_size\": 8, \"value_size\": 16, "
+         "\"convolution\": 4}",
+         4.0 * 4 * 8 * 16 + 2.0 * 3 * (2 * 2 * 8 + 4 * 16), 0, 0},
+        {"{\"kind\": \"mamba\", \"heads\": 4, \"head_size\": 32, \"state_size\": 16, \"groups\": 2, \"convolution\": 4}",
+         4.0 * 4 * 32 * 16 + 2.0 * 3 * (4 * 32 + 2 * 2 * 16), 0, 0},
+        {"{\"kind\": \"mamba\", \"mamba_1\": true, \"width\": 128, \"state_size\": 16, \"time_step_rank\": 4, "
+         "\"convolution\": 4}",
+         4.0 * 128 * 16 + 2.0 * 3 * 128, 0, 0},
+        {"{\"kind\": \"convolution\", \"convolution\": 3}", 2.0 * 2 * HIDDEN, 0, 0},
+        {"{\"kind\": \"attention\", \"heads\": 8, \"key_value_heads\": 2, \"head_size\": 8}", 0, 2.0 * 2 * 2 * 8, SEQUENCE},
+        {"{\"kind\": \"attention\", \"heads\": 8, \"key_value_heads\": 2, \"window\": 128}", 0, 2.0 * 2 * 2 * 8, 128},
+        {"{\"kind\": \"attention\", \"heads\": 8, \"key_value_heads\": 2, \"chunk\": 64}", 0, 2.0 * 2 * 2 * 8, 64},
+        {"{\"kind\": \"attention\", \"heads\": 8, \"shared_keys\": true}", 0, 0, 0},
+        {"{\"kind\": \"latent_attention\", \"heads\": 8, \"key_value_rank\": 16, \"head_size\": 8, \"rope_size\": 4, "
+         "\"value_size\": 8}",
+         0, 2.0 * 8 * (8 + 4 + 8), SEQUENCE},
+        {"{\"kind\": \"mlp\", \"width\": 64}", 0, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ppsched_model *model = model_of_blocks(rows[i].blocks, &plain);
+        const ppsched_layer_memory memory = memory_of_row(model, "x");
+        assert_true(memory.slice_state == SAMPLES * rows[i].state);
+        assert_true(memory.slice_gradients == SAMPLES * rows[i].tokens * rows[i].token);
+        ppsched_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -558,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_towers),
         cmocka_unit_test(test_frozen_tower),
         cmocka_unit_test(test_deepstack),
+        cmocka_unit_test(test_what_slices_hold),
     };
     return cmocka_run_group_tests_name("model_blocks", tests, NULL, NULL);
 }

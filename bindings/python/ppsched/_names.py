@@ -18,6 +18,7 @@ from ._core.layout import Layout, LayoutStage
 from ._core.lowering import Buffer, Link, Proof, Wait
 from ._core.memory import IdleWindow, MemoryItem, MemoryPoint
 from ._core.microbatches import Balance, balance_microbatches
+from ._core.graph_split import BranchStages, GraphSplit, split_layer_graph
 from ._core.prefill import Chunks, prefill_chunks
 from ._core.description import Description, Transformer, model_families
 from ._core.model import LayerMemory, MegatronMemory, Model, ModelRow, Parameters, PassCost, Training, UpdateCost
@@ -50,15 +51,15 @@ from .page.report import report
 __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
-    "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Chunks", "Comparison", "Config", "Connecting", "Connection",
+    "Accelerator", "Arena", "Balance", "Bound", "BranchStages", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Chunks", "Comparison", "Config", "Connecting", "Connection",
     "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "FigureMeasure", "Finding", "FindingKind", "Format", "Idle",
-    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutRows", "LayoutStage", "LayerMemory", "LayerTable", "LeastLimit", "Lifetime", "Link", "LinkRate",
+    "GraphSplit", "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutRows", "LayoutStage", "LayerMemory", "LayerTable", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MeasuredCollective", "MeasuredLayer", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Move", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Replan", "Replica", "Replicas", "RowMeasure", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "StageWindows", "Status", "Steady", "SteadyPeriod", "SteadyReason", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "layer_table_of", "layer_table_text", "lower_bound", "model_families", "pair_time", "plan", "plan_layouts", "prefill_chunks", "price",
-    "read", "read_chakra", "read_layer_table", "read_model", "replan", "report", "share_microbatches", "steady", "strategies", "with_robust_objective", "write_chakra",
+    "read", "read_chakra", "read_layer_table", "read_model", "replan", "report", "share_microbatches", "split_layer_graph", "steady", "strategies", "with_robust_objective", "write_chakra",
 ]
 
 

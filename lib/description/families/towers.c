@@ -322,10 +322,12 @@ static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
         return;
     ppi_part_start(&vision, wrapper, "vision_config");
     tower_function read = tower_of(wrapper, &vision);
-    if (read == NULL) {
+    if (read == NULL && draft->is_start)
+        ppi_draft_warn(draft, "vision_config");
+    else if (read == NULL)
         ppi_draft_warn(draft, "the vision tower of a %s is not known, and not counted", wrapper->family);
+    if (read == NULL)
         return;
-    }
     ppi_tower_start(&parts, draft);
     read(&vision, wrapper, &parts);
     if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK) {
@@ -341,5 +343,5 @@ void ppi_read_towers(struct ppi_fields *wrapper, struct ppi_draft *draft)
     read_vision(wrapper, draft);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (ppi_json_in_use(ppi_field(wrapper, others[i])))
-            ppi_draft_warn(draft, "what %s describes is not known, and not counted", others[i]);
+            ppi_draft_warn(draft, draft->is_start ? "%s" : "what %s describes is not known, and not counted", others[i]);
 }

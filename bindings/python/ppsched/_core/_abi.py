@@ -490,6 +490,7 @@ class Bound(Structure):
     memory: float
     least_limit: float
     one_machine: float
+    proof: float
     _fields_ = [
         ("size", c_uint32),
         ("device", c_uint32),
@@ -499,6 +500,7 @@ class Bound(Structure):
         ("memory", c_double),
         ("least_limit", c_double),
         ("one_machine", c_double),
+        ("proof", c_double),
     ]
 
 
@@ -1327,6 +1329,8 @@ class LayerMemory(Structure):
     modules: float
     trained: float
     expert_trained: float
+    slice_state: float
+    slice_gradients: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1343,6 +1347,8 @@ class LayerMemory(Structure):
         ("modules", c_double),
         ("trained", c_double),
         ("expert_trained", c_double),
+        ("slice_state", c_double),
+        ("slice_gradients", c_double),
     ]
 
 
@@ -2390,6 +2396,8 @@ class Layer(Structure):
     hybrid_symbols: Optional[bytes]
     device_scale: _Pointer[c_double]
     windows: _Pointer[PairWindows]
+    mem_slice_state: float
+    mem_slice_gradients: float
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -2412,6 +2420,8 @@ class Layer(Structure):
         ("hybrid_symbols", c_char_p),
         ("device_scale", POINTER(c_double)),
         ("windows", POINTER(PairWindows)),
+        ("mem_slice_state", c_double),
+        ("mem_slice_gradients", c_double),
     ]
 
 
@@ -2522,6 +2532,7 @@ class DescriptionInfo(Structure):
 # name: (result, arguments)
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_config_prove_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, c_double, c_double, POINTER(Error)]),
     "ppsched_chakra_create": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChakraOptions), POINTER(Error)]),
     "ppsched_chakra_destroy": (None, [c_void_p]),
     "ppsched_chakra_ranks": (c_uint32, [c_void_p]),
@@ -2772,6 +2783,7 @@ class Library(CDLL):
     """The library, and what its functions return."""
 
     ppsched_config_find_bound: Callable[..., int]
+    ppsched_config_prove_bound: Callable[..., int]
     ppsched_chakra_create: Callable[..., int]
     ppsched_chakra_destroy: Callable[..., None]
     ppsched_chakra_ranks: Callable[..., int]

@@ -14,7 +14,7 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
-from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, windows_as_given
+from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, window_channels, windows_as_given
 from .words import counted, names_checked
 
 # The quantity of each list of numbers, by the library's name for it.
@@ -310,9 +310,11 @@ class Config:
         return self._like(new_handle(lib.ppsched_config_copy, self._handle))._with_windows_of(self)
 
     def _with_windows_of(self, other: "Config") -> "Config":
-        """This one, which the library made of the other: with its windows, where they are still those of its stages."""
+        """This one, which the library made of the other: with its windows, or those of other stages and microbatches that follow from them."""
         if (self.stages, self.microbatches) == (other.stages, other.microbatches):
             self.windows, self._pairs_given, self._windows_of_layers = other.windows, other._pairs_given, other._windows_of_layers
+        elif other.windows and self.slices == other.slices:
+            self.windows = config_windows(self._handle, self.stages, window_channels(other.windows))
         return self
 
     def _with_layer_windows(self, channels: Sequence[str]) -> "Config":

@@ -33,6 +33,7 @@ class Layer(TypedDict, total=False):
     layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
     forward.
     several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
+    mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
     windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
     device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
@@ -56,6 +57,8 @@ class Layer(TypedDict, total=False):
     mem_static: float
     mem_weights: float
     output_bytes: float
+    mem_slice_state: float
+    mem_slice_gradients: float
     recompute: List[Recompute]
     hybrid_symbols: str
     device_scale: List[List[float]]
@@ -85,7 +88,7 @@ class LayerSplit(NamedTuple):
 
 
 COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
-         "mem_backward_weight", "mem_static", "mem_weights", "output_bytes")
+         "mem_backward_weight", "mem_static", "mem_weights", "output_bytes", "mem_slice_state", "mem_slice_gradients")
 
 
 def _number(where: str, value: object) -> float:

@@ -12,7 +12,7 @@ from .description import Description, Transformer, c_count
 from .enums import member
 from .layer_table import LayerTable, RowMeasure, naming_rows, row_measure, table_notes, table_record
 from .layers import Layer, Layers
-from .model_slices import attention_share
+from .model_slices import LayerTime, attention_times, share_of
 from .number_lists import numbers
 from .shown import shown
 from .views import Shared, sized
@@ -130,6 +130,8 @@ class LayerMemory(NamedTuple):
     modules: float
     trained: float
     expert_trained: float
+    slice_state: float
+    slice_gradients: float
 
 
 class UpdateCost(NamedTuple):
@@ -295,10 +297,18 @@ class Model(Shared):
         """The share of causal attention in the times of all layers, for ppsched.plan. The time of causal attention grows with each slice.
         It is an estimate: the part of the times that grows with the square of the sequence length. layers: the layers with measured
         times."""
+        return share_of(self._attention_times(layers))
+
+    def attention_shares(self, layers: Optional[Layers] = None) -> Dict[str, float]:
+        """The same share for each kind of decoder alone, by its name."""
+        times = self._attention_times(layers)
+        return {row.name: share_of(time for time in times if time.name == row.name) for row in self.rows if row.role == "decoder"}
+
+    def _attention_times(self, layers: Optional[Layers]) -> List[LayerTime]:
         if not self.description.causal:
-            return 0.0
+            return []
         double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)
-        return attention_share(self, double, layers)
+        return attention_times(self, double, layers)
 
 
 # --- the list of layers as rows ---
@@ -318,6 +328,7 @@ def _row(entry: Any) -> Layer:
         if entry.flags & LayerFlag[name.upper()]:
             row[name] = True
     row.update({name: getattr(entry, name) for name in _TIMES})
+    row.update({name: getattr(entry, name) for name in ("mem_slice_state", "mem_slice_gradients") if getattr(entry, name) > 0})
     if entry.hybrid_symbols is not None:
         row["hybrid_symbols"] = decoded(entry.hybrid_symbols)
     backward = entry.backward_input_time + entry.backward_weight_time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of causal attention in a model's times, which grows with each slice of a sequence."""
-from typing import TYPE_CHECKING, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from .layers import Layers
 
@@ -21,15 +21,32 @@ def _share(once: "PassCost", twice: "PassCost") -> float:
     return found / once.time if once.time > 0 else 0.0
 
 
-def attention_share(model: "Model", double: "Model", layers: Optional[Layers] = None) -> float:
-    """The share of causal attention in the times of all layers and passes, from a model and the same model with twice the sequence length.
-    layers: those of the model, with measured times (default: predicted ones)."""
-    whole, attention = 0.0, 0.0
+class LayerTime(NamedTuple):
+    """The time of a pass of some layers, and the part of it that is causal attention."""
+
+    name: str
+    whole: float
+    attention: float
+
+
+def attention_times(model: "Model", double: "Model", layers: Optional[Layers] = None) -> List[LayerTime]:
+    """The times of all layers and passes, from a model and the same model with twice the sequence length. layers: those of the model, with
+    measured times (default: predicted ones)."""
+    times = []
     shares: Mapping[Tuple[str, str], float] = {(row.name, one): _share(model.pass_cost(row.name, one), double.pass_cost(row.name, one))
                                                for row in model.rows for one in PASSES}
     for row in (model.layers() if layers is None else layers).given:
         for one, key in PASSES.items():
             time = float(row.get(key, 0.0)) * row.get("count", 1)  # type: ignore[arg-type]  # a key that is a variable
-            whole += time
-            attention += time * shares.get((row.get("name", ""), one), 0.0)
+            name = row.get("name", "")
+            times.append(LayerTime(name, time, time * shares.get((name, one), 0.0)))
+    return times
+
+
+def share_of(times: Iterable[LayerTime]) -> float:
+    """The share of causal attention in these times together."""
+    whole, attention = 0.0, 0.0
+    for time in times:
+        whole += time.whole
+        attention += time.attention
     return attention / whole if whole > 0 else 0.0

@@ -105,7 +105,7 @@ def stage_windows(where: str, given: object) -> StageWindows:
     return StageWindows(lists, _slowdown(where, {} if given.get("slowdown") is None else given["slowdown"]))
 
 
-def _channels(where: str, stages: Sequence[StageWindows]) -> List[str]:
+def window_channels(stages: Sequence[StageWindows], where: str = "") -> List[str]:
     """The names of all, in the order in which they come."""
     names: Dict[str, None] = {}
     for stage in stages:
@@ -143,7 +143,7 @@ class Records:
     """Windows as C takes them, with what must stay in memory meanwhile."""
 
     def __init__(self, where: str, stages: Sequence[StageWindows]) -> None:
-        self.channels = _channels(where, stages)
+        self.channels = window_channels(stages, where)
         slowdown = _slowdowns(where, stages)
         self._kept: List[Any] = []
         self.records = [self._record(stage, slowdown) for stage in stages]

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from .._core._abi import MAX_LAYERS
 from .._core._library import Error
 from .._core.config import Config
+from .._core.layer_graph import is_layer_graph
 from .._core.layer_words import OF_LAYERS, UNREAD
 from .._core.layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
 from .._core.model_end import model_end
@@ -83,6 +84,8 @@ def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
         return None
     if values.get("layers") is not None and values.get("num_layers") is not None:
         raise UsageError("--layers, --num-layers: give one of them")
+    if is_layer_graph(values.get("layers")):
+        raise UsageError("layers with after form a graph; pick finds splits of these, and its json has a \"config\" of stages for the other commands")
     unread = next((name for name in UNREAD if values.get(name) is not None), None)
     if unread is not None:
         instead = "; use mem_static and mem_forward of layers, and mem_other of devices" if unread.startswith("mem_") else ""

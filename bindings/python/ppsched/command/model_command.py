@@ -5,13 +5,14 @@ import json
 from typing import Any, Dict, List
 
 from .._core._library import Error, decoded, lib
+from .._core.description import Description
 from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from .._core.text_table import Column, laid_out
 from ..readers.config_file import WRITTEN
 from ..readers.device_files import read_device
-from ..readers.model_files import guessed_model, read_model
+from ..readers.model_files import guessed_model, parts_not_described, read_model
 from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
@@ -160,14 +161,19 @@ def _layers_text(rows: List[Any]) -> str:
     return json.dumps(values, indent=1) + "\n"
 
 
+def _start_text(unknown: List[str], start: Description) -> str:
+    """The start of a description, with what is missing in it."""
+    return json.dumps({"unknown": unknown, **start.values()}, indent=1) + "\n"
+
+
 def _describe(arguments: argparse.Namespace) -> None:
     """The model's description; of a config.json of an unknown type what is understood, and what is not."""
     if arguments.model is None:
         raise UsageError("--describe needs --model FILE")
-    unknown: List[str] = []
     try:
         found = read_model(arguments.model)
-        text = found.description.json()
+        unknown = parts_not_described(arguments.model)
+        text = found.description.json() if not unknown else _start_text(unknown, found.description)
         for warning in found.warnings:
             tell(arguments.command, f"warning: {warning}")
     except Error as error:
@@ -175,7 +181,7 @@ def _describe(arguments: argparse.Namespace) -> None:
         if start is None:
             raise
         unknown = start.warnings
-        text = json.dumps({"unknown": unknown, **start.values()}, indent=1) + "\n"
+        text = _start_text(unknown, start)
         tell(arguments.command, str(error))
     if arguments.output is not None:
         write_text(arguments.output, text)

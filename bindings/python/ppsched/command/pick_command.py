@@ -10,6 +10,7 @@ from .._core.candidate import Candidate
 from .._core.command_words import OF_CANDIDATES, option_word
 from .._core.config import QUANTITIES
 from .._core.exporting import FORMAT_NAMES
+from .._core.layer_graph import is_layer_graph
 from .._core.listener import Progress
 from .._core.microbatch_map import TELLS, tell_order
 from .._core.plan import Plan
@@ -23,6 +24,7 @@ from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_tr
 from .commands import COMMANDS, Commands
 from .device_types import types_row
 from .export_options import add_export_arguments
+from .layer_graph_pick import pick_layer_graph
 from .layer_options import has_layers
 from .measured_devices import add_measured_run_argument, factor_lines, factor_rows, with_measured
 from .model_config import take_pick_config
@@ -170,7 +172,7 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         names = arguments.type_names
         measured = {"measured": factor_rows(arguments.factors)} if arguments.factors else {}
-        return rows_text({**with_rank_map(answer.row(candidate, csv), candidate.device_order, 1, arguments.data_parallel_size or 1), **(types_row(names, candidate.device_order) if names else {}), **measured}
+        return rows_text({**with_rank_map(answer.row(candidate, csv), candidate.device_order, arguments.host_gpus, 1, arguments.data_parallel_size or 1), **(types_row(names, candidate.device_order) if names else {}), **measured}
                          for candidate in answer.best)
     text = "".join(line + "\n" for line in factor_lines(arguments.factors)) + answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
@@ -217,6 +219,9 @@ def run_pick(arguments: argparse.Namespace) -> None:
         raise UsageError(reason)
     values = with_measured(merged(arguments))
     arguments.type_names, arguments.factors = values.get("type_names"), values.pop("measured_factors", [])
+    if is_layer_graph(values.get("layers")):
+        pick_layer_graph(arguments, values)
+        return
     values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
     made, best = _planned(values, arguments, files)
     answer = Answer(made, best, _given_costs(arguments, values),

@@ -3,7 +3,7 @@
 launchers, or sizes with calculon's names."""
 import os
 import re
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
 from .._core.file_bytes import MODEL
@@ -88,6 +88,17 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 def guessed_model(path: str) -> Optional[Description]:
     """The start of a description from a config.json of an unknown type; None for other files."""
+    found = _guess(path)
+    return found if found is not None and found.warnings[:1] == ["model_type"] else None
+
+
+def parts_not_described(path: str) -> List[str]:
+    """The fields of a config.json of a known type that make parts without a description, such as an audio tower."""
+    found = _guess(path)
+    return [] if found is None else [warning for warning in found.warnings if " " not in warning]
+
+
+def _guess(path: str) -> Optional[Description]:
     if is_script(path) or is_name(path):
         return None
     fields = read_mapping_of(path)
@@ -95,10 +106,9 @@ def guessed_model(path: str) -> Optional[Description]:
     if is_recipe(path, fields) or is_megatron(fields) or "kinds" in fields:
         return None
     try:
-        found = Description.guess(fields)
+        return Description.guess(fields)
     except Error:
         return None
-    return found if found.warnings[:1] == ["model_type"] else None
 
 
 def _of_hub(path: str, script: Script) -> ModelFile:

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Splits of layers that form a graph: which devices each branch has, how it is cut into stages, and what it recomputes.
+
+Each branch is on consecutive devices, a stage on each. So a tower may be on devices of its own, with the first stage of the branch that it
+feeds, or in parts on all devices. Devices of branches are tried, and each branch is cut so that the busiest device has as little work as
+possible in addition to the work of other branches. The best by an estimate are then evaluated with auto, and their cuts are moved.
+"""
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, TypedDict
+
+from ._library import Error, Refused
+from .bound import lower_bound
+from .config import Config, config_of
+from .layer_graph import Branch, BranchSplit, branches_of, config_of_keys, keys_of_splits, stage_costs
+from .listener import Progress
+from .schedule import generate
+from .timeline import Timeline
+
+MOST_RANGES = 4000  # combinations of devices that are tried, over all kinds of recomputation
+EVALUATED, MOVED, FINISHED = 48, 6, 3  # by the estimate, then by evaluation
+QUICK = 1  # effort of auto in the search
+ROUNDING = 1e-9
+
+
+class BranchStages(TypedDict):
+    """A branch of layers: names of its entries, the branches that feed it, its devices with a stage on each, the number of layers of each stage,
+    and the kind of recomputation of its layers."""
+
+    entries: List[str]
+    inputs: List[int]
+    devices: List[int]
+    layers: List[int]
+    recompute: Optional[str]
+
+
+class GraphSplit(NamedTuple):
+    """A split of layers that form a graph, and its schedule.
+
+    branches: the stages of each branch; keys: those of a config file with the problem of stages; config: this problem; timeline: the schedule that auto finds; bound: no order of these stages is shorter; proved: the schedule is as short.
+    """
+
+    branches: List[BranchStages]
+    keys: Dict[str, object]
+    config: Config
+    timeline: Timeline
+    bound: Optional[float]
+    proved: bool
+
+
+class _Row(NamedTuple):
+    """Costs of the blocks of a branch with a kind of recomputation: sums up to each block."""
+
+    time: List[float]
+    memory: List[float]
+    static: List[float]
+
+
+class _Search:
+    def __init__(self, config: Config, branches: List[Branch]) -> None:
+        self.config, self.branches = config, branches
+        self.speeds = list(config.device_speeds) or [1.0]
+        self.speeds *= config.devices if len(self.speeds) == 1 else 1
+        limits = list(config.mem_limit)
+        self.limits: Optional[List[float]] = limits * (config.devices if len(limits) == 1 else 1) if limits else None
+        self.rows = {(b, kind): self._row(branch, kind) for b, branch in enumerate(branches) for kind in branch.kinds}
+        self.share = [len(branch.microbatches) / config.microbatches if branch.microbatches is not None else 1.0 for branch in branches]
+        self.seen: Dict[Tuple[Tuple[BranchSplit, ...], int], Optional[Timeline]] = {}
+
+    def _row(self, branch: Branch, kind: str) -> _Row:
+        """Each block as a stage of its own; with more blocks than a split can have devices, too."""
+        costs = stage_costs(self.config, branch, branch.blocks, kind)
+        zeros = [0.0] * len(branch.blocks)
+        backward = {"FB": "backward_times", "FI": "backward_input_times", "F": ""}[branch.passes]
+        time = [a + b for a, b in zip(costs.get("forward_times", zeros), costs.get(backward, zeros))]
+        static = [a + b for a, b in zip(costs.get("mem_static", zeros), costs.get("mem_weights", zeros))]
+        memory = costs.get("mem_forward", zeros)
+        return _Row(*([0.0, *itertools.accumulate(values)] for values in (time, memory, static)))
+
+    # --- cuts ---
+
+    def cut(self, b: int, first: int, stages: int, kind: str, load: List[float]) -> List[int]:
+        """Ends of stages in blocks, so that the busiest device of the branch has the least to do; `load` is what devices do for others."""
+        sums, share = self.rows[b, kind].time, self.share[b]
+        low, high = 0.0, max(load) + share * sums[-1] / min(self.speeds)
+        best = self._fill(sums, share, first, stages, load, high)
+        for _ in range(30):
+            middle = (low + high) / 2
+            ends = self._fill(sums, share, first, stages, load, middle)
+            if ends:
+                best, high = ends, middle
+            else:
+                low = middle
+        return best
+
+    def _fill(self, sums: List[float], share: float, first: int, stages: int, load: List[float], most: float) -> List[int]:
+        """Each stage takes blocks while its device has room; empty where that does not suffice."""
+        blocks, begin, ends = len(sums) - 1, 0, []
+        for s in range(stages):
+            room, end = (most - load[first + s]) * self.speeds[first + s], begin + 1
+            last = blocks - (stages - 1 - s)
+            while end < last and share * (sums[end + 1] - sums[begin]) <= room:
+                end += 1
+            if share * (sums[end] - sums[begin]) > room:
+                return []
+            ends.append(end)
+            begin = end
+        return ends if begin == blocks else []
+
+    def split_of(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str]) -> Optional[Tuple[Tuple[BranchSplit, ...], float]]:
+        """Cuts branches from the lightest to the heaviest; None where one microbatch does not fit. Also the estimate of the step."""
+        load = [0.0] * self.config.devices
+        ends: Dict[int, List[int]] = {}
+        for b in sorted(range(len(ranges)), key=lambda b: (self.rows[b, kinds[b]].time[-1] * self.share[b], b)):
+            first, stages = ranges[b]
+            ends[b] = self.cut(b, first, stages, kinds[b], load)
+            begins = [0, *ends[b]]
+            sums = self.rows[b, kinds[b]].time
+            for s in range(stages):
+                load[first + s] += self.share[b] * (sums[begins[s + 1]] - sums[begins[s]]) / self.speeds[first + s]
+        step = self._estimate(ranges, kinds, ends, load)
+        if step is None:
+            return None
+        return tuple(self._branch_split(b, ranges[b][0], ends[b], kinds[b]) for b in range(len(ranges))), step
+
+    def _branch_split(self, b: int, first: int, ends: List[int], kind: str) -> BranchSplit:
+        layers = [0, *itertools.accumulate(self.branches[b].blocks)]
+        return BranchSplit(first, tuple(layers[end] - layers[begin] for begin, end in zip([0, *ends], ends)), kind)
+
+    def _estimate(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str], ends: Dict[int, List[int]], load: List[float]) -> Optional[float]:
+        """The busiest device's work, and once the longest way through the graph. Where memory holds fewer microbatches than are under way
+        between the F and the backward of a stage, that much longer."""
+        way: Dict[int, float] = {}  # from the start of each branch to the end of all
+        for b in reversed(range(len(ranges))):
+            after = [way[c] for c, branch in enumerate(self.branches) if b in branch.inputs]
+            way[b] = self.rows[b, kinds[b]].time[-1] + max(after, default=0.0)
+        busiest, slower = max(load), 1.0
+        if self.limits is not None:
+            fixed, held, needed = ([0.0] * self.config.devices for _ in range(3))
+            for b, (first, stages) in enumerate(ranges):
+                row, begins = self.rows[b, kinds[b]], [0, *ends[b]]
+                for s in range(stages):
+                    own = row.memory[begins[s + 1]] - row.memory[begins[s]]
+                    fixed[first + s] += row.static[begins[s + 1]] - row.static[begins[s]]
+                    held[first + s] += own
+                    under_way = min(self.config.microbatches, (way[b] - row.time[begins[s]]) / busiest + 1) if busiest > 0 else 1.0
+                    needed[first + s] += own * under_way if self.branches[b].passes != "F" else own
+            for limit, static, one, all_of_them in zip(self.limits, fixed, held, needed):
+                if static + one > limit * (1 + ROUNDING):
+                    return None
+                if all_of_them > limit - static:
+                    slower = max(slower, all_of_them / (limit - static))
+        return (busiest * (self.config.microbatches - 1) + max(way.values())) * slower
+
+    # --- devices ---
+
+    def ranges(self, most: int) -> List[Tuple[Tuple[int, int], ...]]:
+        """Devices of all branches: all consecutive ones, or fewer if these are more than `most` combinations."""
+        devices = self.config.devices
+        trunk = max(range(len(self.branches)), key=lambda b: self.rows[b, ""].time[-1])
+        found: List[Tuple[Tuple[int, int], ...]] = []
+        for level in range(4):
+            by_branch = []
+            for b, branch in enumerate(self.branches):
+                every = [(first, stages) for stages in range(1, min(devices, len(branch.blocks)) + 1) for first in range(devices - stages + 1)]
+                longest = min(devices, len(branch.blocks))
+                few = [own for own in every if level == 0 or (b == trunk and (sum(own) == devices or own[1] == longest))
+                       or (b != trunk and (own[1] in (1, longest) or (level == 1 and own[0] == 0)))]
+                by_branch.append(few if level < 3 or b == trunk else [own for own in few if own[0] == 0])
+            count = 1
+            for own in by_branch:
+                count *= len(own)
+            if count <= most or level == 3:
+                found = list(itertools.islice(itertools.product(*by_branch), most))
+                break
+        return found
+
+    def kinds(self) -> List[Tuple[str, ...]]:
+        """Kinds of recomputation of the branches; none at all without a limit, as it only takes time."""
+        if self.limits is None:
+            return [("",) * len(self.branches)]
+        return list(itertools.islice(itertools.product(*(branch.kinds for branch in self.branches)), 64))
+
+    def estimated(self) -> List[Tuple[BranchSplit, ...]]:
+        """The best by the estimate; of each choice of recomputation some."""
+        kinds = self.kinds()
+        best: List[Tuple[float, Tuple[BranchSplit, ...]]] = []
+        for own in kinds:
+            found = [split for split in (self.split_of(ranges, own) for ranges in self.ranges(max(MOST_RANGES // len(kinds), 1))) if split is not None]
+            found.sort(key=lambda split: split[1])
+            best += [(step, splits) for splits, step in found[:max(EVALUATED // len(kinds), 4)]]
+        best.sort(key=lambda split: split[0])
+        return list(dict.fromkeys(splits for _, splits in best))
+
+    # --- evaluation ---
+
+    def problem(self, splits: Tuple[BranchSplit, ...], effort: int) -> Config:
+        return config_of_keys(keys_of_splits(self.config, self.branches, splits), {"effort": effort}, self.config.units)
+
+    def timed(self, splits: Tuple[BranchSplit, ...], effort: int) -> Optional[Timeline]:
+        """The schedule that auto finds, or None where none fits the limit."""
+        if (splits, effort) not in self.seen:
+            problem = self.problem(splits, effort)
+            try:
+                self.seen[splits, effort] = generate("auto", problem).evaluate(problem)
+            except Refused:
+                self.seen[splits, effort] = None
+        return self.seen[splits, effort]
+
+    def step(self, splits: Tuple[BranchSplit, ...], effort: int = QUICK) -> float:
+        timeline = self.timed(splits, effort)
+        return timeline.metrics.makespan if timeline is not None else float("inf")
+
+    def neighbours(self, splits: Tuple[BranchSplit, ...]) -> Iterable[Tuple[BranchSplit, ...]]:
+        """With a block of one branch in the stage before or after, or another kind of recomputation of one branch."""
+        for b, split in enumerate(splits):
+            layers = [0, *itertools.accumulate(self.branches[b].blocks)]
+            ends = list(itertools.accumulate(split.layers))
+            for s, end in enumerate(ends[:-1]):
+                for moved in (layers[layers.index(end) - 1], layers[layers.index(end) + 1]):
+                    if (ends[s - 1] if s > 0 else 0) < moved < ends[s + 1]:
+                        own = [*ends[:s], moved, *ends[s + 1:]]
+                        counts = tuple(one - before for before, one in zip([0, *own], own))
+                        yield (*splits[:b], split._replace(layers=counts), *splits[b + 1:])
+            for kind in self.branches[b].kinds if self.limits is not None else []:
+                if kind != split.recompute:
+                    yield (*splits[:b], split._replace(recompute=kind), *splits[b + 1:])
+
+    def moved(self, splits: Tuple[BranchSplit, ...]) -> Tuple[BranchSplit, ...]:
+        """Moves to better neighbours, until there is none."""
+        best, goes_on = self.step(splits), True
+        while goes_on:
+            goes_on = False
+            for other in self.neighbours(splits):
+                step = self.step(other)
+                if step < best * (1 - ROUNDING):
+                    splits, best, goes_on = other, step, True
+                    break
+        return splits
+
+
+def _told(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[BranchSplit, ...]) -> List[BranchStages]:
+    return [{"entries": [rows[number]["name"] for number in branch.entries], "inputs": branch.inputs,
+             "devices": list(range(split.first, split.first + len(split.layers))), "layers": list(split.layers), "recompute": split.recompute or None}
+            for branch, split in zip(search.branches, splits)]
+
+
+def _finished(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[BranchSplit, ...], effort: int) -> Optional[GraphSplit]:
+    timeline = search.timed(splits, effort)
+    if timeline is None:
+        return None
+    made, config = timeline.metrics.makespan, timeline.config
+    try:
+        bound: Optional[float] = min(lower_bound(config, "makespan").value, made)
+    except Refused:
+        bound = None
+    return GraphSplit(_told(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, bound, bound is not None and made <= bound * (1 + ROUNDING))
+
+
+def split_layer_graph(config: Config, rows: Sequence[Any], *, effort: int = 4, top: int = 1, progress: Optional[Progress] = None) -> List[GraphSplit]:
+    """The best splits that are found of layers that form a graph ("after" of ppsched.Layer), best first. config: devices, microbatches, limits
+    and links; its stages are ignored. effort: of auto, for the last splits. progress: called with the share of the work that is done, and the
+    best step."""
+    config_of(config)
+    if config.iterations != 1 or config.slices != 1 or config.forward_only:
+        raise Error("layers with after: one iteration with backwards and without slices; leave out iterations, slices and forward_only")
+    search = _Search(config, branches_of(rows))
+    chosen = search.estimated()
+    for number, splits in enumerate(chosen):
+        search.step(splits)
+        if progress is not None:
+            progress(0.6 * (number + 1) / len(chosen), min(map(search.step, chosen[:number + 1])))
+    chosen.sort(key=search.step)
+    chosen = [splits for splits in chosen if search.step(splits) < float("inf")][:MOVED]
+    chosen = sorted(dict.fromkeys(map(search.moved, chosen)), key=search.step)[:max(FINISHED, top)]
+    found = [done for done in (_finished(search, rows, splits, effort) for splits in chosen) if done is not None]
+    if not found:
+        raise Refused("layers with after: no split was found that fits the memory limit; give more memory, more devices or kinds of recomputation")
+    return sorted(found, key=lambda done: done.timeline.metrics.makespan)[:top]

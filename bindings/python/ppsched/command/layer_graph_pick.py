@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pick for layers that form a graph: which devices each branch has, and how it is split."""
+import argparse
+import json
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._core.graph_split import GraphSplit, split_layer_graph
+from .._core.progress import ProgressBar
+from .._core.writing import ending_of
+from ..readers.config_file import config_of_values
+from .bound_telling import bound_text
+from .printing import print_text
+from .usage import UsageError
+
+# What a problem of layers that form a graph may have; all else that is given is refused.
+KNOWN = ("num_devices", "num_batches", "layers", "p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "device_speeds", "split_backward", "effort", "units",
+         "options", "config", "json", "quiet", "top", "output", "measurement", "asks_runtimes", "any", "all", "usual_of", "text_columns", "time_scale",
+         "statistic", "time_unit", "warmup", "micro_batch_size", "data_parallel_size", "objective")
+WRITTEN = (".json", ".txt")
+EFFORT = 4
+
+
+def _refuse_rest(values: Mapping[str, Any]) -> None:
+    other = next((name for name, value in values.items() if name not in KNOWN and value not in (None, False, 0, (), [], {})), None)
+    if other is not None:
+        raise UsageError(f"pick: {other} is not for layers that form a graph (after); leave it out")
+    if values.get("objective") not in (None, "makespan"):
+        raise UsageError(f"pick: objective {values['objective']} is not for layers that form a graph (after); it is makespan there")
+    if values["options"]:
+        raise UsageError(f"pick: option {next(iter(values['options']))} is not for layers that form a graph (after); leave it out")
+    for name, word in (("num_devices", "--devices"), ("num_batches", "--microbatches")):
+        if values.get(name) is None:
+            raise UsageError(f"give {word}, or a config file with {name}")
+
+
+def _row(found: GraphSplit) -> Dict[str, Any]:
+    metrics = found.timeline.metrics
+    return {"strategy": "auto", "step_time": metrics.makespan, "bound": found.bound, "proved": found.proved, "peak_memory": metrics.peak_memory,
+            "branches": found.branches, "config": {**found.keys, "strategy": "auto"}}
+
+
+def _numbers(values: List[int]) -> str:
+    return f"{values[0]}" if len(values) == 1 else f"{values[0]}-{values[-1]}"
+
+
+def _text(found: GraphSplit) -> str:
+    metrics = found.timeline.metrics
+    head = f"step {metrics.makespan:g}, {metrics.bubble.of_total:.2%} bubble, peak memory {metrics.peak_memory:g}\n"
+    lines = [f"{' '.join(own['entries'])}: device{'s' if len(own['devices']) > 1 else ''} {_numbers(own['devices'])}, layers per stage "
+             f"{' '.join(map(str, own['layers']))}" + (f", recompute {own['recompute']}" if own["recompute"] else "") + "\n" for own in found.branches]
+    return head + "".join(lines) + bound_text({"bound": found.bound, "proved": found.proved}, metrics.makespan)
+
+
+def _answer(found: List[GraphSplit], path: Optional[str], is_json: bool) -> str:
+    if is_json or (path is not None and ending_of(path, (".json",))):
+        return json.dumps([_row(own) for own in found]) + "\n"
+    return "\n".join(map(_text, found))
+
+
+def pick_layer_graph(arguments: argparse.Namespace, values: Dict[str, Any]) -> None:
+    _refuse_rest(values)
+    wrong = next((path for path in arguments.output if not ending_of(path, WRITTEN)), None)
+    if wrong is not None or arguments.format is not None:
+        what = f"-o {wrong}" if wrong is not None else f"--format {arguments.format}"
+        raise UsageError(f"{what}: for layers that form a graph, pick writes .json and .txt; schedule -c writes the schedule of the \"config\" in the json")
+    base = config_of_values({**{name: value for name, value in values.items() if name not in ("layers", "options")}, "options": {}})
+    with ProgressBar() as bar:
+        found = split_layer_graph(base, values["layers"], effort=values.get("effort") or EFFORT, top=arguments.top, progress=bar)
+    texts = [(path, _answer(found, path, arguments.json)) for path in [None, *arguments.output]]
+    for path, text in texts:
+        print_text(text, path)

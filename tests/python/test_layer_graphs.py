@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that form a graph: splits against all splits of small models, whose stages are summed up here."""
+import contextlib
+import io
+import itertools
+import json
+import os
+import random
+import tempfile
+import unittest
+
+import ppsched
+from ppsched.command import cli
+
+
+def answer(*words):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli.main([*words])
+    return code, out.getvalue(), err.getvalue()
+
+
+def chains_of(layers, parts):
+    """All divisions of layers into so many stages in a row."""
+    for cuts in itertools.combinations(range(1, layers), parts - 1):
+        yield [range(a, b) for a, b in zip([0, *cuts], [*cuts, layers])]
+
+
+class Model:
+    """A random model: two towers that feed a text model, or a tower and text that feed a head. Rows have one layer each."""
+
+    def __init__(self, rng):
+        self.devices, self.microbatches = rng.randint(2, 3), rng.randint(2, 3)
+        counts = rng.choice([[1, 3], [2, 2], [2, 3], [1, 1, 3], [2, 1, 2]])
+        self.branches, self.rows = [], []
+        for b, count in enumerate(counts):
+            inputs = [] if b < len(counts) - 1 else list(range(b))
+            passes = rng.choice(["FB", "FB", "FI", "F"]) if not inputs else "FB"
+            own = []
+            for k in range(count):
+                row = {"name": f"{b}.{k}", "forward_time": rng.randint(1, 3), "backward_time": rng.randint(2, 5), "mem_forward": rng.randint(0, 2),
+                       "mem_static": rng.randint(0, 2)}
+                if not own:
+                    row["after"] = [self.branches[i]["rows"][-1]["name"] for i in inputs]
+                if rng.random() < 0.5:
+                    row["recompute"] = [{"name": "full", "backward_time": row["backward_time"] + row["forward_time"], "mem_forward": 0}]
+                if passes != "FB":
+                    row["passes"] = passes
+                own.append(row)
+            self.branches.append({"rows": own, "inputs": inputs, "passes": passes})
+            self.rows += own
+        self.limit = rng.choice([None, 3, 5, 8])
+
+    def config(self, choice):
+        """The problem of stages of each branch's division, device and kind of recomputation."""
+        last, stages = [], {name: [] for name in ("placement", "stage_inputs", "stage_passes", "forward_times", "backward_times", "mem_forward", "mem_static",
+                                                  "mem_recomputed_backward")}
+        for branch, (parts, first, again) in zip(self.branches, choice):
+            for number, part in enumerate(parts):
+                rows = [branch["rows"][k] for k in part]
+                kinds = [row["recompute"][0] if again and "recompute" in row else None for row in rows]
+                stages["stage_inputs"].append([len(stages["placement"]) - 1] if number else [last[i] for i in branch["inputs"]])
+                stages["placement"].append(first + number)
+                stages["stage_passes"].append(branch["passes"])
+                stages["forward_times"].append(sum(row["forward_time"] for row in rows))
+                stages["backward_times"].append(sum(row["backward_time"] if kind is None else kind["backward_time"] for row, kind in zip(rows, kinds)))
+                stages["mem_forward"].append(sum(row["mem_forward"] if kind is None else kind["mem_forward"] for row, kind in zip(rows, kinds)))
+                stages["mem_static"].append(sum(row["mem_static"] for row in rows))
+                stages["mem_recomputed_backward"].append(max([0] + [row["mem_forward"] for row, kind in zip(rows, kinds) if kind]))
+            last.append(len(stages["placement"]) - 1)
+        limit = {} if self.limit is None else {"mem_limit": self.limit}
+        return ppsched.Config(self.devices, self.microbatches, len(stages["placement"]), split_backward=False, **stages, **limit)
+
+    def choices(self):
+        def of(branch):
+            for count in range(1, min(self.devices, len(branch["rows"])) + 1):
+                for parts, first in itertools.product(chains_of(len(branch["rows"]), count), range(self.devices - count + 1)):
+                    for again in (False, True) if self.limit is not None and any("recompute" in row for row in branch["rows"]) else (False,):
+                        yield parts, first, again
+        return itertools.product(*(list(of(branch)) for branch in self.branches))
+
+    def best(self):
+        best = float("inf")
+        for choice in self.choices():
+            try:
+                best = min(best, ppsched.generate("auto", self.config(choice)).evaluate().metrics.makespan)
+            except ppsched.Refused:
+                pass
+        return best
+
+
+class SplitTest(unittest.TestCase):
+    def test_near_the_best_of_all_splits(self):
+        rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "4")))
+        rounds, worse, total, fits = int(os.environ.get("PPSCHED_GRAPH_SPLITS", "3")), 0, 0.0, 0
+        for _ in range(rounds):
+            model = Model(rng)
+            limit = {} if model.limit is None else {"mem_limit": model.limit}
+            base = ppsched.Config(model.devices, model.microbatches, split_backward=False, **limit)
+            best = model.best()
+            try:
+                (found,) = ppsched.split_layer_graph(base, model.rows)
+            except ppsched.Refused:
+                self.assertEqual(best, float("inf"))
+                continue
+            made = found.timeline.metrics.makespan
+            self.assertGreaterEqual(made, best * (1 - 1e-9))
+            again = [([range(0)] * len(own["layers"]), own["devices"][0], own["recompute"] is not None) for own in found.branches]
+            for number, (own, branch) in enumerate(zip(found.branches, model.branches)):
+                ends = list(itertools.accumulate(own["layers"]))
+                self.assertEqual(ends[-1], len(branch["rows"]))
+                again[number] = ([range(a, b) for a, b in zip([0, *ends], ends)], *again[number][1:])
+            own = model.config(again)
+            for name in ("forward_times", "backward_times", "mem_forward", "mem_static"):
+                self.assertEqual(getattr(found.config, name), getattr(own, name), name)
+            self.assertAlmostEqual(found.timeline.schedule.evaluate(own).metrics.makespan, made)  # refused if other stages feed each other
+            self.assertAlmostEqual(found.timeline.schedule.evaluate(own).metrics.peak_memory, found.timeline.metrics.peak_memory)
+            fits += 1
+            worse += made > best * (1 + 1e-9)
+            total += made / best - 1
+        self.assertGreater(fits, rounds / 2)
+        self.assertLessEqual(worse, max(rounds / 20, 1))
+        self.assertLessEqual(total / fits, 0.02)
+        if "PPSCHED_GRAPH_SPLITS" in os.environ:
+            print(f"{fits} of {rounds} fit, {worse} above the best, {total / fits:.2%} on average")
+
+    def test_larger_models_balance_their_branches(self):
+        """A tower of 8 and text of 24 equal layers, which join: the busiest device has little more than its share."""
+        rows = [{"name": "tower", "count": 8, "forward_time": 1, "after": []}, {"name": "text", "count": 24, "forward_time": 1, "after": []},
+                {"name": "head", "forward_time": 1, "after": ["tower", "text"]}]
+        (found,) = ppsched.split_layer_graph(ppsched.Config(4, 16), rows)
+        self.assertGreaterEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4)
+        self.assertLessEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4 * 1.2)
+
+
+class CommandTest(unittest.TestCase):
+    ROWS = [{"name": "vision", "count": 4, "forward_time": 1, "after": [], "microbatches": [0, 2, 4, 6]},
+            {"name": "embedding", "forward_time": 0.5, "after": []}, {"name": "decoder", "count": 8, "forward_time": 2, "after": ["vision", "embedding"]}]
+
+    def file(self, **values):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "model.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"num_devices": 4, "num_batches": 8, "layers": self.ROWS, **values}, file)
+        return path
+
+    def test_pick(self):
+        path = self.file(p2p_time=0.1)
+        code, text, err = answer("pick", "-c", path, "--json", "--quiet")
+        self.assertEqual((code, err), (0, ""))
+        (row,) = json.loads(text)
+        self.assertEqual([own["entries"] for own in row["branches"]], [["vision"], ["embedding"], ["decoder"]])
+        self.assertEqual(row["branches"][2]["inputs"], [0, 1])
+        self.assertEqual(sum(row["branches"][2]["layers"]), 8)
+        with open(os.path.join(os.path.dirname(path), "stages.json"), "w", encoding="utf-8") as file:
+            json.dump(row["config"], file)
+        code, again, err = answer("schedule", "-c", file.name, "--json", "--quiet")
+        self.assertEqual((code, err), (0, ""))
+        self.assertAlmostEqual(json.loads(again)["metrics"]["makespan"], row["step_time"])
+        code, text, _ = answer("pick", "-c", path, "--quiet", "--top", "2")
+        self.assertEqual((code, text.count("vision")), (0, 2))
+
+    def test_what_is_wrong_is_told(self):
+        entry = {"name": "a", "forward_time": 1}
+        for rows, part in (([entry, {**entry, "name": "b", "after": ["c"]}], "no entry has that name"),
+                           ([{**entry, "after": [0]}], "the first entry comes after no other"),
+                           ([entry, {**entry, "after": [1]}], "after has entry 1; a layer comes after entries before it"),
+                           ([entry, {**entry, "after": [0, 0]}], "twice"), ([entry, {**entry, "after": "a"}], "must be a list"),
+                           ([entry, entry, {**entry, "name": "b", "after": ["a"]}], "the name of 2 entries"),
+                           ([entry, {**entry, "after": [], "passes": "B"}], "it must be FB, FI or F"),
+                           ([{**entry, "tied": True}, {**entry, "after": []}], "tied is only for layers in a chain")):
+            code, _, err = answer("pick", "-c", self.file(layers=rows), "--quiet")
+            self.assertNotEqual(code, 0)
+            self.assertIn(part, err)
+            self.assertEqual(len(err.strip().splitlines()), 1, err)
+        for words, part in ((("compare",), "pick"), (("schedule", "--strategy", "auto"), "pick"), (("pick", "--runtime", "megatron"), "runtime"),
+                            (("pick", "--chunks", "2"), "chunks"), (("pick", "--lower", "by_time"), "lower"),
+                            (("pick", "-s", "4"), "stages")):
+            code, _, err = answer(words[0], "-c", self.file(), "--quiet", *words[1:])
+            self.assertNotEqual(code, 0, words)
+            self.assertIn(part, err)
+            self.assertEqual(len(err.strip().splitlines()), 1, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
