@@ -226,16 +226,24 @@ static double bound_below(const ppsched_plan *plan, bool has_graph, double bound
     return is_near ? step : bound;
 }
 
+/* Whether pairs have windows, and layers may be recomputed: of ways that take equal time and memory, pairs may hide one more
+ * than another. */
+static bool hides_recomputation(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const bool is_limited = plan->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || candidate->memory_limit >= 0;
+    return ppi_candidate_has_windows(plan, candidate) && (is_limited || plan->runtime != NULL);
+}
+
 /* Whether the candidate's step time is proved to be the least: it reaches the bound, or all splits were tried. Nothing is
- * proved for times that vary, for splits with transfers, which the split search does not see, for windows, of which more
- * recomputation may hide more, or for orders of microbatches through two copies of the model. */
+ * proved for times that vary, for splits with transfers, which the split search does not see, for windows that may hide
+ * recomputation, or for orders of microbatches through two copies of the model. */
 static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_schedule *schedule)
 {
     const bool has_other_orders = candidate->microbatch_order != NULL && schedule->placement.copies > 1;
     if (candidate->metrics.limit_device != PPSCHED_NONE || plan->scenario_count > 0 || has_other_orders)
         return false;
     return candidate->bound == ppi_candidate_step(plan, candidate) ||
-           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE && !ppi_candidate_has_windows(plan, candidate));
+           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE && !hides_recomputation(plan, candidate));
 }
 
 void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
