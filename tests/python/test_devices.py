@@ -3,6 +3,7 @@
 import itertools
 import json
 import pathlib
+import random
 import shlex
 import tempfile
 import unittest
@@ -39,6 +40,36 @@ class DevicesTest(unittest.TestCase):
         self.assertEqual(both["scenario_time"], 542)
         self.assertLess(both["step_time"], 542)
 
+    def test_speeds_scale_the_optimizer_of_a_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.json")
+            model.write_text(json.dumps({"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 8, "num_attention_heads": 16,
+                                         "intermediate_size": 5632, "vocab_size": 32000}), encoding="utf-8")
+            words = ("pick", "--model", str(model), "--seq", 2048, "--global-batch", 8, *ONE, "--chunks", 1, "--json")
+            alike = json.loads(self.run_command(*words, "--pp", 1, "--device", "h100"))[0]["step"]
+            for devices in (("--pp", 1, "--device", "h100"), ("--device-types", "h100:1")):
+                half = json.loads(self.run_command(*words, *devices, "--device-speeds", 0.5))[0]["step"]
+                self.assertAlmostEqual(half["optimizer_time"], 2 * alike["optimizer_time"])
+                self.assertAlmostEqual(half["pipeline_time"], 2 * alike["pipeline_time"])
+            two = ("--pp", 2, "--device", "h100")
+            slow = json.loads(self.run_command(*words, *two, "--device-speeds", 0.25, 1))[0]
+            turned = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25, "--device-order", 1, 0))[0]
+            self.assertEqual(slow["step"], turned["step"])
+            free = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25, "--free-device-order"))[0]
+            self.assertLessEqual(free["step"]["pipeline_time"], slow["step"]["pipeline_time"])
+            if free["device_order"] == [1, 0]:
+                self.assertEqual(free["step"], slow["step"])
+
+    def test_an_order_that_hosts_cannot_have_is_still_told(self):
+        words = ("pick", *PROBLEM, *ONE, "--device-speeds", 1, 0.5, 1, 0.6, "--host-gpus", 2)
+        text = self.run_command(*words, "--free-device-order")
+        self.assertIn("no rank map: megatron does not support this order of devices: ranks 0 to 1 would be on the hosts 0 1", text)
+        self.assertNotEqual(in_process.run_command((*words, "--device-order", 0, 2, 1, 3)).returncode, 0)
+        for more in ((), ("--json",)):
+            run = in_process.run_command((*words[:-1], 3, "--free-device-order", *more))
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn("--host-gpus 3: it must divide the 4 GPUs of the job", run.stderr)
+
     def test_the_order_is_looked_for(self):
         for words, time in ((("--slow-rank", "3:2"), "scenario_time"), (("--device-speeds", 1, 1, 1, 0.5), "step_time")):
             row = self.best(*words, "--free-device-order")
@@ -59,8 +90,53 @@ class DevicesTest(unittest.TestCase):
         self.assertEqual(found.best.step_time, min(times))
         self.assertGreater(max(times), min(times))
         self.assertTrue(found.best.proved)
+        bounds = [ppsched.plan(ppsched.Config(3, 6, device_speeds=speeds, p2p_time=links).with_device_order(order), strategies="1f1b",
+                               layers=[{"name": "decoder", "count": 9, "forward_time": 1, "backward_time": 2}]).best.bound
+                  for order in itertools.permutations(range(3))]
+        self.assertAlmostEqual(found.best.bound, min(bounds))
         self.assertEqual(list(found.config_of(found.best).device_speeds), [speeds[device] for device in found.best.device_order])
         self.assertEqual(found.timeline(found.best).metrics.makespan, min(times))
+
+    def test_a_free_order_is_never_worse_than_the_given_one(self):
+        draw, moved = random.Random(3), 0
+        for _ in range(16):
+            devices = draw.choice((5, 6, 8))
+            strategy, chunks = draw.choice((("interleaved_1f1b", 2), ("interleaved_1f1b", 2), ("zbv", 2), ("1f1b", 1)))
+            config = ppsched.Config(devices, draw.choice((8, 12, 16)), device_speeds=[draw.randint(3, 10) / 10 for _ in range(devices)])
+            words = {"strategies": strategy, "chunks": chunks,
+                     "layers": [{"name": "decoder", "count": draw.randint(2 * devices, 4 * devices), "forward_time": 1, "backward_time": 2},
+                                {"name": "head", "place": "last", "forward_time": draw.random() * 3}]}
+            given, free, shares = ppsched.plan(config, **words).best, None, []
+            made = ppsched.plan(config, **words, free_device_order=True, progress=lambda share, best: shares.append(share))
+            free = made.best
+            self.assertLessEqual(free.step_time, given.step_time * (1 + 1e-9))
+            self.assertLessEqual(free.bound, free.step_time * (1 + 1e-9))
+            self.assertEqual(shares, sorted(shares))
+            self.assertAlmostEqual(made.timeline(free).metrics.makespan, free.step_time)
+            moved += free.device_order != sorted(free.device_order)
+        self.assertGreater(moved, 3)
+
+    def test_no_move_of_a_layer_is_better_over_all_scenarios(self):
+        """There are more scenarios than those by which moves are first tested. In the problems of the first eight seeds, tests by these alone
+        miss a move. The evaluator of scenarios prices all moves."""
+        for seed in (24, 25, 33, 36, 46, 48, 68, 73, 1, 2):
+            draw = random.Random(seed)
+            devices, rank_by = draw.choice((4, 6)), draw.choice(("worst", "mean"))
+            speeds, varied = [draw.randint(3, 10) / 10 for _ in range(devices)], {"seed": 3, "jitter": draw.choice((0.05, 0.2))}
+            config = ppsched.Config(devices, 8, device_speeds=speeds)
+            made = ppsched.plan(config, strategies="1f1b", chunks=1, scenarios=200, rank_by=rank_by, **varied,
+                                layers=[{"name": "decoder", "count": draw.randint(2 * devices, 4 * devices), "forward_time": 1, "backward_time": 2}])
+
+            def value(split, config=config, rank_by=rank_by, varied=varied):
+                stages = config.replace(forward_times=list(map(float, split)), backward_times=[2.0 * count for count in split])
+                return getattr(ppsched.generate("1f1b", stages).scenarios(200, **varied).metrics, rank_by)
+
+            split, best = made.split(made.best).layers, made.best.scenario_time
+            self.assertAlmostEqual(value(split), best)
+            for giver, taker in itertools.permutations(range(devices), 2):
+                moved = [count - (stage == giver) + (stage == taker) for stage, count in enumerate(split)]
+                if min(moved) > 0:
+                    self.assertGreaterEqual(value(moved), best * (1 - 1e-9), (rank_by, split, moved))
 
     def test_commands_build_it_again(self):
         for words in (("--device-speeds", 1, 1, 1, 0.5), ("--device-speeds", 0.5, 1, 0.7, 1, "--mem-limit", 60, 30, 80, 45),
