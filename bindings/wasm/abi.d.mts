@@ -369,6 +369,7 @@ export const Kind: {
   readonly RELOAD: 14;
   readonly OPTIMIZER_STEP: 15;
   readonly OFFLOAD_WAIT: 16;
+  readonly WAIT_REDUCE_GRAD: 17;
 };
 export type Kind = (typeof Kind)[keyof typeof Kind];
 

@@ -337,6 +337,7 @@ export const Kind = Object.freeze({
   RELOAD: 14,
   OPTIMIZER_STEP: 15,
   OFFLOAD_WAIT: 16,
+  WAIT_REDUCE_GRAD: 17,
 });
 
 export const OpFlag = Object.freeze({

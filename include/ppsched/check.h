@@ -27,7 +27,8 @@ enum ppsched_finding_kind {
                                          `other` is on the device of the first finding */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
     PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be there: a RECOMPUTE and an
-                                         OFFLOAD of one stage pass */
+                                         OFFLOAD of one stage pass; or a second REDUCE_GRAD while
+                                         another is in flight */
 };
 
 /* One finding of the checker. 44 bytes, no padding. */
@@ -47,6 +48,8 @@ typedef struct ppsched_finding {
  *     stage. If the schedule has no backward at all, F is enough.
  *   - A stage pass with an OFFLOAD has one RELOAD. A stage pass with a RELOAD or an OFFLOAD_WAIT
  *     has an OFFLOAD. RELOAD and RECOMPUTE come before the backward.
+ *   - A device with a WAIT_REDUCE_GRAD waits for each of its reductions, and has at most one in
+ *     flight: its REDUCE_GRADs and the WAIT_REDUCE_GRADs of the same stages take turns.
  *   - All queues can run to their end, without a wait cycle.
  * The result is OK for a valid schedule. Otherwise it is INVALID_SCHEDULE, with up to four findings
  * in the message of `error`. The call writes up to `capacity` findings to `out`. To `*count` (may

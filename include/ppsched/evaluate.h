@@ -121,7 +121,8 @@ typedef struct ppsched_idle {
                             of its channel */
     double weights;      /* time while the weights that the device needs are not gathered yet, or an
                             UNSHARD or REDUCE_GRAD stops the device
-                            (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
+                            (PPSCHED_QUANTITY_SHARDING_SLOWDOWN), or the device is in a
+                            WAIT_REDUCE_GRAD */
     double reload;       /* time while activations are not copied back from the host yet, or the
                             device is in an OFFLOAD_WAIT */
     double calls;        /* time in the call of the device's own SEND or RECV, or while another
@@ -246,7 +247,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     Each of them starts no earlier than the device reaches it in its queue. F, B, I and W of a
  *     stage wait for its UNSHARD; a REDUCE_GRAD starts after the last W. The device continues while
  *     they run, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for
- *     all of them.
+ *     all of them. In a WAIT_REDUCE_GRAD, the device does nothing until the REDUCE_GRAD is done.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
  *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.

@@ -90,7 +90,13 @@ typedef struct ppsched_lower_options {
                              2: adds the same REDUCE_GRADs as 1. In addition, in the PYTORCH
                              lowering the device uses its next turn to wait for the REDUCE_GRAD, as
                              in PyTorch 2.15. So later receives may move. The wait is no op of the
-                             schedule */
+                             schedule.
+                             3: as 2, but each wait is an op, a WAIT_REDUCE_GRAD after its
+                             REDUCE_GRAD, with every lowering. Only receives may be between the two.
+                             4: as 3, but each wait comes as late as possible with one reduction at
+                             a time: right before the device's next REDUCE_GRAD, and at the end of
+                             an iteration that ends in a flush, or at the end of the queue. This is
+                             PyTorch's defer_reduce_grad_wait */
     uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
                                 the PYTORCH lowering. A receive moves to the place right before its
                                 consumer. If the sending device has a higher rank, and there is an

@@ -19,8 +19,9 @@ extern "C" {
  * that computes only the input gradient. Here this is I.
  *
  * Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time
- * only in ppsched_schedule_evaluate_transfers. RESHARD and OPTIMIZER_STEP never take time. They
- * only wait for their place in the queue.
+ * only in ppsched_schedule_evaluate_transfers. There a device does nothing in a WAIT_REDUCE_GRAD
+ * until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time. They only wait for
+ * their place in the queue.
  *
  * Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a
  * stage pass holds between its F and its backward (B or I).
@@ -36,26 +37,28 @@ extern "C" {
  *     them out.
  *   - All other formats and all launch arguments refuse a schedule with any of them.
  *   - ppsched_schedule_lower refuses OPTIMIZER_STEP, and accepts the other four.
- * ppsched_schedule_check checks RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT. It ignores SEND, RECV,
- * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP. */
+ * ppsched_schedule_check checks RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and WAIT_REDUCE_GRAD. It
+ * ignores SEND, RECV, UNSHARD, RESHARD and OPTIMIZER_STEP, and REDUCE_GRAD without waits. */
 enum ppsched_kind {
-    PPSCHED_KIND_F = 1,               /* forward */
-    PPSCHED_KIND_B = 2,               /* full backward: input and weight gradient */
-    PPSCHED_KIND_I = 3,               /* backward for the input gradient only */
-    PPSCHED_KIND_W = 4,               /* backward for the weight gradient only, after its I */
-    PPSCHED_KIND_SEND_F = 5,          /* send the activation to the next stage */
-    PPSCHED_KIND_RECV_F = 6,          /* receive the activation from the stage before */
-    PPSCHED_KIND_SEND_B = 7,          /* send the gradient to the stage before */
-    PPSCHED_KIND_RECV_B = 8,          /* receive the gradient from the next stage */
-    PPSCHED_KIND_UNSHARD = 9,         /* all-gather a stage's parameters; no microbatch */
-    PPSCHED_KIND_RESHARD = 10,        /* drop the gathered parameters; no microbatch */
-    PPSCHED_KIND_REDUCE_GRAD = 11,    /* reduce a stage's gradients over data-parallel ranks; no
+    PPSCHED_KIND_F = 1,                /* forward */
+    PPSCHED_KIND_B = 2,                /* full backward: input and weight gradient */
+    PPSCHED_KIND_I = 3,                /* backward for the input gradient only */
+    PPSCHED_KIND_W = 4,                /* backward for the weight gradient only, after its I */
+    PPSCHED_KIND_SEND_F = 5,           /* send the activation to the next stage */
+    PPSCHED_KIND_RECV_F = 6,           /* receive the activation from the stage before */
+    PPSCHED_KIND_SEND_B = 7,           /* send the gradient to the stage before */
+    PPSCHED_KIND_RECV_B = 8,           /* receive the gradient from the next stage */
+    PPSCHED_KIND_UNSHARD = 9,          /* all-gather a stage's parameters; no microbatch */
+    PPSCHED_KIND_RESHARD = 10,         /* drop the gathered parameters; no microbatch */
+    PPSCHED_KIND_REDUCE_GRAD = 11,     /* reduce a stage's gradients over data-parallel ranks; no
                                          microbatch */
-    PPSCHED_KIND_RECOMPUTE = 12,      /* run the forward again before a backward */
-    PPSCHED_KIND_OFFLOAD = 13,        /* copy an activation to host memory, and free it */
-    PPSCHED_KIND_RELOAD = 14,         /* copy an offloaded activation back to device memory */
-    PPSCHED_KIND_OPTIMIZER_STEP = 15, /* update a stage's weights; no microbatch */
-    PPSCHED_KIND_OFFLOAD_WAIT = 16    /* wait until the copy of an OFFLOAD is done */
+    PPSCHED_KIND_RECOMPUTE = 12,       /* run the forward again before a backward */
+    PPSCHED_KIND_OFFLOAD = 13,         /* copy an activation to host memory, and free it */
+    PPSCHED_KIND_RELOAD = 14,          /* copy an offloaded activation back to device memory */
+    PPSCHED_KIND_OPTIMIZER_STEP = 15,  /* update a stage's weights; no microbatch */
+    PPSCHED_KIND_OFFLOAD_WAIT = 16,    /* wait until the copy of an OFFLOAD is done */
+    PPSCHED_KIND_WAIT_REDUCE_GRAD = 17 /* wait until the REDUCE_GRAD of the stage is done; no
+                                          microbatch */
 };
 
 /* Flags of an operation. */
@@ -78,9 +81,9 @@ enum ppsched_op_flag {
  *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on the device of s.
  * Both ends have the same microbatch m and the same slice.
  *
- * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a microbatch. Their
- * `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their `slice` is 0. They do
- * not store their iteration, which follows from their place in the queue. */
+ * UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a
+ * microbatch. Their `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their
+ * `slice` is 0. They do not store their iteration, which follows from their place in the queue. */
 typedef struct ppsched_op {
     uint32_t microbatch; /* iteration * microbatches + index, or PPSCHED_NONE (see above) */
     uint16_t stage;      /* virtual stage; stage 0 has the first layers */

@@ -8,7 +8,7 @@
 #include "base/sized.h"
 #include "check/check.h"
 
-enum { MOST_LEAD = 64, MOST_REDUCE_GRAD = 2 };
+enum { MOST_LEAD = 64, MOST_REDUCE_GRAD = 4 };
 
 static ppsched_status check_lookaheads(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
                                        ppsched_error *error)
@@ -57,7 +57,7 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     if (options->merge_backwards > 1 || options->split_backwards > 1 || options->defer_receives > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "merge_backwards, split_backwards and defer_receives must be 0 or 1");
     if (options->reduce_grad > MOST_REDUCE_GRAD)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_grad is %u; it must be 0, 1 or 2", options->reduce_grad);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_grad is %u; it must be 0 to 4", options->reduce_grad);
     if (options->unshard > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stages", options->unshard,
                         PPSCHED_MAX_STAGES);

@@ -155,7 +155,7 @@ static ppsched_status check_others(const struct pricing *pricing, ppsched_error 
         if (op->kind <= PPSCHED_KIND_RECV_B || op->kind == PPSCHED_KIND_RESHARD)
             continue;
         struct ppi_place place = place_of(pricing->chakra, i);
-        bool is_known = op->kind <= PPSCHED_KIND_REDUCE_GRAD, unshards = op->kind == PPSCHED_KIND_UNSHARD;
+        bool is_known = ppi_is_of_pytorch(op->kind), unshards = op->kind == PPSCHED_KIND_UNSHARD;
         if (is_known && ppi_sharding_time(pricing->config, op->stage, unshards, place.device) == 0)
             continue;
         ppi_op_token(token, op);

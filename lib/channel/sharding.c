@@ -50,7 +50,7 @@ ppsched_span ppi_sharding_run(struct ppi_sharding *sharding, uint32_t device, co
     bool unshards = op->kind == PPSCHED_KIND_UNSHARD;
     double *free = &sharding->channels[device].free, start = ppi_larger(*free, now);
     *free = start + ppi_sharding_time(sharding->config, op->stage, unshards, device);
-    double *gathered = unshards ? gathered_of(sharding, device, op) : NULL;
+    double *gathered = unshards ? gathered_of(sharding, device, op) : &sharding->channels[device].reduced;
     if (gathered != NULL)
         *gathered = *free;
     return (ppsched_span){start, *free};

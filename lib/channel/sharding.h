@@ -7,6 +7,7 @@
 
 struct ppi_sharding_channel {
     double free;     /* end of all that it has accepted */
+    double reduced;  /* end of the last REDUCE_GRAD that it has accepted */
     double slowdown; /* factor on the times of the device's compute until then */
 };
 
@@ -31,6 +32,12 @@ static inline bool ppi_sharding_takes_time(const struct ppi_sharding *sharding)
 static inline double ppi_sharding_end(const struct ppi_sharding *sharding, uint32_t device)
 {
     return sharding->channels != NULL ? sharding->channels[device].free : 0;
+}
+
+/* When a device has done the last REDUCE_GRAD that it has started; 0 if nothing takes time. */
+static inline double ppi_sharding_reduced(const struct ppi_sharding *sharding, uint32_t device)
+{
+    return sharding->channels != NULL ? sharding->channels[device].reduced : 0;
 }
 
 /* Adds an UNSHARD or REDUCE_GRAD to its device's channel; returns when it runs. */

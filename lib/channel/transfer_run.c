@@ -183,6 +183,16 @@ static void shard(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
         ppi_heap_put(&run->heap, span->end, SHARDED, device);
 }
 
+/* Ends a device's wait in an op that only waits; the wait adds to `idle`. */
+static bool end_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i, double *idle)
+{
+    double *clock = &run->machines[device].clock, began = *clock;
+    run->comms.position[device]++;
+    *idle += ppi_part_of_wait(clock, run->now, run->now);
+    run->timeline->spans[i] = (ppsched_span){began, run->now};
+    return true;
+}
+
 /* Starts computing `count` ops at once. */
 static void start_computing(struct ppi_transfer_run *run, uint32_t device, uint32_t i, size_t count, double duration)
 {
@@ -226,21 +236,12 @@ static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsc
 static bool step_saving(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *op = &run->schedule->ops[i];
-    struct ppi_machine *machine = &run->machines[device];
-    ppsched_span *span = &run->timeline->spans[i];
-    double began = machine->clock;
     if (ppi_is_copy(op->kind)) {
         run->comms.position[device]++;
         return ppi_copy_run_ask(&run->copies, device, op, run->now);
     }
-    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
-        if (!has_copies(run, device, op))
-            return false;
-        run->comms.position[device]++;
-        run->timeline->idle[device].reload += ppi_part_of_wait(&machine->clock, run->now, run->now);
-        *span = (ppsched_span){began, run->now};
-        return true;
-    }
+    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
+        return has_copies(run, device, op) && end_wait(run, device, i, &run->timeline->idle[device].reload);
     double duration = ppi_sharding_slowed(&run->sharding, device,
                                           ppi_copy_run_recompute(&run->copies, op, &run->timeline->costs), run->now);
     start_computing(run, device, i, 1, duration);
@@ -329,6 +330,9 @@ static bool step(struct ppi_transfer_run *run, uint32_t device)
     }
     if (ppi_keeps_less(op->kind))
         return step_saving(run, device, i);
+    if (op->kind == PPSCHED_KIND_WAIT_REDUCE_GRAD && ppi_sharding_takes_time(&run->sharding))
+        return ppi_sharding_reduced(&run->sharding, device) <= run->now &&
+               end_wait(run, device, i, &run->timeline->idle[device].weights);
     if (ppi_is_comm(op) && starts_calls(run, device, i))
         return false;
     run->comms.position[device]++;

@@ -47,6 +47,8 @@ static ppsched_status check_chain(const ppsched_schedule *schedule, struct ppi_f
         status = ppi_index_ops(&index, schedule, findings, error);
     if (status == PPSCHED_OK)
         ppi_check_progress(&progress, findings);
+    if (status == PPSCHED_OK && index.has_waits)
+        ppi_check_reductions(schedule, findings);
     ppi_progress_clear(&progress, schedule);
     ppi_op_index_clear(&index, schedule);
     return status;
@@ -114,10 +116,10 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
                       f->position, op, other, f->other_device);
             return;
         }
-        ppi_print(
-            text, capacity,
-            "device %u, position %u: %s conflicts with %s of position %u: a stage pass is recomputed or offloaded, not both",
-            f->device, f->position, op, other, f->other_position);
+        ppi_print(text, capacity, "device %u, position %u: %s conflicts with %s of position %u: %s", f->device, f->position, op,
+                  other, f->other_position,
+                  f->op.kind == PPSCHED_KIND_REDUCE_GRAD ? "a device that waits for reductions has one in flight at most"
+                                                         : "a stage pass is recomputed or offloaded, not both");
         return;
     default:
         ppi_print(text, capacity, "unknown finding %d", f->kind);

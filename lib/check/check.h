@@ -26,6 +26,7 @@ void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *find
 struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
     bool is_forward_only; /* there are no backwards, and none is missing */
+    bool has_waits;       /* the schedule has WAIT_REDUCE_GRADs */
     uint32_t *saving[4];  /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL if the schedule has none of these */
 };
 
@@ -86,6 +87,9 @@ ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule 
 
 /* Runs the indexed queues, and reports why devices do not reach their end. */
 void ppi_check_progress(struct ppi_progress *progress, struct ppi_findings *findings);
+
+/* Reports waits without their reductions, and more reductions than one in flight on a device that waits for them. */
+void ppi_check_reductions(const ppsched_schedule *schedule, struct ppi_findings *findings);
 
 /* Writes a finding as text, cut at `capacity`. */
 void ppi_finding_text(const ppsched_finding *finding, char *text, size_t capacity);

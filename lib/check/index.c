@@ -157,6 +157,7 @@ PPI_INLINE ppsched_status index_all(struct ppi_op_index *index, const ppsched_sc
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             uint8_t kind = schedule->queues[d].ops[i].kind;
             if (!ppi_is_compute(kind)) {
+                index->has_waits |= kind == PPSCHED_KIND_WAIT_REDUCE_GRAD;
                 if (!ppi_keeps_less(kind))
                     continue;
                 if (!ppi_index_keeps(index))

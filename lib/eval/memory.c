@@ -414,7 +414,7 @@ static void do_other(struct walk *walk, uint32_t i)
         put_off(walk, span->end, REDUCED, i);
     } else if (walk->timeline->saving != NULL && op->kind == PPSCHED_KIND_RECOMPUTE) {
         recompute(walk, i);
-    } else if (walk->timeline->saving != NULL && op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
+    } else if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT || op->kind == PPSCHED_KIND_WAIT_REDUCE_GRAD) {
         walk->came = span->end;
     } else if (walk->timeline->saving != NULL && ppi_is_copy(op->kind)) {
         bool offloads = op->kind == PPSCHED_KIND_OFFLOAD;

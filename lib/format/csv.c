@@ -10,7 +10,7 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
-            if (op->kind > PPSCHED_KIND_REDUCE_GRAD)
+            if (!ppi_is_of_pytorch(op->kind))
                 return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
                                    "PyTorch's CSV has no %s, which device %u has at position %zu", ppi_kind_token(op->kind), d,
                                    i);

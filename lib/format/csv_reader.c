@@ -74,33 +74,42 @@ static const char *skip_digits(const char *text, const char *end)
     return text;
 }
 
-/* Whether a cell is a wait of PyTorch 2.15: for a send, with its microbatch, or for the reduction of a stage. */
-static bool is_wait(const char *text, const char *end)
+/* Whether a cell is a wait of PyTorch 2.15 for a send. */
+static bool waits_for_send(const char *text, const char *end)
 {
-    static const struct {
-        const char *word;
-        bool has_microbatch;
-    } waits[] = {{"WAIT_SEND_F", true}, {"WAIT_SEND_B", true}, {"WAIT_REDUCE_GRAD", false}};
+    static const char *const waits[] = {"WAIT_SEND_F", "WAIT_SEND_B"};
     while (text < end && *text == ' ')
         text++;
     while (text < end && end[-1] == ' ')
         end--;
     const char *word = skip_digits(text, end);
     for (size_t i = 0; word > text && i < sizeof waits / sizeof waits[0]; i++) {
-        size_t length = strlen(waits[i].word);
-        if ((size_t)(end - word) < length || memcmp(word, waits[i].word, length) != 0)
+        size_t length = strlen(waits[i]);
+        if ((size_t)(end - word) < length || memcmp(word, waits[i], length) != 0)
             continue;
-        const char *microbatch = word + length;
-        return skip_digits(microbatch, end) == end && (microbatch < end) == waits[i].has_microbatch;
+        return word + length < end && skip_digits(word + length, end) == end;
     }
     return false;
 }
 
-/* A wait says nothing about the order of ops and is dropped. */
+/* A wait for a send says nothing about the order of ops and is dropped. */
 static void drop_wait(struct table *table)
 {
     if (table->communication.column == NO_COLUMN)
         table->communication = table->at;
+}
+
+/* NULL, or why a cell is no unit of this format. */
+static const char *read_unit(const char *text, const char *end, ppsched_op unit[2], size_t *count)
+{
+    const char *reason = ppi_read_unit(text, end, PPI_LAST_KIND, unit, count);
+    for (size_t i = 0; reason == NULL && i < *count; i++) {
+        if (!ppi_is_of_pytorch(unit[i].kind))
+            return "its kind is not one of this format, such as F, B, I and W";
+        if ((unit[i].flags & PPSCHED_OP_FLAG_SLICED) != 0)
+            return "this format has no slices of microbatches; use json";
+    }
+    return reason;
 }
 
 /* Reads any cell. */
@@ -112,14 +121,11 @@ static ppsched_status read_rare_cell(struct table *table)
     if (behind < table->end && *behind == '\n' && end > text && end[-1] == '\r')
         end--;
     table->next = behind;
-    if (is_wait(text, end)) {
+    if (waits_for_send(text, end)) {
         drop_wait(table);
         return PPSCHED_OK;
     }
-    const char *reason = ppi_read_unit(text, end, PPSCHED_KIND_REDUCE_GRAD, unit, &count);
-    for (size_t i = 0; reason == NULL && i < count; i++)
-        if ((unit[i].flags & PPSCHED_OP_FLAG_SLICED) != 0)
-            reason = "this format has no slices of microbatches; use json";
+    const char *reason = read_unit(text, end, unit, &count);
     if (reason != NULL)
         return refuse_cell(table, &table->at, text, end, reason);
     add(table, unit, count);

@@ -29,6 +29,7 @@ static const struct row rows[PPI_LAST_KIND + 1] = {
     [PPSCHED_KIND_RELOAD] = {"RELOAD", "reload activation", true},
     [PPSCHED_KIND_OPTIMIZER_STEP] = {"OPTIMIZER_STEP", "optimizer step", false},
     [PPSCHED_KIND_OFFLOAD_WAIT] = {"OFFLOAD_WAIT", "wait for an offload", true},
+    [PPSCHED_KIND_WAIT_REDUCE_GRAD] = {"WAIT_REDUCE_GRAD", "wait for a reduction", false},
 };
 
 bool ppi_kind_known(int32_t kind)

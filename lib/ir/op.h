@@ -10,7 +10,7 @@
 
 enum {
     PPI_COMPUTE_KINDS = PPSCHED_KIND_W + 1, /* F, B, I and W index arrays of this size */
-    PPI_LAST_KIND = PPSCHED_KIND_OFFLOAD_WAIT,
+    PPI_LAST_KIND = PPSCHED_KIND_WAIT_REDUCE_GRAD,
     PPI_TOKEN_SIZE = 48,      /* bytes of the longest op token, or more */
     PPI_UNIT_TOKEN_SIZE = 120 /* the same of a unit */
 };
@@ -51,6 +51,12 @@ static inline bool ppi_is_same_op(const ppsched_op *a, const ppsched_op *b)
 {
     return a->kind == b->kind && a->stage == b->stage && a->microbatch == b->microbatch && a->slice == b->slice &&
            a->flags == b->flags;
+}
+
+/* Kinds that PyTorch's runtime has. */
+static inline bool ppi_is_of_pytorch(uint8_t kind)
+{
+    return kind <= PPSCHED_KIND_REDUCE_GRAD || kind == PPSCHED_KIND_WAIT_REDUCE_GRAD;
 }
 
 bool ppi_kind_known(int32_t kind);

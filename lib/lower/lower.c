@@ -6,8 +6,6 @@
 #include "lower/passes.h"
 #include "lower/set_aside.h"
 
-enum { WITH_WAITS = 2 }; /* of reduce_grad */
-
 /* A pass, with its arguments other than the schedule. */
 struct pass {
     const ppsched_config *config;
@@ -35,15 +33,14 @@ static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, con
 
 static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
-    (void)pass;
-    return ppi_reduce_gradients(out, in, error);
+    return ppi_reduce_gradients(out, in, pass->options->reduce_grad, error);
 }
 
 static ppsched_status send(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
     switch (pass->options->lowering) {
     case PPSCHED_LOWERING_PYTORCH:
-        return ppi_lower_in_turns(out, in, pass->options->reduce_grad == WITH_WAITS, error);
+        return ppi_lower_in_turns(out, in, pass->options->reduce_grad == PPI_WAITS_IN_TURNS, error);
     case PPSCHED_LOWERING_BY_TIME:
         return ppi_lower_by_time(out, in, pass->config, error);
     default:

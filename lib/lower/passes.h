@@ -12,7 +12,11 @@ ppsched_status ppi_merge_backwards(ppsched_builder *out, const ppsched_schedule 
 ppsched_status ppi_split_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_lower_options *options,
                            const struct ppi_unshard_times *unshards, ppsched_error *error);
-ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+
+/* Values of reduce_grad. */
+enum { PPI_WAITS_IN_TURNS = 2, PPI_WAITS_AT_ONCE = 3, PPI_WAITS_LATE = 4 };
+ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t waits,
+                                    ppsched_error *error);
 
 /* INVALID_SCHEDULE comes without a message: the checker finds the reason. With `has_waits`, a wait for each REDUCE_GRAD
  * has a turn of its own after it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration. */
+/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration. With waits, each is waited
+ * for at once, or as late as one reduction at a time allows. */
 #include "base/error.h"
 #include "lower/passes.h"
 
@@ -19,36 +20,99 @@ static uint32_t share(const ppsched_schedule *schedule, uint32_t copy)
     return own * schedule->shape.slices;
 }
 
-/* `made` counts the weight gradients, by iteration, copy and stage. */
-static ppsched_status reduce_device(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t device, uint32_t *made,
-                                    ppsched_error *error)
+/* A device whose reductions are added. */
+struct reducing {
+    ppsched_builder *out;
+    const ppsched_schedule *schedule;
+    uint32_t device;
+    uint32_t waits;     /* of reduce_grad */
+    uint32_t *made;     /* weight gradients, by iteration, copy and stage */
+    uint32_t in_flight; /* stage that is to be waited for, or PPSCHED_NONE */
+    uint32_t stages;    /* stage instances of the device */
+    uint32_t left;      /* of them, those that are not reduced yet in the iteration */
+};
+
+static uint32_t count_stages(const ppsched_schedule *schedule, uint32_t device)
 {
-    const ppsched_queue *queue = &schedule->queues[device];
-    ppsched_status status = PPSCHED_OK;
-    for (size_t i = 0; i < queue->count && status == PPSCHED_OK; i += ppi_unit_length(&queue->ops[i])) {
-        const ppsched_op *unit = &queue->ops[i], *weight = weight_of(unit);
-        status = ppi_builder_append(out, device, unit, ppi_unit_length(unit), error);
-        if (status != PPSCHED_OK || weight == NULL)
-            continue;
-        uint32_t copy = ppi_copy_of(&schedule->placement, &schedule->shape, weight->microbatch);
-        size_t instance = (size_t)(weight->microbatch / schedule->shape.microbatches) * schedule->placement.copies + copy;
-        if (++made[instance * schedule->shape.stages + weight->stage] < share(schedule, copy))
-            continue;
-        ppsched_op reduce = {.microbatch = PPSCHED_NONE, .stage = weight->stage, .kind = PPSCHED_KIND_REDUCE_GRAD};
-        status = ppi_builder_append(out, device, &reduce, 1, error);
-    }
+    uint32_t count = 0;
+    for (size_t i = 0; i < (size_t)schedule->placement.copies * schedule->shape.stages; i++)
+        count += schedule->placement.device_of[i] == device;
+    return count;
+}
+
+/* Whether a unit makes the last weight gradient of its stage in an iteration. */
+static bool ends_stage(const struct reducing *reducing, const ppsched_op *weight)
+{
+    const ppsched_schedule *schedule = reducing->schedule;
+    if (weight == NULL)
+        return false;
+    uint32_t copy = ppi_copy_of(&schedule->placement, &schedule->shape, weight->microbatch);
+    size_t instance = (size_t)(weight->microbatch / schedule->shape.microbatches) * schedule->placement.copies + copy;
+    return ++reducing->made[instance * schedule->shape.stages + weight->stage] == share(schedule, copy);
+}
+
+static ppsched_status put(struct reducing *reducing, uint8_t kind, uint32_t stage, ppsched_error *error)
+{
+    ppsched_op op = {.microbatch = PPSCHED_NONE, .stage = (uint16_t)stage, .kind = kind};
+    return ppi_builder_append(reducing->out, reducing->device, &op, 1, error);
+}
+
+/* Waits for the reduction in flight, if there is one. */
+static ppsched_status wait(struct reducing *reducing, ppsched_error *error)
+{
+    uint32_t stage = reducing->in_flight;
+    reducing->in_flight = PPSCHED_NONE;
+    return stage == PPSCHED_NONE ? PPSCHED_OK : put(reducing, PPSCHED_KIND_WAIT_REDUCE_GRAD, stage, error);
+}
+
+static ppsched_status reduce(struct reducing *reducing, uint32_t stage, ppsched_error *error)
+{
+    ppsched_status status = wait(reducing, error);
+    if (status == PPSCHED_OK)
+        status = put(reducing, PPSCHED_KIND_REDUCE_GRAD, stage, error);
+    if (reducing->waits >= PPI_WAITS_AT_ONCE)
+        reducing->in_flight = stage;
+    if (status == PPSCHED_OK && reducing->waits == PPI_WAITS_AT_ONCE)
+        status = wait(reducing, error);
+    reducing->left = (reducing->left == 0 ? reducing->stages : reducing->left) - 1;
     return status;
 }
 
-ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
+/* Whether a flush comes before an op: the first after all reductions of an iteration that is not the RESHARD of its stages. */
+static bool is_after_flush(const struct reducing *reducing, const ppsched_op *op)
 {
+    return reducing->left == 0 && reducing->schedule->flushes && op->kind != PPSCHED_KIND_RESHARD;
+}
+
+static ppsched_status reduce_device(struct reducing *reducing, ppsched_error *error)
+{
+    const ppsched_queue *queue = &reducing->schedule->queues[reducing->device];
+    ppsched_status status = PPSCHED_OK;
+    reducing->in_flight = PPSCHED_NONE;
+    reducing->left = reducing->stages = count_stages(reducing->schedule, reducing->device);
+    for (size_t i = 0; i < queue->count && status == PPSCHED_OK; i += ppi_unit_length(&queue->ops[i])) {
+        const ppsched_op *unit = &queue->ops[i], *weight = weight_of(unit);
+        if (is_after_flush(reducing, unit))
+            status = wait(reducing, error);
+        if (status == PPSCHED_OK)
+            status = ppi_builder_append(reducing->out, reducing->device, unit, ppi_unit_length(unit), error);
+        if (status == PPSCHED_OK && ends_stage(reducing, weight))
+            status = reduce(reducing, weight->stage, error);
+    }
+    return status == PPSCHED_OK ? wait(reducing, error) : status;
+}
+
+ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t waits,
+                                    ppsched_error *error)
+{
+    struct reducing reducing = {.out = out, .schedule = schedule, .waits = waits};
     ppsched_status status = PPSCHED_OK;
     size_t instances = (size_t)schedule->shape.iterations * schedule->placement.copies;
-    uint32_t *made = ppi_allocate_zeroed(&schedule->host, instances * schedule->shape.stages, sizeof *made);
-    if (made == NULL)
+    reducing.made = ppi_allocate_zeroed(&schedule->host, instances * schedule->shape.stages, sizeof *reducing.made);
+    if (reducing.made == NULL)
         return ppi_fail_memory(error, "the lowering");
-    for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
-        status = reduce_device(out, schedule, d, made, error);
-    ppi_release(&schedule->host, made);
+    for (; reducing.device < schedule->shape.devices && status == PPSCHED_OK; reducing.device++)
+        status = reduce_device(&reducing, error);
+    ppi_release(&schedule->host, reducing.made);
     return status;
 }

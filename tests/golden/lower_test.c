@@ -70,6 +70,8 @@ static void test_pytorch_waits(void **state)
 {
     (void)state;
     run_file_with("pytorch_waits", PPSCHED_LOWERING_PYTORCH, 2, 7);
+    run_file_with("pytorch_reduce_waits", PPSCHED_LOWERING_PYTORCH, 3, 7);
+    run_file_with("pytorch_deferred_waits", PPSCHED_LOWERING_PYTORCH, 4, 7);
 }
 
 static void test_sail_comms(void **state)

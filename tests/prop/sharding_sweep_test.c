@@ -97,10 +97,13 @@ static double slowed(double duration, double start, double busy, double slowdown
     return clock + rest;
 }
 
-/* One pass over a device's queue with what is known of the others. */
+static int waits_seen; /* waits that took time */
+
+/* One pass over a device's queue with what is known of the others. A wait ends with the reduction before it. */
 static int raise_device(struct equations *eq, uint32_t d)
 {
-    double clock = 0, busy = 0, slowdown = value(eq->config, PPSCHED_QUANTITY_SHARDING_SLOWDOWN, d, 1), gathered[64] = {0};
+    double clock = 0, busy = 0, reduced = 0, slowdown = value(eq->config, PPSCHED_QUANTITY_SHARDING_SLOWDOWN, d, 1),
+           gathered[64] = {0};
     int changed = 0;
     for (size_t i = 0; i < eq->count[d];) {
         const ppsched_op *op = &eq->ops[d][i];
@@ -111,6 +114,11 @@ static int raise_device(struct equations *eq, uint32_t d)
             end = busy = start + sharding_time(eq, d, op);
             if (op->kind == PPSCHED_KIND_UNSHARD)
                 gathered[op->stage] = end;
+            else
+                reduced = end;
+        } else if (op->kind == PPSCHED_KIND_WAIT_REDUCE_GRAD) {
+            clock = end = fmax(clock, reduced);
+            waits_seen += end > start;
         } else if (computes(op)) {
             if (ppsched_schedule_flushes(eq->schedule))
                 start = fmax(start, eq->flush[op->microbatch / ppsched_schedule_microbatches(eq->schedule)]);
@@ -251,10 +259,44 @@ static void check_reductions(const ppsched_schedule *lowered)
     }
 }
 
+/* The waits of a device are as PyTorch 2.15 puts them: right after the reduction, or before the next and at the end of the
+ * iteration, not counting sends and receives. */
+static void check_waits(const ppsched_schedule *lowered, uint32_t reduce_grad)
+{
+    uint32_t microbatches = ppsched_schedule_microbatches(lowered);
+    for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &count);
+        uint32_t iteration = 0, in_flight = PPSCHED_NONE, waited = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (is_comm(&ops[i]))
+                continue;
+            uint32_t before = iteration;
+            iteration = computes(&ops[i]) ? ops[i].microbatch / microbatches : iteration;
+            if (ops[i].kind == PPSCHED_KIND_WAIT_REDUCE_GRAD) {
+                assert_int_equal(ops[i].stage, in_flight);
+                in_flight = PPSCHED_NONE;
+                waited = 1;
+                continue;
+            }
+            if (waited && reduce_grad == 4)
+                assert_true(ops[i].kind == PPSCHED_KIND_REDUCE_GRAD || ops[i].kind == PPSCHED_KIND_UNSHARD ||
+                            iteration > before);
+            waited = 0;
+            if (in_flight != PPSCHED_NONE)
+                assert_true(reduce_grad == 4 && ops[i].kind != PPSCHED_KIND_REDUCE_GRAD &&
+                            (iteration == before || !ppsched_schedule_flushes(lowered)));
+            if (ops[i].kind == PPSCHED_KIND_REDUCE_GRAD)
+                in_flight = ops[i].stage;
+        }
+        assert_int_equal(in_flight, PPSCHED_NONE);
+    }
+}
+
 static void test_equations(void **state)
 {
     static struct equations eq;
-    uint64_t seed = 215, call_seed = 37;
+    uint64_t seed = 215, call_seed = 37, wait_seed = 17;
     (void)state;
     for (int n = 0; n < 2000; n++) {
         const char *strategy = NULL;
@@ -265,7 +307,8 @@ static void test_equations(void **state)
         if (random_below(&seed, 3) == 0 && ppsched_config_microbatches(config) < 7)
             expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
         ppsched_schedule *schedule = make_schedule(config, strategy);
-        ppsched_lower_options options = {.size = sizeof options, .reduce_grad = 1};
+        static const uint32_t reductions[] = {1, 3, 4};
+        ppsched_lower_options options = {.size = sizeof options, .reduce_grad = reductions[random_below(&wait_seed, 3)]};
         options.lowering = random_below(&seed, 2) ? PPSCHED_LOWERING_PYTORCH : PPSCHED_LOWERING_JUST_IN_TIME;
         options.unshard = 2 + random_below(&seed, 3);
         options.unshard_lookahead = (int32_t)random_below(&seed, 2);
@@ -274,6 +317,9 @@ static void test_equations(void **state)
             draw(config, PPSCHED_QUANTITY_SEND_OVERHEAD, ppsched_config_devices(config), 6, &call_seed);
         expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
         check_reductions(lowered);
+        if (options.reduce_grad > 1)
+            check_waits(lowered, options.reduce_grad);
+        expect_ok(ppsched_schedule_check(NULL, 0, NULL, lowered, &error), &error);
         expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);
         solve(&eq, lowered, config);
         compare(&eq, timeline);
@@ -282,7 +328,7 @@ static void test_equations(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    assert_true(all_weights > 0 && all_calls > 0);
+    assert_true(all_weights > 0 && all_calls > 0 && waits_seen > 0);
 }
 
 /* Of three microbatches the first copy of the model runs two. */
@@ -342,9 +388,41 @@ static void test_by_hand(void **state)
     expect_sharded(HUGE_VAL, (const double[]){1.5, 3, 4, 5, 7, 11, 13, 17}, 17, 7);
 }
 
+/* By hand: the backward of a stage runs while the gradients of the other are reduced, not after a wait at once. */
+static void expect_waits(const char *queue, const double *starts, double makespan, double weights)
+{
+    ppsched_config *config = make_config(1, 2, 1);
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_idle idle = {.size = sizeof idle};
+    ppsched_error error;
+    size_t count = 0;
+    set_number(config, PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, 3);
+    expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, queue, strlen(queue), NULL, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error), &error);
+    const ppsched_span *spans = ppsched_timeline_spans(timeline, 0, &count);
+    for (size_t i = 0; i < count; i++)
+        assert_true(spans[i].start == starts[i]);
+    expect_ok(ppsched_timeline_get_idle(&idle, timeline, 0, &error), &error);
+    assert_true(metrics_of(timeline).makespan == makespan && idle.weights == weights);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_waits_by_hand(void **state)
+{
+    (void)state;
+    expect_waits("0F0,1F0,1B0,1REDUCE_GRAD,0B0,0REDUCE_GRAD\n", (const double[]){0, 1, 2, 4, 4, 7}, 10, 0);
+    expect_waits("0F0,1F0,1B0,1REDUCE_GRAD,1WAIT_REDUCE_GRAD,0B0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n",
+                 (const double[]){0, 1, 2, 4, 4, 7, 9, 9}, 12, 6);
+    expect_waits("0F0,1F0,1B0,1REDUCE_GRAD,0B0,1WAIT_REDUCE_GRAD,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n",
+                 (const double[]){0, 1, 2, 4, 4, 6, 7, 7}, 10, 4);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_reductions_of_two_copies),
-                                       cmocka_unit_test(test_equations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_waits_by_hand),
+                                       cmocka_unit_test(test_reductions_of_two_copies), cmocka_unit_test(test_equations)};
     return cmocka_run_group_tests_name("sharding_sweep", tests, NULL, NULL);
 }

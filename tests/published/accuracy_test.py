@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published, measured runs beside what `ppsched price` says of them: the errors that answers name, and the table of docs/accuracy.md.
 With --update both are written anew."""
+import functools
 import math
 import pathlib
 import re
+import statistics
 import sys
 import unittest
 
@@ -91,7 +93,7 @@ def families(rows):
         if row.run.name.startswith("vtrain-multi"):
             found.setdefault(next(word for word in row.run.key if word.startswith("vtrain")), []).append(row)
     return {name: (len(group), spearman([row.step.step_time for row in group], [row.run.step_time for row in group]),
-                   min(group, key=lambda row: row.step.step_time).run.step_time / min(row.run.step_time for row in group) - 1)
+                   cost_of_best(group))
             for name, group in sorted(found.items())}
 
 
@@ -102,12 +104,42 @@ def families_table(rows):
                               for name, (count, order, cost) in families(rows).items()])
 
 
+def cost_of_best(rows):
+    """How much longer than the fastest the run takes that is priced lowest."""
+    return min(rows, key=lambda row: row.step.step_time).run.step_time / min(row.run.step_time for row in rows) - 1
+
+
+@functools.lru_cache(maxsize=None)
+def one_node_priced():
+    return [Priced(run, price_run(run, read_device(run.device))) for run in read_runs(str(HERE / "one_node.csv"))]
+
+
 def one_node():
     """By hidden size: the signed errors of vTrain's runs on one node, in order."""
     found = {}
-    for run in read_runs(str(HERE / "one_node.csv")):
-        found.setdefault(run.key[1].split("L")[0], []).append(price_run(run, read_device(run.device)).step_time / run.step_time - 1)
+    for row in one_node_priced():
+        found.setdefault(row.run.key[1].split("L")[0], []).append(row.error)
     return {name: sorted(errors) for name, errors in sorted(found.items())}
+
+
+def one_node_families():
+    """Of the runs of one model on as many devices with one batch, if they are two or more: their number, and the cost of our best."""
+    found = {}
+    for row in one_node_priced():
+        run = row.run
+        batch = run.microbatches * run.training.micro_batch_size * run.training.data_parallel
+        found.setdefault((run.key[1], run.devices, batch), []).append(row)
+    return [(len(rows), cost_of_best(rows)) for rows in found.values() if len(rows) > 1]
+
+
+def one_node_families_table():
+    found = one_node_families()
+    costs = sorted(cost for _, cost in found)
+    lines = ["| families | runs | the layout with the lowest price is the fastest | additional time, median | additional time, 90th percentile |",
+             "|---|---|---|---|---|"]
+    exact = sum(cost == 0 for cost in costs)
+    return "\n".join([*lines, f"| {len(found)} | {sum(count for count, _ in found)} | {exact} | {statistics.median(costs):.1%} | "
+                              f"{costs[int(0.9 * len(costs))]:.1%} |".replace("%", " %")])
 
 
 def one_node_table():
@@ -119,7 +151,7 @@ def one_node_table():
 
 
 def page_parts(rows):
-    return {"families": families_table(rows), "one node": one_node_table(),
+    return {"families": families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
             "far off, open": far_off([row for row in rows if not row.run.is_told]), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
             "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
 
@@ -192,6 +224,14 @@ class AccuracyTest(unittest.TestCase):
         for name in ("vtrain-175b", "vtrain-3.6b"):
             self.assertGreater(found[name][1], 0.9)
             self.assertLess(found[name][2], 0.03)
+        costs = [cost for _, _, cost in found.values()]
+        self.assertLess(statistics.median(costs), 0.02)
+        self.assertEqual([name for name, (_, _, cost) in found.items() if cost > 0.05], ["vtrain-18.4b"])
+
+    def test_layouts_of_one_node_are_in_order(self):
+        found = one_node_families()
+        self.assertGreater(len(found), 20)
+        self.assertLess(statistics.median(cost for _, cost in found), 0.04)
 
     def test_small_models_are_near(self):
         for errors in one_node().values():

@@ -134,9 +134,17 @@ class GpusTest(unittest.TestCase):
             shared = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=executor)
         self.assertEqual((list(shared), shared.counts), (list(alone), alone.counts))
         self.assertEqual(sum(alone.counts.values()), 2 * alone.counts["layouts"])
-        with self.assertWarnsRegex(RuntimeWarning, "a worker ended"):
-            lost = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(2))
-        self.assertEqual(list(lost), list(alone))
+        for killed in (2, 10**6):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                lost = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(killed))
+            self.assertEqual([(one.category, str(one.message)) for one in told],
+                             [(RuntimeWarning, "a worker ended (killed); layouts of workers that ended are priced in this process")])
+            self.assertEqual((list(lost), lost.counts), (list(alone), alone.counts))
+        with concurrent.futures.ProcessPoolExecutor(1) as killed, self.assertWarnsRegex(RuntimeWarning, "a worker ended") as told:
+            killed.submit(os._exit, 1)
+            lost = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=killed)
+        self.assertEqual((list(lost), len(told.warnings)), (list(alone), 1))
         with self.assertRaisesRegex(ZeroDivisionError, "own"):
             ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(0, ZeroDivisionError("own")))
 

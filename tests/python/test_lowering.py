@@ -115,6 +115,25 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(" ".join(tokens(schedule.lower("none", reduce_grad=True), 0)),
                          "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W2 0W1 0REDUCE_GRAD 0F3 0I3 0W3 0REDUCE_GRAD")
 
+    def test_reductions_that_are_waited_for(self):
+        """Waits as ops, of the command, of Schedule.lower and of a plan; a deferred wait hides a reduction under the next backwards."""
+        words = ["schedule", "--strategy", "interleaved_1f1b", "--devices", "2", "--stages", "4", "--microbatches", "4", "--lower", "pytorch",
+                 "--reduce-grad-times", "4", "--format", "csv", "--reduce-grad"]
+        config = ppsched.Config(2, 4, stages=4, reduce_grad_times=4)
+        waited = "2REDUCE_GRAD 2WAIT_REDUCE_GRAD 0REDUCE_GRAD 0WAIT_REDUCE_GRAD"
+        steps = []
+        for given, number, ops in (([], 1, "2REDUCE_GRAD 0REDUCE_GRAD"), (["waits"], 3, waited), (["deferred"], 4, waited)):
+            text = run(*words, *given).stdout
+            lowered = ppsched.generate("interleaved_1f1b", config).lower("pytorch", reduce_grad=number)
+            self.assertEqual(text, lowered.export("csv"))
+            self.assertEqual(" ".join(token for token in text.splitlines()[0].split(",") if "REDUCE_GRAD" in token), ops)
+            steps.append(lowered.evaluate_transfers().metrics.makespan)
+            plan = ppsched.plan(config, strategies="interleaved_1f1b", chunks=2, lowering="pytorch", reduce_grad=number)
+            self.assertIn(" ".join(["--reduce-grad", *given, "--"]), " ".join([*plan.command(plan.best), "--"]))
+        self.assertLess(steps[2], steps[1])
+        with self.assertRaisesRegex(ppsched.Error, "reduce_grad is 5; it must be 0 to 4"):
+            ppsched.plan(ppsched.Config(2, 4), lowering="pytorch", reduce_grad=5)
+
     def test_lowering_changes_no_times(self):
         schedule = ppsched.generate("zb_h1", ppsched.Config(4, 6, p2p_time=0.5))
         for lowering in ppsched.Lowering:

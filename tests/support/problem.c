@@ -96,10 +96,10 @@ ppsched_device_metrics device_metrics_of(const ppsched_timeline *timeline, uint3
 ppsched_op op_from_token(const char *token)
 {
     ppsched_op op = {0};
-    char kind[16];
+    char kind[24];
     unsigned stage = 0, microbatch = PPSCHED_NONE, slice = 0;
     int used = 0, end = 0;
-    if (sscanf(token, "%u%15[A-Z_]%n%u%n.%u%n", &stage, kind, &used, &microbatch, &end, &slice, &end) < 2 ||
+    if (sscanf(token, "%u%23[A-Z_]%n%u%n.%u%n", &stage, kind, &used, &microbatch, &end, &slice, &end) < 2 ||
         token[end > used ? end : used] != '\0')
         fail_msg("\"%s\" is no token", token);
     op.slice = (uint16_t)slice;

@@ -2,6 +2,7 @@
 /* The caller's own schedules: builder, generator callback, and what the checker says of them. */
 #include "support/problem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,10 @@ static void expect_finding(const char *const *rows, uint32_t iterations, size_t 
         assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
         assert_int_equal(error.device, findings[0].device);
         ppsched_timeline *timeline = NULL;
-        assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        status = strstr(wanted, "REDUCE_GRAD") == NULL /* the plain evaluation ignores these */
+                     ? ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error)
+                     : ppsched_schedule_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error);
+        assert_int_equal(status, PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_null(timeline);
         assert_int_equal(strncmp(error.message, wanted, strlen(wanted)), 0);
     }
@@ -66,6 +70,39 @@ static void test_valid(void **state)
     (void)state;
     expect_finding((const char *const[]){"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1I1 1W1"}, 1, 0, 0, NULL);
     expect_finding((const char *const[]){"0F0 0F1 0SEND_F1 0B0 0B1 0REDUCE_GRAD", "1F0 +1F1 1B0 1B1"}, 1, 0, 0, NULL);
+}
+
+/* A device that waits for reductions waits for each, one at a time. */
+static void test_reductions(void **state)
+{
+    static const char second[] = "1F0 1B0 1F1 1B1";
+    static const struct {
+        const char *end, *text;
+        int32_t kind;
+    } cases[] = {
+        {"0REDUCE_GRAD 0WAIT_REDUCE_GRAD", NULL, 0},
+        {"0REDUCE_GRAD 0WAIT_REDUCE_GRAD 0REDUCE_GRAD 0WAIT_REDUCE_GRAD", NULL, 0},
+        {"0REDUCE_GRAD 0REDUCE_GRAD", NULL, 0},
+        {"0REDUCE_GRAD 0WAIT_REDUCE_GRAD 0REDUCE_GRAD", "device 0: 0WAIT_REDUCE_GRAD is missing", PPSCHED_FINDING_KIND_MISSING},
+        {"0REDUCE_GRAD 0REDUCE_GRAD 0WAIT_REDUCE_GRAD",
+         "device 0, position 5: 0REDUCE_GRAD conflicts with 0REDUCE_GRAD of position 4: a device that waits for reductions has "
+         "one in flight at most",
+         PPSCHED_FINDING_KIND_CONFLICT},
+        {"0REDUCE_GRAD 0WAIT_REDUCE_GRAD 0WAIT_REDUCE_GRAD",
+         "device 0, position 6: 0WAIT_REDUCE_GRAD repeats 0WAIT_REDUCE_GRAD of position 5", PPSCHED_FINDING_KIND_DUPLICATE},
+        {"0WAIT_REDUCE_GRAD 0REDUCE_GRAD",
+         "deadlock: device 0 waits at position 4 (0WAIT_REDUCE_GRAD) for 0REDUCE_GRAD, which is at position 5 of device 0",
+         PPSCHED_FINDING_KIND_CYCLE},
+        {"0REDUCE_GRAD 1WAIT_REDUCE_GRAD",
+         "device 0 waits at position 5 (1WAIT_REDUCE_GRAD) for 1REDUCE_GRAD, which device 0 never runs",
+         PPSCHED_FINDING_KIND_BLOCKED},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char first[120];
+        snprintf(first, sizeof first, "0F0 0F1 0B0 0B1 %s", cases[i].end);
+        expect_finding((const char *const[]){first, second}, 1, cases[i].text != NULL, cases[i].kind, cases[i].text);
+    }
 }
 
 static void test_missing(void **state)
@@ -395,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid),
+        cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_blocked),
         cmocka_unit_test(test_duplicate),

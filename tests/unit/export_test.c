@@ -248,8 +248,8 @@ static ppsched_schedule *one_op(const char *token)
 
 static void test_csv_holds_what_pytorch_knows(void **state)
 {
-    static const char *const known[] = {"0F0",      "0B0",      "0I0",      "0W0",      "0SEND_F0",    "0RECV_F0",
-                                        "0SEND_B0", "0RECV_B0", "0UNSHARD", "0RESHARD", "0REDUCE_GRAD"};
+    static const char *const known[] = {"0F0",      "0B0",      "0I0",      "0W0",      "0SEND_F0",     "0RECV_F0",
+                                        "0SEND_B0", "0RECV_B0", "0UNSHARD", "0RESHARD", "0REDUCE_GRAD", "0WAIT_REDUCE_GRAD"};
     static const char *const others[] = {"0RECOMPUTE0", "0OFFLOAD0", "0RELOAD0", "0OFFLOAD_WAIT0", "0OPTIMIZER_STEP"};
     ppsched_error error;
     size_t needed = 0;

@@ -72,17 +72,17 @@ static void test_csv_with_communication(void **state)
     ppsched_schedule_release(schedule);
 }
 
-/* PyTorch 2.15 writes where sends and reductions are waited for; a schedule has no such ops. */
+/* PyTorch 2.15 writes where sends and reductions are waited for; a schedule has no ops for sends. */
 static void test_csv_with_waits(void **state)
 {
     static const char text[] = "0F0,0SEND_F0,0RECV_B0,0B0, 0WAIT_SEND_F0 ,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\r\n"
                                "1RECV_F0,1F0,1B0,1SEND_B0,12WAIT_SEND_B34\n";
     static const char *const refused[] = {
-        "0WAIT_SEND_F", "0WAIT_REDUCE_GRAD0", "WAIT_SEND_F0",   "0WAIT_SEND_B0x",
-        "0WAIT_SEND_",  "0wait_send_f0",      "0WAIT_SEND_F 0", "(0WAIT_SEND_F0;0F0)OVERLAP_F_B"};
+        "0WAIT_SEND_F",   "0WAIT_REDUCE_GRAD0", "99999WAIT_REDUCE_GRAD", "0OFFLOAD_WAIT0", "WAIT_SEND_F0",
+        "0WAIT_SEND_B0x", "0WAIT_SEND_",        "0wait_send_f0",         "0WAIT_SEND_F 0", "(0WAIT_SEND_F0;0F0)OVERLAP_F_B"};
     (void)state;
     ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, text);
-    expect_queue(schedule, 0, "0F0 0SEND_F0 0RECV_B0 0B0 0REDUCE_GRAD");
+    expect_queue(schedule, 0, "0F0 0SEND_F0 0RECV_B0 0B0 0REDUCE_GRAD 0WAIT_REDUCE_GRAD");
     expect_queue(schedule, 1, "1RECV_F0 1F0 1B0 1SEND_B0");
     assert_int_equal(ppsched_schedule_microbatches(schedule), 1);
     ppsched_schedule_release(schedule);
@@ -91,7 +91,7 @@ static void test_csv_with_waits(void **state)
         snprintf(wrong, sizeof wrong, "0F0,%s,0B0\n", refused[i]);
         expect_refusal(PPSCHED_FORMAT_CSV, wrong, strlen(wrong), PPSCHED_ERROR_SYNTAX, 0, 1, "column 1: cannot read");
     }
-    static const char idle[] = "0F0,,0WAIT_REDUCE_GRAD,0B0\n", alone[] = "0F0,0B0\n0WAIT_REDUCE_GRAD\n";
+    static const char idle[] = "0F0,,0WAIT_SEND_F0,0B0\n", alone[] = "0F0,0B0\n0WAIT_SEND_F0\n";
     expect_refusal(PPSCHED_FORMAT_CSV, idle, strlen(idle), PPSCHED_ERROR_SYNTAX, 0, 1, "column 1 is empty");
     expect_refusal(PPSCHED_FORMAT_CSV, alone, strlen(alone), PPSCHED_ERROR_SYNTAX, 1, PPSCHED_NONE, "the row has no op");
 }

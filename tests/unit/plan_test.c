@@ -556,7 +556,7 @@ static void test_bad_input(void **state)
         {{.unshard = 2}, PPSCHED_ERROR_ARGUMENT},
         {{.reduce_grad = 1}, PPSCHED_ERROR_ARGUMENT},
         {{.lowering = 1, .unshard = 70000}, PPSCHED_ERROR_RANGE},
-        {{.lowering = 1, .reduce_grad = 3}, PPSCHED_ERROR_RANGE},
+        {{.lowering = 1, .reduce_grad = 5}, PPSCHED_ERROR_RANGE},
         {{.lowering = 1, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT},
         {{.lowering = 1, .unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_LIST}, PPSCHED_ERROR_ARGUMENT},
         {{.lowering = 1, .unshard = 2, .unshard_lookahead = 9}, PPSCHED_ERROR_ARGUMENT},

@@ -208,7 +208,7 @@ static void test_lowering(void **state)
     } cases[] = {
         {{.lowering = 99}, PPSCHED_ERROR_ARGUMENT, "no lowering 99"},
         {{.lowering = PPSCHED_LOWERING_BY_TIME}, PPSCHED_ERROR_ARGUMENT, "needs a config"},
-        {{.lowering = PPSCHED_LOWERING_PYTORCH, .reduce_grad = 3}, PPSCHED_ERROR_RANGE, "reduce_grad is 3"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .reduce_grad = 5}, PPSCHED_ERROR_RANGE, "reduce_grad is 5"},
         {{.split_backwards = 2}, PPSCHED_ERROR_RANGE, "0 or 1"},
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .unshard = UINT32_MAX}, PPSCHED_ERROR_RANGE, "unshard"},
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},

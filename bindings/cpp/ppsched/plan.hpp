@@ -40,7 +40,7 @@ struct PlanOptions {
     uint32_t split_effort = 0; /* with layers; 0: the default */
     uint32_t unshard = 0;      /* with a lowering, like the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
-    bool reduce_grad = false;
+    uint32_t reduce_grad = 0;
     uint32_t receive_prefetch = 0; /* for PPSCHED_LOWERING_JUST_IN_TIME */
     std::vector<uint32_t> slices;  /* numbers of slices per microbatch to try */
     uint32_t order_effort = 0;     /* 0: microbatches keep their order */

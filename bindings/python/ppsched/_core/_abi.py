@@ -343,6 +343,7 @@ class Kind(enum.IntEnum):
     RELOAD = 14
     OPTIMIZER_STEP = 15
     OFFLOAD_WAIT = 16
+    WAIT_REDUCE_GRAD = 17
 
 
 class OpFlag(enum.IntEnum):

@@ -136,7 +136,7 @@ def _lowering_words(plan: "Plan") -> List[str]:
     passes = plan._passes
     sharding = ["--unshard", str(passes.unshard), "--unshard-lookahead", passes.unshard_lookahead] if passes.unshard else []
     if passes.reduce_grad:
-        sharding.append("--reduce-grad")
+        sharding += ["--reduce-grad", *{3: ["waits"], 4: ["deferred"]}.get(passes.reduce_grad, [])]
     if passes.receive_prefetch != prefetch_of(plan.lowering, None, channel.blocking):
         sharding += ["--receive-prefetch", str(passes.receive_prefetch)]
     return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]

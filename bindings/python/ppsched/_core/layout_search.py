@@ -124,8 +124,50 @@ def _search_here(job: Job, possible: int, best: _Best, progress: Optional[Progre
         _go_on(progress, number + 1, possible, best)
 
 
+def _is_lost(error: BaseException) -> bool:
+    """Whether a worker ended, in place of what it runs having raised: concurrent.futures' BrokenExecutor, or its like of others."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"BrokenExecutor", "KilledWorker", "CancelledError"})
+
+
+class _Workers:
+    """Prices batches with an executor. Those that a worker does not return, as it ended, are priced here, with one warning for all."""
+
+    def __init__(self, executor: Any, words: JobWords, job: Job, best: _Best) -> None:
+        self._executor, self._words, self._job, self._best, self._has_warned = executor, words, job, best, False
+
+    def send(self, layouts: List[JobLayout]) -> Any:
+        """The future; None where the executor takes no more, as its workers have ended: then the layouts are priced."""
+        try:
+            return self._executor.submit(_price, self._words, [layout.number for layout in layouts],
+                                         [self._best.above(layout) for layout in layouts])
+        except RuntimeError as error:
+            self._price_here(layouts, error)
+            return None
+
+    def take(self, future: Any, layouts: List[JobLayout]) -> None:
+        try:
+            found = future.result()
+        except BaseException as error:
+            if not _is_lost(error):
+                raise
+            self._price_here(layouts, error)
+            return
+        for layout, one in zip(layouts, found):
+            self._best.take(layout, one)
+
+    def _price_here(self, layouts: List[JobLayout], error: BaseException) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(f"a worker ended ({str(error) or type(error).__name__}); layouts of workers that ended are priced in this process",
+                          RuntimeWarning, stacklevel=5)
+        for layout in layouts:
+            self._best.take(layout, self._job.price(layout.number, self._best.above(layout)))
+
+
 def _search_with(executor: Any, words: JobWords, job: Job, possible: int, best: _Best, progress: Optional[Progress]) -> None:
     """Sends batches in the order of bounds, as long as the bound of the next does not rule it out."""
+    workers = _Workers(executor, words, job, best)
     done: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
     under_way: Dict[Any, List[JobLayout]] = {}
     number = finished = 0
@@ -138,9 +180,10 @@ def _search_with(executor: Any, words: JobWords, job: Job, possible: int, best: 
                     number = possible
                     break
                 number += BATCH
-                future = _sent(executor, words, layouts, best)
+                future = workers.send(layouts)
                 if future is None:
-                    _price_here(job, layouts, best)
+                    finished += len(layouts)
+                    _go_on(progress, finished, possible, best)
                     continue
                 under_way[future] = layouts
                 future.add_done_callback(done.put)
@@ -148,49 +191,12 @@ def _search_with(executor: Any, words: JobWords, job: Job, possible: int, best: 
                 return
             future = done.get()
             layouts = under_way.pop(future)
-            _take(future, job, layouts, best)
+            workers.take(future, layouts)
             finished += len(layouts)
             _go_on(progress, finished, possible, best)
     finally:
         for future in under_way:
             future.cancel()
-
-
-def _sent(executor: Any, words: JobWords, layouts: List[JobLayout], best: _Best) -> Any:
-    """The future; nothing where the executor takes no more, as its workers have ended."""
-    try:
-        return executor.submit(_price, words, [layout.number for layout in layouts], [best.above(layout) for layout in layouts])
-    except RuntimeError as error:
-        _warn(error)
-        return None
-
-
-def _warn(error: BaseException) -> None:
-    warnings.warn(f"a worker ended ({str(error) or type(error).__name__}); its layouts are priced in this process", RuntimeWarning, stacklevel=4)
-
-
-def _is_lost(error: BaseException) -> bool:
-    """Whether a worker ended, in place of what it runs having raised: concurrent.futures' BrokenExecutor, or its like of others."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"BrokenExecutor", "KilledWorker", "CancelledError"})
-
-
-def _take(future: Any, job: Job, layouts: List[JobLayout], best: _Best) -> None:
-    try:
-        found = future.result()
-    except BaseException as error:
-        if not _is_lost(error):
-            raise
-        _warn(error)
-        _price_here(job, layouts, best)
-        return
-    for layout, one in zip(layouts, found):
-        best.take(layout, one)
-
-
-def _price_here(job: Job, layouts: List[JobLayout], best: _Best) -> None:
-    for layout in layouts:
-        best.take(layout, job.price(layout.number, best.above(layout)))
 
 
 # --- all ---

@@ -85,7 +85,7 @@ class _Passes(NamedTuple):
 
     unshard: int
     unshard_lookahead: str
-    reduce_grad: bool
+    reduce_grad: int
     receive_prefetch: int
 
 
@@ -420,12 +420,12 @@ def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement
     return bits
 
 
-def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Union[UnshardLookahead, str], reduce_grad: bool,
+def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Union[UnshardLookahead, str], reduce_grad: int,
                    receive_prefetch: int) -> _abi.LowerOptions:
     """The options of the lowering. Without a lowering they would be ignored, so they are refused here."""
     options = sized(_abi.LowerOptions)
     options.lowering, options.unshard_lookahead = member(Lowering, "lowering", lowering), member(UnshardLookahead, "unshard_lookahead", lookahead)
-    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
+    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), _within("reduce_grad", int(reduce_grad), 4)
     options.receive_prefetch = _within("receive_prefetch", receive_prefetch, 64)
     if options.lowering == Lowering.NONE and (unshard or reduce_grad):
         raise Error("unshard and reduce_grad need a lowering")
@@ -453,7 +453,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
-         reduce_grad: bool = False, receive_prefetch: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
+         reduce_grad: int = 0, receive_prefetch: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
@@ -540,7 +540,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, aim, options.effort,
-                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), bool(reduce_grad), lower.receive_prefetch), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), int(reduce_grad), lower.receive_prefetch), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
         made._ranks_by_step = ranking.rank_by == RankBy.STEP

@@ -155,8 +155,8 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
     fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
     goal: "step" or "tokens". runtime: name of a runtime; only layouts that it runs. memory_limit: bytes (default: memory of the device).
     executor: one of concurrent.futures, or an object that has submit, and futures with result, add_done_callback and cancel. The rows are
-    the same to the last bit. If a worker is killed, its layouts are priced in this process, with a RuntimeWarning. An exception in a worker
-    is raised.
+    the same to the last bit. Layouts of workers that are killed are priced in this process, with one RuntimeWarning. An exception in a
+    worker is raised.
     progress: a function that is called with the done share of the layouts and the best step time; if it returns False, the search stops.
     Errors: ppsched.Error where no layout is possible. If none fits, there are no rows, and `nearest` has the layouts that exceed the memory
     limit least."""

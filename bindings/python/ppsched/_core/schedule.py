@@ -186,7 +186,8 @@ class Schedule(Shared):
         unshard: the largest number of stages whose parameters a device holds at once; 0: no UNSHARD and RESHARD. unshard_lookahead: how
         many of the next stages a device gathers ahead: "full" (as many as unshard), "auto" (r + 2 on device r), a number for each device,
         or "needed" (as late as possible without delaying compute ops, by the config's times). reduce_grad: 1 adds REDUCE_GRAD after the
-        last weight gradient of a stage; 2 is for "pytorch", and as in PyTorch 2.15, where a wait for the REDUCE_GRAD takes a turn.
+        last weight gradient of a stage; 2 is for "pytorch", and as in PyTorch 2.15, where a wait for the REDUCE_GRAD takes a turn. 3 and 4
+        add the wait, too: 3 right after the REDUCE_GRAD, 4 before the next one of the device (PyTorch's defer_reduce_grad_wait).
         merge_backwards: joins each I and the W right after it to a B. split_backwards: the reverse. defer_receives: as PyTorch's
         defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a receive comes before its consumer, if possible (default: 1).
         """

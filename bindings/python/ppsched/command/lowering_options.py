@@ -14,11 +14,13 @@ from .number_options import whole
 from .usage import UsageError
 
 LOWERINGS = tuple(name for name in names_of(Lowering) if name != "none")
+REDUCTIONS = {"plain": 1, "waits": 3, "deferred": 4}  # reduce_grad of Schedule.lower
 LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # those with a name
 PASSES = {
     "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds the parameters of at most N stages at once "
                "(PyTorch: 3)",
-    "reduce_grad": "reduce the gradients of a stage after its last backward",
+    "reduce_grad": "reduce the gradients of a stage after its last backward. waits: the device waits for the reduction at once, as in "
+                   "PyTorch 2.15; deferred: before its next reduction, as PyTorch's defer_reduce_grad_wait; without a word it does not wait",
     "merge_backwards": "turn each I that has its W right after it into a B",
     "split_backwards": "turn each B into an I with its W right after it",
     "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
@@ -58,7 +60,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
                         help="with --unshard N: how many of the next stages are gathered ahead. full: N (the default); auto: r + 2 on device r, at "
                              "most N; a number per device, such as 2,3,3; needed: gather as late as possible without delaying compute ops")
-    parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
+    parser.add_argument("--reduce-grad", nargs="?", const="plain", choices=REDUCTIONS, help=PASSES["reduce_grad"])
     parser.add_argument("--receive-prefetch", "--receive-lead", type=whole, metavar="N", help=PASSES["receive_prefetch"])
 
 
@@ -71,9 +73,16 @@ def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none"
         parser.add_argument("--" + name, action="store_true", help=text)
 
 
+def reduce_grad_of(values: Mapping[str, Any]) -> int:
+    """reduce_grad of Schedule.lower, of --reduce-grad."""
+    return REDUCTIONS[values["reduce_grad"]] if values.get("reduce_grad") else 0
+
+
 def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule, lowered as the options say."""
     passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
+    if "reduce_grad" in passes:
+        passes["reduce_grad"] = reduce_grad_of(values)
     passes["receive_prefetch"] = prefetch_of(values.get("lower") or "none", values.get("receive_prefetch"), bool(values.get("blocking")))
     lookahead = values.get("unshard_lookahead")
     if lookahead is not None:

@@ -25,7 +25,8 @@ from .measuring import measure
 __all__ = ["PlannedSchedule", "measure", "measure_layers", "planned", "stages_of"]
 
 COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
-KNOWN = COMPUTE | {Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD}
+KNOWN = COMPUTE | {Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD,
+                   Kind.WAIT_REDUCE_GRAD}
 ACTIVE_STAGES = 3  # stages that PyTorch's own lowering keeps gathered at the same time
 
 
@@ -120,7 +121,8 @@ def _actions(there: Pytorch, schedule: Schedule) -> Dict[int, List[Any]]:
     """PyTorch's actions of each rank."""
     def tokens(row: str) -> List[str]:
         text = row if there.has_pairs else row.replace("(", "").replace(")OVERLAP_F_B", "").replace(";", ",")
-        return [token for token in text.split(",") if token and (there.reduces or not token.endswith("REDUCE_GRAD"))]
+        unknown = () if there.waits else ("WAIT_REDUCE_GRAD",) if there.reduces else ("REDUCE_GRAD",)
+        return [token for token in text.split(",") if token and not token.endswith(unknown)]
 
     rows = schedule.export("csv").splitlines()
     return {rank: [there.schedules._Action.from_str(token) for token in tokens(row)] for rank, row in enumerate(rows)}

@@ -46,12 +46,17 @@ class Pytorch(NamedTuple):
             return actions
         kinds = self.schedules._ComputationType
 
-        def waited(action: Any) -> List[Any]:
-            if action.computation_type != kinds.REDUCE_GRAD:
-                return [action]
-            return [action, action._replace(computation_type=kinds.WAIT_REDUCE_GRAD)]
+        def waited(row: List[Any]) -> List[Any]:
+            if any(action.computation_type == kinds.WAIT_REDUCE_GRAD for action in row):
+                return row
+            with_waits: List[Any] = []
+            for action in row:
+                with_waits.append(action)
+                if action.computation_type == kinds.REDUCE_GRAD:
+                    with_waits.append(action._replace(computation_type=kinds.WAIT_REDUCE_GRAD))
+            return with_waits
 
-        with_reductions = {rank: [one for action in row for one in waited(action)] for rank, row in actions.items()}
+        with_reductions = {rank: waited(row) for rank, row in actions.items()}
         found: Dict[int, List[Any]] = self.schedules._add_wait_send(with_reductions)
         return found
 

@@ -50,7 +50,7 @@ const MARKS = {
   SEND_B: { words: "send gradient" }, RECV_B: { words: "receive gradient", below: true },
   UNSHARD: { words: "gather parameters", below: true }, RESHARD: { words: "drop parameters" },
   REDUCE_GRAD: { words: "reduce gradients" }, OFFLOAD: { words: "offload" }, RELOAD: { words: "reload", below: true },
-  OFFLOAD_WAIT: { words: "wait for an offload" },
+  OFFLOAD_WAIT: { words: "wait for an offload" }, WAIT_REDUCE_GRAD: { words: "wait for a reduction" },
 };
 
 const CAUSES = {
