@@ -7,7 +7,7 @@
 
 #include "price/price.h"
 
-enum { PPI_JOB_DIMENSIONS = PPSCHED_JOB_DIMENSION_GLOBAL_BATCH + 1, PPI_JOB_STRATEGIES = 64 };
+enum { PPI_JOB_DIMENSIONS = PPSCHED_JOB_DIMENSION_RANK_ORDER + 1, PPI_JOB_STRATEGIES = 64 };
 
 /* Values to try of a dimension; none are given: `count` is 0. */
 struct ppi_job_values {

@@ -10,21 +10,21 @@
  * experts that are divided otherwise than the other layers. */
 struct support {
     uint32_t shardings, alone;
-    bool context, experts, divides_experts;
+    bool context, experts, divides_experts, orders_ranks; /* the last: pipelines may be numbered before replicas */
 };
 
 enum { NONE = 1, STATES = 2, GRADIENTS = 4, WEIGHTS = 8, ANY = 15 };
 
 static const struct support supports[PPI_LAST_RUNTIME + 1] = {
-    [PPSCHED_RUNTIME_MEGATRON] = {NONE | STATES, ANY, true, true, true},
+    [PPSCHED_RUNTIME_MEGATRON] = {NONE | STATES, ANY, true, true, true, true},
     [PPSCHED_RUNTIME_TORCHTITAN] = {NONE | WEIGHTS, NONE | WEIGHTS, true, true, true},
-    [PPSCHED_RUNTIME_PYTORCH] = {ANY, ANY, true, true, true}, /* the caller's script does the rest */
+    [PPSCHED_RUNTIME_PYTORCH] = {ANY, ANY, true, true, true, true}, /* the caller's script does the rest */
     [PPSCHED_RUNTIME_DEEPSPEED] = {NONE | STATES, ANY, false, true, false},
     [PPSCHED_RUNTIME_SAIL] = {NONE | STATES, NONE | STATES, false, true, false},
-    [PPSCHED_RUNTIME_PRIMUS] = {NONE | STATES, ANY, true, true, true},
+    [PPSCHED_RUNTIME_PRIMUS] = {NONE | STATES, ANY, true, true, true, true},
     [PPSCHED_RUNTIME_COLOSSALAI] = {NONE | STATES, NONE | STATES | GRADIENTS, false, false, false},
     [PPSCHED_RUNTIME_JAXPP] = {ANY, ANY, false, false, false},
-    [PPSCHED_RUNTIME_MINDSPEED] = {NONE | STATES, NONE | STATES, true, true, true}};
+    [PPSCHED_RUNTIME_MINDSPEED] = {NONE | STATES, NONE | STATES, true, true, true, true}};
 
 static bool is_supported(int32_t runtime, const ppsched_job_layout *layout)
 {
@@ -33,6 +33,8 @@ static bool is_supported(int32_t runtime, const ppsched_job_layout *layout)
     if ((shardings >> layout->sharding & 1) == 0 || (layout->context_parallel > 1 && !own->context))
         return false;
     if (layout->expert_parallel > 1 && !own->experts)
+        return false;
+    if (layout->rank_order != PPSCHED_RANK_ORDER_DATA_FIRST && !own->orders_ranks)
         return false;
     return own->divides_experts || layout->expert_tensor_parallel == layout->tensor_parallel;
 }
