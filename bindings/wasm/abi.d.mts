@@ -527,6 +527,7 @@ export interface Bound {
   memory: number;
   least_limit: number;
   one_machine: number;
+  proof: number;
 }
 
 export interface ChakraOptions {

@@ -477,7 +477,7 @@ export const SteadyReason = Object.freeze({
 
 // name: { size, fields: { name: [type, offset, count, enum] } }
 export const STRUCTS = {
-  Bound: { size: 56, fields: {
+  Bound: { size: 64, fields: {
     size: ["u32", 0, 1],
     device: ["u32", 4, 1],
     value: ["f64", 8, 1],
@@ -486,6 +486,7 @@ export const STRUCTS = {
     memory: ["f64", 32, 1],
     least_limit: ["f64", 40, 1],
     one_machine: ["f64", 48, 1],
+    proof: ["f64", 56, 1],
   } },
   ChakraOptions: { size: 48, fields: {
     size: ["u32", 0, 1],
@@ -1461,6 +1462,7 @@ export const STRUCTS = {
 // name: [result, arguments...]
 export const FUNCTIONS = {
   ppsched_config_find_bound: ["i32", "pointer", "pointer", "i32", "pointer"],
+  ppsched_config_prove_bound: ["i32", "pointer", "pointer", "i32", "f64", "f64", "pointer"],
   ppsched_chakra_create: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer"],
   ppsched_chakra_destroy: ["void", "pointer"],
   ppsched_chakra_ranks: ["u32", "pointer"],

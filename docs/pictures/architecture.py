@@ -216,7 +216,7 @@ def phases():
     for first, last, name in marks:
         d.text(left + unit * (first + last) / 2, 22, name, 12, weight="bold")
         d.parts.append(f'<path d="M{left + unit * first + 3},38 v-8 h{unit * (last - first) - 6} v8" fill="none" stroke="{LINE}"/>')
-    d.text(left, 200, "The phases are those of device 0. White is idle time: the bubble. F takes 1, B takes 2.", 11, "start", SOFT)
+    d.text(left, 200, "The phases are shown for device 0. White is idle time: the bubble. F takes 1, B takes 2.", 11, "start", SOFT)
     return d
 
 

@@ -25,7 +25,8 @@ typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;    /* the device whose bound is `value`; the lowest such device if there are
                            several */
-    double value;       /* the bound: the largest of work, fill_drain, memory and one_machine */
+    double value;       /* the bound: the largest of work, fill_drain, memory, one_machine and
+                           proof */
     double work;        /* bound from the work of a device: it must run all its ops. For the
                            makespan it must also wait for its first input */
     double fill_drain;  /* bound from a path. The path goes from the first F of stage 0 to a device,
@@ -45,6 +46,8 @@ typedef struct ppsched_bound {
                            bound is not computed: for schedules of only forwards, with
                            overlapped_times, two copies of the model, slices, microbatches that
                            differ, or very many ops */
+    double proof; /* the known objective of ppsched_config_prove_bound, if it is proved that no
+                           schedule is better; 0 otherwise */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum
@@ -62,6 +65,19 @@ typedef struct ppsched_bound {
 PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
                                                      const ppsched_config *config,
                                                      int32_t objective, ppsched_error *error);
+
+/* Finds the same bounds, and tries to prove that no schedule has an objective below `known`, the
+ * objective of a schedule that the caller has. The proof is a search over all orders. It ends where
+ * the work is used up. It is tried only for problems of at most 512 ops, without slices, factors of
+ * microbatches, overlapped pairs, or memory that rises in backwards.
+ *   - `work`: visits of ops, each a few nanoseconds; 0 selects 1e9.
+ * Errors: as ppsched_config_find_bound; RANGE where `known` or `work` is negative or not finite;
+ *   CANCELLED where the config's progress callback cancels.
+ * Source: edge finding (Carlier and Pinson 1989) in a search over pairs of ops. */
+PPSCHED_API ppsched_status ppsched_config_prove_bound(ppsched_bound *out,
+                                                      const ppsched_config *config,
+                                                      int32_t objective, double known, double work,
+                                                      ppsched_error *error);
 
 #ifdef __cplusplus
 }

@@ -140,10 +140,11 @@ typedef struct ppsched_layer {
      * of a model that is not hybrid. */
     const char *hybrid_symbols;
     /* Factors on the times above for devices of types 1, 2 and so on
-     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are four
-     * factors > 0, one for each of F, B, I and W. Copied. NULL: all factors are 1. The time that
-     * recomputation adds has a factor of its own for each type: the time of all forwards of the
-     * model together on this type, divided by the same time on type 0. */
+     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are
+     * four factors >= 0, one for each of F, B, I and W; with 0 the ops take no time. Copied. NULL:
+     * all factors are 1. The time that recomputation adds has a factor of its own for each type:
+     * the time of all forwards of the model together on this type, divided by the same time on type
+     * 0. */
     const double *device_scale;
     /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
      * from them. The windows of an op must together take as long as the op. NULL: the windows are

@@ -23,7 +23,7 @@
  *                                W: none
  *     other, per element         F, I, W: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13;
  *                                residual 1, 2; dropout 1, 1
- * Bytes are those that an op reads and writes: for a matrix product, both factors and the result.
+ * Bytes are what an op reads and writes: for a matrix product, both factors and the result.
  *
  * Collectives of a decoder:
  *   - Tensor parallelism sums T h elements after attention and after the MLP, and again in the

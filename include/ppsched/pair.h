@@ -143,9 +143,9 @@ PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,
                                                       const ppsched_pair_windows *const *stages,
                                                       size_t count, ppsched_error *error);
 
-/* The windows of a stage of a config: the windows that were set, or those computed from the layers
- * of the stage. The lists belong to the config. If there are no windows, all members except `size`
- * are NULL or 0.
+/* The windows of a stage of a config: the windows that were set, or the windows that were computed
+ * from the layers of the stage. The lists belong to the config. If there are no windows, all
+ * members except `size` are NULL or 0.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE where there is no such stage. */
 PPSCHED_API ppsched_status ppsched_config_get_windows(ppsched_pair_windows *out,
                                                       const ppsched_config *config, uint32_t stage,

@@ -126,8 +126,8 @@ typedef struct ppsched_ranking_options {
  *     after g in this list is then at most c. If c is above 3 g / 2, and g is 32 or more, ceil(4 g
  *     / 3) is used in place of c.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
- *   - If M is above 64, or V above 16: only those sizes of the list above that divide M. If M * V *
- *     D is at most 5000, also those sizes of the list above that are from D to 2D.
+ *   - If M is above 64, or V above 16: only the sizes of the list above that divide M. If M * V * D
+ *     is at most 5000, also the sizes of the list above that are from D to 2D.
  *   - For group_interleaved_1f1b: no size above D, and always (D+1)/2.
  *   - For pipeoffload: D, (D+1)/2 and 1. */
 typedef struct ppsched_plan_options {
@@ -179,20 +179,17 @@ typedef struct ppsched_plan_options {
     int32_t runtime;       /* enum ppsched_runtime. Candidates that this runtime cannot run are
                               refused, and splits follow its rules. Default: none */
     uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
-                              second time, with offload. Default: 0.
-                              - Candidates with offload offload as little as needed to fit the
-                                memory limit, or everything if there is no limit
-                                (ppsched_schedule_offload). A candidate that needs no offload is
-                                refused.
-                              - Under a memory limit, and without layers, candidates of auto are
-                                also listed a second time. In this second candidate, the search
-                                chooses order and offload together.
-                              - The config must have host_bandwidth or, if there are no layers,
-                                offload_times.
-                              - With layers, the search for splits includes the offload transfers.
-                                Group sizes are D and (D+1)/2, or those in `group_sizes`.
-                              - With `lower`, offload comes before the lowering. `offload` together
-                                with scenarios is an ARGUMENT error */
+                              second time, with offload. Default: 0. - Candidates with offload
+                              offload as little as needed to fit the memory limit, or everything if
+                              there is no limit (ppsched_schedule_offload). A candidate that needs
+                              no offload is refused. - Under a memory limit, and without layers,
+                              candidates of auto are also listed a second time. In this second
+                              candidate, the search chooses order and offload together. - The config
+                              must have host_bandwidth or, if there are no layers, offload_times. -
+                              With layers, the search for splits includes the offload transfers.
+                              Group sizes are D and (D+1)/2, or the sizes in `group_sizes`. - With
+                              `lower`, offload comes before the lowering. `offload` together with
+                              scenarios is an ARGUMENT error */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
                                    devices. If there are only few different orders, it tries all,
                                    otherwise some. See ppsched_plan_get_device_order. Lists by
@@ -277,9 +274,9 @@ typedef struct ppsched_candidate {
 /* --- making and running it --- */
 
 /* Makes a plan and lists its candidates. No schedule is generated yet. `options` may be NULL. If
- * the config has a placement map, candidates have only the config's stages. The strategies are
- * those in `strategies`; by default only auto. Strategies with a placement of their own are
- * refused, and `chunks` must not be given.
+ * the config has a placement map, candidates have only the config's stages. The strategies are the
+ * ones in `strategies`; by default only auto. Strategies with a placement of their own are refused,
+ * and `chunks` must not be given.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,

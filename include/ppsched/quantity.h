@@ -59,10 +59,10 @@ enum ppsched_quantity {
      * ppsched_layer has factors on the times of a layer. Read only with layers. Default: 0. */
     PPSCHED_QUANTITY_LAYER_TYPES = 25,
 
-    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D, > 0. They apply
-     * in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device, then
-     * for stage 1 and so on. Then come the factors of B, of I and of W in the same form. Default:
-     * 1. */
+    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D, >= 0. They
+     * apply in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
+     * then for stage 1 and so on. Then come the factors of B, of I and of W in the same form.
+     * Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* --- memory of stage passes and stages, and memory limits --- */

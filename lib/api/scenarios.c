@@ -15,7 +15,6 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "scenarios");
     ppsched_status status = ppi_take_scenario_options(&own, options, error);
     if (status == PPSCHED_OK)
         status = ppi_scenario_options_check(&own, schedule->shape.devices, schedule->shape.stages, count, error);

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "bound/one_machine.h"
+#include "bound/refute.h"
 #include "bound/web.h"
 #include "ir/costs.h"
 #include "ir/other_memory.h"
@@ -371,6 +372,19 @@ static ppsched_status make_sure_problem(struct ppi_problem *out, struct ppi_aren
     return status;
 }
 
+/* Raises the bound to the known objective, if no schedule is better. */
+static ppsched_status reach_known(ppsched_bound *out, const struct ppi_problem *problem,
+                                  const struct ppi_bound_question *question, ppsched_error *error)
+{
+    bool is_best = false;
+    if (ppi_larger(out->value, out->one_machine) >= question->known * (1 - 1e-12))
+        return PPSCHED_OK;
+    ppsched_status status = ppi_refute_better(&is_best, problem, question->known, question->visits, question->poll, error);
+    if (status == PPSCHED_OK && is_best)
+        out->proof = question->known;
+    return status;
+}
+
 /* Adds the one-machine bound. It sums other terms than the rest of the bound: if it is larger only by rounding, the others are
  * kept. */
 static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config,
@@ -385,11 +399,15 @@ static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *c
                                 : ppi_problem_make(&problem, &arena, config, question->placement, by_span, error);
     if (status == PPSCHED_OK)
         status = ppi_one_machine_bound(&out->one_machine, &device, &problem, question->poll, error);
+    if (status == PPSCHED_OK && question->visits > 0)
+        status = reach_known(out, &problem, question, error);
     ppi_arena_clear(&arena);
-    if (status != PPSCHED_OK || !(out->one_machine > out->value * (1 + 1e-12)))
-        return status;
-    out->value = out->one_machine;
-    out->device = device;
+    if (status == PPSCHED_OK && out->one_machine > out->value * (1 + 1e-12)) {
+        out->value = out->one_machine;
+        out->device = device;
+    }
+    if (status == PPSCHED_OK)
+        out->value = ppi_larger(out->value, out->proof);
     return status;
 }
 

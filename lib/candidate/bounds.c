@@ -4,13 +4,13 @@
 #include "base/error.h"
 #include "bound/bound.h"
 #include "candidate/candidate.h"
-#include "split/split_search.h"
+#include "split/load.h"
 
 /* The lower bound of a candidate's config on a placement. Takes a known bound for the same question if there is one. */
 static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
                                  const struct ppi_known_bound *asked, const ppsched_config *config, ppsched_error *error)
 {
-    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS, NULL};
+    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS};
     ppsched_bound bound;
     for (uint32_t i = 0; known != NULL && i < PPI_KNOWN_BOUNDS; i++) {
         const struct ppi_known_bound *other = &known->bound[i];
@@ -71,21 +71,23 @@ static double overhead_of_pass(const ppsched_config *config)
 }
 
 /* The work of the most loaded device, for any split. `layers`: the plan's, or what of them a channel runs. */
-static double work_of_layers(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
-                             const ppsched_config *config, const struct ppi_values *speeds)
+static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
+                              const ppsched_config *config, const struct ppi_split_types *types)
 {
+    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
     const double size = ppi_candidate_size(plan, config);
     struct ppi_split_load load = {.layers = layers,
                                   .device_of = schedule->placement.device_of,
                                   .speeds = speeds,
+                                  .types = types,
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
                                   .overhead = layers == plan->layers ? overhead_of_pass(config) / size : 0,
                                   .may_be_empty = plan->may_be_empty,
-                                  .any_order = plan->orders_devices && speeds->count > 1,
+                                  .any_order = plan->orders_devices && (types != NULL || speeds->count > 1),
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
         load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
@@ -95,56 +97,65 @@ static double work_of_layers(const ppsched_plan *plan, const ppsched_layers *lay
     return size * ppi_split_bound(&load);
 }
 
-/* Where pairs follow from windows, the work of the most loaded channel. */
-static ppsched_status work_of_channels(double *out, const ppsched_plan *plan, const ppsched_schedule *schedule,
-                                       const ppsched_config *config, const struct ppi_values *speeds, ppsched_error *error)
+/* The same for what of the layers a channel runs, whose times on devices are other shares of all. */
+static ppsched_status work_of_channel(double *out, const ppsched_plan *plan, uint32_t channel, const ppsched_schedule *schedule,
+                                      const ppsched_config *config, bool are_scaled, ppsched_error *error)
 {
-    *out = 0;
-    for (uint32_t channel = 0; channel < PPSCHED_MAX_WINDOW_CHANNELS; channel++) {
-        const ppsched_layers *layers = NULL;
-        ppsched_status status = ppi_layers_on_channel(&layers, plan->layers, channel, error);
-        if (status != PPSCHED_OK)
-            return status;
-        *out = ppi_larger(*out, work_of_layers(plan, layers, schedule, config, speeds));
+    const ppsched_layers *layers = NULL;
+    struct ppi_split_types types = {0};
+    ppsched_status status = ppi_layers_on_channel(&layers, plan->layers, channel, error);
+    if (status == PPSCHED_OK && are_scaled)
+        status = ppi_split_types_make(&types, config, layers, config->has_whole_backwards, error);
+    if (status == PPSCHED_OK)
+        *out = ppi_larger(*out, work_on_devices(plan, layers, schedule, config, are_scaled ? &types : NULL));
+    ppi_release(&config->host, types.work);
+    if (layers != NULL)
         ppi_layers_release(layers);
-    }
-    return PPSCHED_OK;
+    return status;
+}
+
+/* Where pairs follow from windows, the work of the most loaded channel. */
+static ppsched_status find_work(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                const ppsched_schedule *schedule, const ppsched_config *config,
+                                const struct ppi_split_types *types, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    *out = 0;
+    if (!ppi_candidate_has_windows(plan, candidate))
+        *out = work_on_devices(plan, plan->layers, schedule, config, types);
+    for (uint32_t channel = 0; channel < PPSCHED_MAX_WINDOW_CHANNELS && ppi_candidate_has_windows(plan, candidate); channel++)
+        if (status == PPSCHED_OK)
+            status = work_of_channel(out, plan, channel, schedule, config, types != NULL, error);
+    return status;
 }
 
 /* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
  * no bound, as it may take more than one step. */
-static ppsched_status bound_of_layers(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
-                                      const ppsched_schedule *schedule, const ppsched_config *config,
-                                      const struct ppi_values *speeds, ppsched_error *error)
+static ppsched_status bound_of_types(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                     const ppsched_schedule *schedule, const ppsched_config *config,
+                                     const struct ppi_split_types *types, ppsched_error *error)
 {
     double least = PPI_INFINITE;
-    ppsched_status status = PPSCHED_OK;
-    if (ppi_candidate_has_windows(plan, candidate))
-        status = work_of_channels(out, plan, schedule, config, speeds, error);
-    else
-        *out = work_of_layers(plan, plan->layers, schedule, config, speeds);
+    ppsched_status status = find_work(out, plan, candidate, schedule, config, types, error);
     if (status != PPSCHED_OK || !schedule->flushes)
         return status;
     for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++)
         least = ppi_smaller(least, ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time);
-    const double path = ppi_split_path(plan->layers) / ppi_split_fastest(speeds);
+    const double path = ppi_split_path(plan->layers, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], types);
     *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least * path + least_on_links(schedule, config));
     return PPSCHED_OK;
 }
 
-/* The same where devices differ by more than speeds: each counts as fast as with the layer and the kind of op that it runs
- * fastest. */
-static ppsched_status bound_of_scaled(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+static ppsched_status bound_of_layers(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                       const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
-    const uint32_t devices = config->shape.devices;
-    struct ppi_values speeds = {ppi_allocate(&plan->host, devices, sizeof(double)), devices};
-    if (speeds.values == NULL)
-        return ppi_fail_memory(error, "the bound");
-    for (uint32_t d = 0; d < devices; d++)
-        speeds.values[d] = ppi_layers_most_speed(config, plan->layers, d);
-    ppsched_status status = bound_of_layers(out, plan, candidate, schedule, config, &speeds, error);
-    ppi_release(&plan->host, speeds.values);
+    struct ppi_split_types types = {0};
+    if (!ppi_layers_are_scaled(config, plan->layers))
+        return bound_of_types(out, plan, candidate, schedule, config, NULL, error);
+    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, config->has_whole_backwards, error);
+    if (status == PPSCHED_OK)
+        status = bound_of_types(out, plan, candidate, schedule, config, &types, error);
+    ppi_release(&config->host, types.work);
     return status;
 }
 
@@ -171,12 +182,37 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     const uint32_t unflushed = schedule->flushes ? 1 : config->shape.iterations;
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
-    if (ppi_layers_are_scaled(config, plan->layers))
-        return bound_of_scaled(out, plan, candidate, schedule, config, error);
-    return bound_of_layers(out, plan, candidate, schedule, config, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], error);
+    return bound_of_layers(out, plan, candidate, schedule, config, error);
 }
 
 /* --- what the bound proves --- */
+
+enum { PROOF_EFFORT = 6 };
+static const double PROOF_VISITS = 1e8; /* at that effort: about half a second */
+
+ppsched_status ppi_candidate_prove(double *bound, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                   const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+{
+    const double step = ppi_candidate_step(plan, candidate);
+    ppsched_bound proof;
+    if (plan->effort < PROOF_EFFORT || plan->layers != NULL || plan->scenario_count > 0 || *bound >= step * (1 - 1e-12) ||
+        candidate->offloads || candidate->metrics.limit_device != PPSCHED_NONE ||
+        ppi_option_for(candidate->strategy, PPI_ROLE_EFFORT) == NULL || (!schedule->flushes && config->shape.iterations > 1))
+        return PPSCHED_OK;
+    struct ppi_poll poll = ppi_poll_start(config);
+    poll.from = poll.told = 1;
+    const struct ppi_bound_question question = {.placement = schedule->placement.kind,
+                                                .objective = plan->objective,
+                                                .unflushed = 1,
+                                                .depth = PPI_BOUND_OPS,
+                                                .poll = &poll,
+                                                .known = step,
+                                                .visits = PROOF_VISITS * (double)(1 << (plan->effort - PROOF_EFFORT))};
+    ppsched_status status = ppi_lower_bound(&proof, config, &question, error);
+    if (status == PPSCHED_OK)
+        *bound = ppi_larger(*bound, proof.value);
+    return status;
+}
 
 /* Returns the step itself if the bound exceeds it by no more than rounding. With layers, or a stage graph, whose times are
  * added in another order, also if the bound is below it by no more than rounding. */
@@ -188,16 +224,24 @@ static double bound_below(const ppsched_plan *plan, bool has_graph, double bound
     return is_near ? step : bound;
 }
 
+/* Whether pairs have windows, and layers may be recomputed: of ways that take equal time and memory, pairs may hide one more
+ * than another. */
+static bool hides_recomputation(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const bool is_limited = plan->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || candidate->memory_limit >= 0;
+    return ppi_candidate_has_windows(plan, candidate) && (is_limited || plan->runtime != NULL);
+}
+
 /* Whether the candidate's step time is proved to be the least: it reaches the bound, or all splits were tried. Nothing is
- * proved for times that vary, for splits with transfers, which the split search does not see, for windows, of which more
- * recomputation may hide more, or for orders of microbatches through two copies of the model. */
+ * proved for times that vary, for splits with transfers, which the split search does not see, for windows that may hide
+ * recomputation, or for orders of microbatches through two copies of the model. */
 static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_schedule *schedule)
 {
     const bool has_other_orders = candidate->microbatch_order != NULL && schedule->placement.copies > 1;
     if (candidate->metrics.limit_device != PPSCHED_NONE || plan->scenario_count > 0 || has_other_orders)
         return false;
     return candidate->bound == ppi_candidate_step(plan, candidate) ||
-           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE && !ppi_candidate_has_windows(plan, candidate));
+           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE && !hides_recomputation(plan, candidate));
 }
 
 void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,

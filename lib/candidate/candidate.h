@@ -161,6 +161,11 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
                                    const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
                                    const ppsched_config *config, ppsched_error *error);
 
+/* Raises the bound to the candidate's step time, if an order is searched for and the effort is enough to prove that none is
+ * better. Errors: NO_MEMORY, CANCELLED, RANGE. */
+ppsched_status ppi_candidate_prove(double *bound, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                   const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error);
+
 /* Fills in the bound and whether the candidate is proved. Its other figures must be filled in. */
 void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
                               double bound);

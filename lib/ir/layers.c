@@ -97,8 +97,8 @@ static ppsched_status check_scale(const ppsched_layer *layer, uint32_t entry, pp
     if (layer->type_count > PPI_MOST_TYPES || (layer->type_count > 0) != (layer->device_scale != NULL))
         return fail_entry(error, entry, layer, "type_count", layer->type_count, "0 to 255, with device_scale unless it is 0");
     for (size_t i = 0; i < (size_t)layer->type_count * PPSCHED_KIND_W; i++)
-        if (!(layer->device_scale[i] > 0) || !ppi_is_finite(layer->device_scale[i]))
-            return fail_entry(error, entry, layer, "a value of device_scale", layer->device_scale[i], "finite and above 0");
+        if (!(layer->device_scale[i] >= 0) || !ppi_is_finite(layer->device_scale[i]))
+            return fail_entry(error, entry, layer, "a value of device_scale", layer->device_scale[i], "finite and at least 0");
     return PPSCHED_OK;
 }
 
@@ -435,18 +435,18 @@ double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *laye
         scaled += layer->count * (layer->forward_time * forward * ppi_type_scale(layers, e, type, PPSCHED_KIND_F) +
                                   layer->backward_time * backward * ppi_type_scale(layers, e, type, PPSCHED_KIND_B));
     }
-    return ppi_speed_of(config, device) * (plain > 0 ? plain / scaled : 1);
+    return ppi_speed_of(config, device) * (plain > 0 && scaled > 0 ? plain / scaled : 1);
 }
 
-double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+struct ppi_layer_times ppi_layer_times_on(const ppsched_config *config, const ppsched_layers *layers, uint32_t entry,
+                                          uint32_t device)
 {
     const uint32_t type = ppi_type_of(config, layers, device);
-    double least = PPI_INFINITE;
-    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-        const double own = ppi_device_scale(config, kind, device);
-        least = ppi_smaller(least, own * ppi_type_scale_again(layers, type));
-        for (uint32_t e = 0; e < layers->entry_count; e++)
-            least = ppi_smaller(least, own * ppi_type_scale(layers, e, type, kind));
-    }
-    return ppi_speed_of(config, device) / least;
+    const double *cost = layers->entries[entry].kinds[0].cost, speed = ppi_speed_of(config, device);
+    static const uint8_t costs[] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
+    double time[PPSCHED_KIND_W];
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        time[kind - PPSCHED_KIND_F] = cost[costs[kind - PPSCHED_KIND_F]] / speed * ppi_device_scale(config, kind, device) *
+                                      ppi_type_scale(layers, entry, type, kind);
+    return (struct ppi_layer_times){time[0], time[1], time[2], time[3]};
 }

@@ -119,9 +119,16 @@ uint32_t ppi_type_of(const ppsched_config *config, const ppsched_layers *layers,
 /* Whether times of ops on devices differ by more than speeds. */
 bool ppi_layers_are_scaled(const ppsched_config *config, const ppsched_layers *layers);
 
-/* The speed of a device over all layers together, or a speed at which it runs no layer's op slower than it does. */
+/* The speed of a device over all layers together. */
 double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
-double ppi_layers_most_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
+
+/* Times of a layer's ops on a device, without recomputation. */
+struct ppi_layer_times {
+    double forward, backward, input, weight;
+};
+
+struct ppi_layer_times ppi_layer_times_on(const ppsched_config *config, const ppsched_layers *layers, uint32_t entry,
+                                          uint32_t device);
 
 /* Checks that a split holds all layers and obeys their rules, else RANGE. */
 ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error);

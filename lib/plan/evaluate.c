@@ -89,6 +89,9 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     candidate->imbalance = imbalance_of(timeline);
     candidate->overshoot = ppi_overshoot_of(timeline);
+    status = ppi_candidate_prove(&bound, plan, candidate, schedule, config, error);
+    if (status != PPSCHED_OK)
+        return status;
     ppi_candidate_take_bound(candidate, plan, schedule, bound);
     sum_traffic(candidate, config, schedule);
     candidate->copies = candidate->offloads ? ppi_count_offloads(schedule) / schedule->shape.iterations : 0;

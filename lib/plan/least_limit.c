@@ -37,7 +37,7 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     ppsched_bound bound;
     int32_t placement = candidate->placement != PPSCHED_PLACEMENT_DEFAULT ? candidate->placement
                                                                           : candidate->strategy->placement;
-    const struct ppi_bound_question question = {placement, plan->objective, 1, PPI_BOUND_SUMS, NULL};
+    const struct ppi_bound_question question = {placement, plan->objective, 1, PPI_BOUND_SUMS};
     ppsched_error reason;
     ppsched_status status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK)

@@ -32,15 +32,18 @@ static void add_flush(struct making *making, size_t node)
     graph->nodes[graph->count] = (struct ppi_scenario_node){.turn = (uint32_t)first, .device = PPSCHED_NONE};
     for (uint32_t i = 0; i < graph->workers; i++)
         graph->before[first + i] = number_of(making, making->waits->before_flush[first + i]);
+    if (graph->more != NULL)
+        graph->more_end[graph->count] = graph->more_end[graph->count - 1];
 }
 
 /* The product of factors that are the same in each scenario. */
 static double fixed_factor(const struct making *making, const struct ppi_scenario_node *node)
 {
     const ppsched_scenario_options *options = making->options;
+    const ppsched_schedule *schedule = making->waits->timeline->schedule;
     double factor = 1;
-    if (options->device_factor_count == making->waits->timeline->schedule->shape.devices)
-        factor *= options->device_factors[node->device];
+    if (options->device_factor_count == schedule->shape.devices)
+        factor *= ppi_largest_factor(&schedule->placement, node, options->device_factors);
     if (options->stage_factor_count == making->costs->stages)
         factor *= options->stage_factors[node->stage];
     return factor;
@@ -61,6 +64,36 @@ static void add_input(const struct making *making, struct ppi_scenario_node *nod
     if (making->options->link_factors != NULL) {
         uint32_t sender = forward ? instance[-1].device : instance[1].device;
         node->delay[i] *= making->options->link_factors[(size_t)sender * schedule->shape.devices + instance->device];
+    }
+}
+
+/* Adds what a unit in a stage graph waits for after its turn: inputs, then turns on other devices. */
+static void add_waits(const struct making *making, size_t unit)
+{
+    struct ppi_scenario_graph *graph = making->graph;
+    const ppsched_schedule *schedule = making->waits->timeline->schedule;
+    const ppsched_op *op = &schedule->ops[unit];
+    const struct ppi_feeds feeds = ppi_feeds_of(schedule->placement.graph, op->kind, op->stage);
+    const size_t waits = ppi_wait_count(making->waits, unit);
+    size_t *end = &graph->more_end[graph->count];
+    *end = graph->more_end[graph->count - 1];
+    for (size_t i = 1; i < waits; i++) {
+        struct ppi_scenario_wait *wait = &graph->more[*end];
+        *wait = (struct ppi_scenario_wait){.node = number_of(making, ppi_wait_at(making->waits, unit, i).node),
+                                           .is_message = i <= feeds.count};
+        if (wait->node == PPI_BEGINNING)
+            continue;
+        if (wait->is_message) {
+            const uint32_t feed = (uint32_t)i - 1, from = making->costs->instances[feeds.stages[feed]].device;
+            const bool backward = op->kind != PPSCHED_KIND_F;
+            wait->delay = ppi_link_delay_of(making->costs, schedule, op, ppi_feed_link(&feeds, feed), backward);
+            wait->stream = ppi_stream_of(making->options->seed, op->kind + 16u + 32u * feed, op->stage,
+                                         ppi_micro_slice_of(&schedule->shape, op));
+            if (making->options->link_factors != NULL)
+                wait->delay *= making->options->link_factors[(size_t)from * schedule->shape.devices +
+                                                             ppi_instance_of(making->costs, schedule, op)->device];
+        }
+        ++*end;
     }
 }
 
@@ -94,8 +127,10 @@ static void add_unit(struct making *making, size_t unit)
     node->duration = ppi_unit_duration(making->costs, making->waits->timeline->schedule, op) * fixed_factor(making, node);
     node->stream = ppi_stream_of(making->options->seed, op->kind, op->stage,
                                  ppi_micro_slice_of(&making->waits->timeline->schedule->shape, op));
-    for (size_t i = 0; i < ppi_unit_length(op); i++)
+    for (size_t i = 0; making->graph->more == NULL && i < ppi_unit_length(op); i++)
         add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
+    if (making->graph->more != NULL)
+        add_waits(making, unit);
     if (ppi_senders_of(making->waits->timeline) != NULL)
         add_sent(making, node, unit);
     if (making->graph->ends != NULL)
@@ -137,6 +172,20 @@ static void add_all(struct making *making)
     }
 }
 
+/* Takes memory for what units in a stage graph wait for; true if there is none to take. */
+static bool take_more(struct ppi_scenario_graph *graph, const struct ppi_waits *waits, size_t nodes)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    size_t count = 0;
+    if (schedule->placement.graph == NULL)
+        return true;
+    for (size_t i = 0; i < schedule->op_count; i++)
+        count += ppi_wait_count(waits, i) - 1;
+    graph->more = ppi_allocate(&graph->host, count + 1, sizeof *graph->more);
+    graph->more_end = ppi_allocate_zeroed(&graph->host, nodes + 1, sizeof *graph->more_end);
+    return graph->more != NULL && graph->more_end != NULL;
+}
+
 static ppsched_status make_of(struct ppi_scenario_graph *graph, struct making *making, ppsched_error *error)
 {
     const struct ppi_host *host = &graph->host;
@@ -153,7 +202,8 @@ static ppsched_status make_of(struct ppi_scenario_graph *graph, struct making *m
     making->number = ppi_allocate_zeroed(host, nodes, sizeof *making->number);
     making->path = ppi_allocate(host, nodes + 1, sizeof *making->path);
     bool has_all = graph->nodes != NULL && graph->before != NULL && graph->last != NULL && making->number != NULL &&
-                   making->path != NULL && (graph->ends != NULL || making->costs->pair_ends == NULL);
+                   making->path != NULL && (graph->ends != NULL || making->costs->pair_ends == NULL) &&
+                   take_more(graph, making->waits, nodes);
     if (has_all)
         add_all(making);
     ppi_release(host, making->number);
@@ -186,4 +236,6 @@ void ppi_scenario_graph_clear(struct ppi_scenario_graph *graph)
     ppi_release(&graph->host, graph->before);
     ppi_release(&graph->host, graph->last);
     ppi_release(&graph->host, graph->ends);
+    ppi_release(&graph->host, graph->more);
+    ppi_release(&graph->host, graph->more_end);
 }

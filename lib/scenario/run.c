@@ -87,17 +87,53 @@ PPI_APART void note_outputs(const struct run *run, uint32_t number, const struct
                                                          ppi_node_output(&run->graph.ends[number], i == 1, duration->at[k]);
 }
 
-PPI_INLINE void sweep_unit(const struct run *run, const struct ppi_scenario_node *node, uint32_t number, bool has_outputs)
+/* When a wait in a stage graph is over. */
+static struct times wait_until(const struct run *run, const struct ppi_scenario_wait *wait)
+{
+    struct times there;
+    for (int k = 0; k < LANES; k++)
+        there.at[k] = wait->delay;
+    if (run->message_jitter != NULL && wait->is_message)
+        ppi_draw(there.at, run->message_jitter, wait->stream, run->first);
+    for (int k = 0; k < LANES; k++)
+        there.at[k] = run->ends[wait->node].at[k] + there.at[k];
+    return there;
+}
+
+PPI_APART void wait_for_more(const struct run *run, uint32_t number, struct times *start)
+{
+    for (size_t i = run->graph.more_end[number - 1]; i < run->graph.more_end[number]; i++) {
+        struct times there = wait_until(run, &run->graph.more[i]);
+        raise(start, &there);
+    }
+}
+
+/* Multiplies by the largest factor of the devices of an op of several devices. */
+PPI_APART void scale_by_set(struct times *duration, const struct run *run, const struct ppi_scenario_node *node)
+{
+    for (uint32_t k = 0; k < LANES; k++) {
+        const uint32_t scenario = run->first + k < run->count ? run->first + k : run->count - 1;
+        duration->at[k] *= ppi_largest_factor(&run->timeline->schedule->placement, node,
+                                              run->options->device_factors + (size_t)scenario * run->devices);
+    }
+}
+
+PPI_INLINE void sweep_unit(const struct run *run, const struct ppi_scenario_node *node, uint32_t number, bool has_outputs,
+                           bool is_graph)
 {
     struct times start = run->ends[node->turn], duration;
-    for (int i = 0; i < 2; i++)
+    if (is_graph)
+        wait_for_more(run, number, &start);
+    for (int i = 0; i < 2 && !is_graph; i++)
         if (node->input[i] != PPI_BEGINNING) {
             struct times there = arrival_of(run, node, i, has_outputs);
             raise(&start, &there);
         }
     for (int k = 0; k < LANES; k++)
         duration.at[k] = node->duration;
-    if (run->by_device)
+    if (run->by_device && is_graph)
+        scale_by_set(&duration, run, node);
+    else if (run->by_device)
         scale(&duration, run, run->options->device_factors, run->devices, node->device);
     if (run->by_stage)
         scale(&duration, run, run->options->stage_factors, run->stages, node->stage);
@@ -110,7 +146,7 @@ PPI_INLINE void sweep_unit(const struct run *run, const struct ppi_scenario_node
         note_outputs(run, number, &start, &duration);
 }
 
-PPI_INLINE void sweep_nodes(const struct run *run, bool has_outputs)
+PPI_INLINE void sweep_nodes(const struct run *run, bool has_outputs, bool is_graph)
 {
     run->ends[PPI_BEGINNING] = (struct times){{0}};
     for (uint32_t n = 1; n < run->graph.count; n++) {
@@ -118,16 +154,18 @@ PPI_INLINE void sweep_nodes(const struct run *run, bool has_outputs)
         if (node->device == PPSCHED_NONE)
             sweep_flush(run, node, n);
         else
-            sweep_unit(run, node, n, has_outputs);
+            sweep_unit(run, node, n, has_outputs, is_graph);
     }
 }
 
 static void sweep(const struct run *run)
 {
-    if (run->outputs != NULL)
-        sweep_nodes(run, true);
+    if (run->graph.more != NULL)
+        sweep_nodes(run, false, true);
+    else if (run->outputs != NULL)
+        sweep_nodes(run, true, false);
     else
-        sweep_nodes(run, false);
+        sweep_nodes(run, false, false);
 }
 
 /* When an input of a node arrives in one scenario. */
@@ -152,6 +190,10 @@ static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
     }
     if (run->ends[node->turn].at[lane] == start)
         return node->turn;
+    for (size_t i = run->graph.more != NULL ? run->graph.more_end[number - 1] : 0;
+         run->graph.more != NULL && i < run->graph.more_end[number]; i++)
+        if (wait_until(run, &run->graph.more[i]).at[lane] == start)
+            return run->graph.more[i].node;
     return node->input[node->input[0] != PPI_BEGINNING && arrival_in(run, node, 0, lane) == start ? 0 : 1];
 }
 
@@ -388,6 +430,25 @@ ppsched_status ppi_scenarios_run_timed(ppsched_scenarios **out, const ppsched_ti
     return status;
 }
 
+/* What scenarios cannot do with a stage graph. */
+static ppsched_status allow_graph(const ppsched_schedule *schedule, const ppsched_config *config,
+                                  const ppsched_scenario_options *options, ppsched_error *error)
+{
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    const bool has_speeds = config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS].values != NULL ||
+                            config->values[PPSCHED_QUANTITY_DEVICE_SCALE].values != NULL;
+    if (options->dispatch == PPSCHED_DISPATCH_READY)
+        return ppi_refuse_graph(graph, "dispatch ready", error);
+    if (graph->has_sets && options->link_factors != NULL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "link_factors: only if each stage is on one device; leave them out, or use message_jitter");
+    if (graph->has_sets && options->device_factor_count > 0 && has_speeds)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "device_factors with device_speeds or device_scale: only if each stage is on one device; put the "
+                        "factors into the speeds");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  uint32_t count, const ppsched_scenario_options *options, ppsched_error *error)
 {
@@ -400,6 +461,8 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
     if (timeline->meets_saving)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                           "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which scenarios cannot time; use one without them");
+    if (status == PPSCHED_OK && schedule->placement.graph != NULL)
+        status = allow_graph(schedule, config, options, error);
     if (status == PPSCHED_OK && config->senders_wait && options->dispatch == PPSCHED_DISPATCH_READY)
         status = ppi_fail(error, PPSCHED_ERROR_REFUSED,
                           "sender_waits like_kind needs dispatch planned; with dispatch ready use never");
@@ -414,31 +477,4 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
     ppi_scenario_tables_clear(&tables, &schedule->host);
     ppi_timeline_destroy(timeline);
     return status;
-}
-
-double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q)
-{
-    double place = q * scenarios->metrics.count;
-    uint32_t rank = (uint32_t)place;
-    rank += rank < place;
-    return scenarios->sorted[rank > 0 ? rank - 1 : 0];
-}
-
-double ppi_scenarios_figure(const ppsched_scenarios *scenarios, int32_t rank_by, double quantile)
-{
-    if (rank_by == PPSCHED_RANK_BY_QUANTILE)
-        return ppi_scenarios_quantile(scenarios, quantile);
-    return rank_by == PPSCHED_RANK_BY_WORST ? scenarios->metrics.worst : scenarios->metrics.mean;
-}
-
-void ppi_scenarios_destroy(ppsched_scenarios *scenarios)
-{
-    if (scenarios == NULL)
-        return;
-    struct ppi_host host = scenarios->host;
-    ppi_release(&host, scenarios->makespans);
-    ppi_release(&host, scenarios->sorted);
-    ppi_release(&host, scenarios->causes);
-    ppi_release(&host, scenarios->peaks);
-    ppi_release(&host, scenarios);
 }

@@ -7,6 +7,7 @@
 
 #include "base/sized.h"
 #include "eval/wait_graph.h"
+#include "ir/stage_graph.h"
 
 /* In place of a node: time 0. Nodes are numbered from 1. */
 enum { PPI_BEGINNING = 0 };
@@ -22,6 +23,14 @@ struct ppi_scenario_node {
     uint64_t stream, message_stream[2];
 };
 
+/* Another wait of a unit, in a stage graph: for an input, or for its turn on another device of its stage. */
+struct ppi_scenario_wait {
+    uint32_t node;
+    bool is_message;
+    double delay;
+    uint64_t stream;
+};
+
 /* When both ops of a pair end, after its start, if it takes `time`; in other units the end of the unit. */
 struct ppi_ends_in_pair {
     double of[2], time;
@@ -34,13 +43,30 @@ struct ppi_scenario_graph {
     uint32_t *before; /* [flushes][workers]: nodes that each flush waits for */
     uint32_t *last;   /* [workers]: last node of each, in order of devices */
     uint32_t workers;
-    struct ppi_ends_in_pair *ends; /* by node; NULL: both ops of a pair end with it */
+    struct ppi_ends_in_pair *ends;  /* by node; NULL: both ops of a pair end with it */
+    struct ppi_scenario_wait *more; /* in a stage graph; then units have no `input` */
+    size_t *more_end;               /* by node: the end of its own in `more`, which are behind those of the node before; NULL
+                                     * of a chain */
 };
 
 /* When the output of an op of a node is there, after the start of the node, which takes `time`. */
 static inline double ppi_node_output(const struct ppi_ends_in_pair *ends, bool backward, double time)
 {
     return time == ends->time || !(ends->time > 0) ? ends->of[backward] : ends->of[backward] * (time / ends->time);
+}
+
+/* The largest factor of the devices on which a unit runs. */
+static inline double ppi_largest_factor(const struct ppi_placement *placement, const struct ppi_scenario_node *node,
+                                        const double *factors)
+{
+    uint32_t count;
+    double largest = factors[node->device];
+    if (placement->graph == NULL || !placement->graph->has_sets)
+        return largest;
+    const uint32_t *devices = ppi_devices_of(placement, node->stage, &count);
+    for (uint32_t i = 0; i < count; i++)
+        largest = factors[devices[i]] > largest ? factors[devices[i]] : largest;
+    return largest;
 }
 
 /* Whether the i-th input of a node comes from a backward. */

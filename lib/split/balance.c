@@ -61,7 +61,7 @@ static void fill_evenly(struct ppi_splitting *splitting, int start)
 {
     double low = 0, high = 4 * work_of(splitting, 0, splitting->blocks);
     for (uint32_t d = 0; d < splitting->state.schedule->shape.devices && splitting->state.speed != NULL; d++)
-        high = ppi_larger(high, 4 * work_of(splitting, 0, splitting->blocks) / splitting->state.pace[d]);
+        high = ppi_larger(high, 4 * work_of(splitting, 0, splitting->blocks) / splitting->state.speed[d]);
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
         if (fill(splitting, middle, start))

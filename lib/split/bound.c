@@ -3,27 +3,14 @@
  * filled one after another; in a flushed iteration each also waits for the stages before it. With several, or two model
  * copies, the bound counts the layers that devices can run by a time, whichever these are: exact where all layers between the
  * ends take equally long, otherwise a relaxation. */
-#include "base/checked.h"
-#include "split/split_search.h"
+#include "split/load.h"
 
 /* Halvings for the least time; after them the bound is the next time that may be enough. */
 enum { HALVINGS = 60 };
 
-/* Kinds of blocks, by their time; more kinds are rounded down to shorter ones. Combinations of kinds are tried up to
- * MOST_SUMS. Both bound the work; with more the bound is lower than it could be. */
-enum { MOST_KINDS = 8, MOST_SUMS = 64 };
-
-/* Units of devices by speed, in addition to the one or two with the ends; more speeds are rounded up to faster ones. */
-enum { MOST_SPEEDS = 16 };
-
 /* --- speeds --- */
 
-static double speed_of(const struct ppi_split_load *load, uint32_t device)
-{
-    return load->speeds->values != NULL ? ppi_value_at(load->speeds, device) : 1;
-}
-
-double ppi_split_fastest(const struct ppi_values *speeds)
+static double fastest_of(const struct ppi_values *speeds)
 {
     double fastest = speeds->values != NULL ? 0 : 1;
     for (size_t i = 0; i < speeds->count; i++)
@@ -33,24 +20,22 @@ double ppi_split_fastest(const struct ppi_values *speeds)
 
 /* --- blocks --- */
 
-/* The least backward time of a layer: an order may have full backwards or split ones. */
-static double backward_of(const struct ppi_split_load *load, uint32_t layer)
+double ppi_load_work_of(const struct ppi_split_load *load, uint32_t layer)
 {
     const double *cost = ppi_layer_at(load->layers, layer)->kinds[0].cost;
-    return load->has_whole_backwards ? cost[PPI_LAYER_BACKWARD]
-                                     : ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT]);
+    const double split = cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT], whole = cost[PPI_LAYER_BACKWARD];
+    return ppi_layer_at(load->layers, layer)->given.forward_time +
+           (load->has_whole_backwards ? whole : ppi_smaller(whole, split));
 }
 
-/* The work of layers that must stay together, and their time on the forward path. Returns where they end. */
-static uint32_t sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *path)
+uint32_t ppi_load_sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *path)
 {
     const ppsched_layers *layers = load->layers;
     uint32_t end = begin;
     *work = *path = 0;
     do {
-        const double forward = ppi_layer_at(layers, end)->given.forward_time;
-        *work += forward + backward_of(load, end);
-        *path += forward;
+        *work += ppi_load_work_of(load, end);
+        *path += ppi_layer_at(layers, end)->given.forward_time;
     } while (++end < layers->count && !layers->is_cut[end]);
     return end;
 }
@@ -59,364 +44,71 @@ static double sum_all(const struct ppi_split_load *load)
 {
     double all = 0;
     for (uint32_t i = 0; i < load->layers->count; i++)
-        all += ppi_layer_at(load->layers, i)->given.forward_time + backward_of(load, i);
+        all += ppi_load_work_of(load, i);
     return all;
 }
 
-double ppi_split_path(const ppsched_layers *layers)
+double ppi_split_path(const ppsched_layers *layers, const struct ppi_values *speeds, const struct ppi_split_types *types)
 {
     double path = 0;
     for (uint32_t i = 0; i < layers->count; i++) {
         const double *cost = ppi_layer_at(layers, i)->kinds[0].cost;
-        path += cost[PPI_LAYER_FORWARD] + ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT]);
+        path += types != NULL ? types->path[layers->entry_of[i]]
+                              : cost[PPI_LAYER_FORWARD] + ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT]);
     }
+    return types != NULL ? path : path / fastest_of(speeds);
+}
+
+double ppi_load_time_on(const struct ppi_split_load *load, uint32_t device, uint32_t begin, uint32_t end, double work)
+{
+    if (load->types == NULL)
+        return work / ppi_load_speed(load, device);
+    const double *own = load->types->work + (size_t)device * load->layers->entry_count;
+    work = 0;
+    for (uint32_t i = begin; i < end; i++)
+        work += own[load->layers->entry_of[i]];
+    return work;
+}
+
+/* The time on the forward path of a block's layers, each on the device that runs it fastest. */
+static double fastest_path(const struct ppi_split_load *load, uint32_t begin, uint32_t end)
+{
+    double path = 0;
+    for (uint32_t i = begin; i < end; i++)
+        path += load->types->forward[load->layers->entry_of[i]];
     return path;
 }
 
 /* --- one stage per device, in the order of the stages --- */
 
-/* Whether `needed` is within `time`; if not, lowers `*next`, the next time to try, to it. */
-static bool is_within(double needed, double time, double *next)
-{
-    if (needed <= time)
-        return true;
-    *next = ppi_smaller(*next, needed);
-    return false;
-}
-
 /* Whether stages that end by `time`, each filled as much as possible, hold all layers: in a chain a device starts after the
  * forwards of the stages before it, here at the speed of the fastest device: so fuller stages never delay those after them by
  * more than they relieve these. Weight gradients may be its last ops, so nothing needs to follow. */
-static bool chain_holds_all(const struct ppi_split_load *load, double time, double *next)
+static bool chain_holds_all(const void *what, double time, double *next)
 {
-    const double passes = load->passes[0], fastest = ppi_split_fastest(load->speeds);
-    double gone = 0, before = 0, work = load->overhead, own, path, speed = speed_of(load, load->device_of[0]);
+    const struct ppi_split_load *load = what;
+    const double passes = load->passes[0], fastest = fastest_of(load->speeds);
+    double gone = 0, before = 0, work = load->overhead, own, path;
     uint32_t stage = 1;
     for (uint32_t i = 0, end; i < load->layers->count; i = end) {
-        end = sum_block(load, i, &own, &path);
-        while (!is_within(before + passes * (work + own / speed), time, next)) { /* a slower stage may stay empty here */
+        end = ppi_load_sum_block(load, i, &own, &path);
+        double here = ppi_load_time_on(load, load->device_of[stage - 1], i, end, own);
+        while (!ppi_load_is_within(before + passes * (work + here), time, next)) { /* a slower stage may stay empty here */
             before = load->is_chain ? gone : 0;
             work = load->overhead;
             if (i == 0 || ++stage > load->stages)
                 return false;
-            speed = speed_of(load, load->device_of[stage - 1]);
+            here = ppi_load_time_on(load, load->device_of[stage - 1], i, end, own);
         }
-        work += own / speed;
-        gone += path / fastest;
+        work += here;
+        gone += load->types == NULL ? path / fastest : fastest_path(load, i, end);
     }
     return true;
-}
-
-/* --- several stages per device --- */
-
-/* The blocks other than the first and the last, which are always in the first and last stage, by time. */
-struct kinds {
-    double work[MOST_KINDS];
-    uint32_t number[MOST_KINDS];
-    uint32_t count, blocks, last; /* last: the kind that came last */
-    bool is_exact;                /* no kind is rounded to a shorter one */
-    double all, least;
-};
-
-/* Identical devices: each with all its stages, or pairs with the same two stages, one of each copy. */
-struct unit {
-    uint32_t number;
-    uint32_t least;       /* blocks that stages must have */
-    double own[2];        /* work of its stages without these blocks; of pairs that of each stage */
-    double both, more;    /* passes of both stages, and those that the larger one of two has in addition */
-    double speed, slower; /* of the device; of a pair, of its faster device and of its slower one */
-    double overhead;      /* of a stage of a pair, which `own` has multiplied by `speed`, as times are divided by it */
-};
-
-struct loading {
-    const struct ppi_split_load *load;
-    struct kinds kinds;
-    struct unit units[MOST_SPEEDS + 2];
-    uint32_t units_count;
-    uint32_t largest; /* the kind with the most blocks; combinations of the others are tried */
-    bool tries_sums;
-    double ends[2]; /* work of the first and the last block */
-};
-
-/* A block's kind: its own or, where there are too many, the next shorter one. */
-static uint32_t kind_of(struct kinds *kinds, double work)
-{
-    uint32_t shorter = PPSCHED_NONE, shortest = 0;
-    if (kinds->count > 0 && kinds->work[kinds->last] == work)
-        return kinds->last;
-    for (uint32_t k = 0; k < kinds->count; k++) {
-        if (kinds->work[k] == work)
-            return k;
-        if (kinds->work[k] < work && (shorter == PPSCHED_NONE || kinds->work[k] > kinds->work[shorter]))
-            shorter = k;
-        if (kinds->work[k] < kinds->work[shortest])
-            shortest = k;
-    }
-    if (kinds->count < MOST_KINDS) {
-        kinds->work[kinds->count] = work;
-        return kinds->count++;
-    }
-    kinds->is_exact = false;
-    if (shorter != PPSCHED_NONE)
-        return shorter;
-    kinds->work[shortest] = work;
-    return shortest;
-}
-
-static void list_kinds(struct loading *loading)
-{
-    const struct ppi_split_load *load = loading->load;
-    struct kinds *kinds = &loading->kinds;
-    double work, path, sums = 1;
-    kinds->is_exact = true;
-    kinds->least = PPI_INFINITE;
-    for (uint32_t i = 0, end; i < load->layers->count; i = end) {
-        end = sum_block(load, i, &work, &path);
-        if (i == 0 || end == load->layers->count) {
-            loading->ends[i > 0] += work;
-            continue;
-        }
-        kinds->last = kind_of(kinds, work);
-        kinds->number[kinds->last]++;
-        kinds->blocks++;
-        kinds->all += work;
-        kinds->least = ppi_smaller(kinds->least, work);
-    }
-    for (uint32_t k = 1; k < kinds->count; k++)
-        if (kinds->number[k] > kinds->number[loading->largest])
-            loading->largest = k;
-    for (uint32_t k = 0; k < kinds->count; k++)
-        sums *= k != loading->largest ? kinds->number[k] + 1.0 : 1;
-    loading->tries_sums = kinds->is_exact && kinds->count > 0 && sums <= MOST_SUMS && kinds->work[loading->largest] > 0;
-}
-
-/* Adds a unit with ends, which is always the only one of its kind. */
-static void add_unit(struct loading *loading, struct unit unit)
-{
-    unit.number = 1;
-    loading->units[loading->units_count++] = unit;
-}
-
-/* Adds one more of the units from `first` on: to those of its speed or, where there are too many speeds, to the nearest that is
- * at least as fast; the last one then gets the larger speeds of both. */
-static void add_alike(struct loading *loading, uint32_t first, struct unit unit)
-{
-    struct unit *nearest = NULL;
-    for (uint32_t u = first; u < loading->units_count; u++) {
-        struct unit *other = &loading->units[u];
-        if (other->speed == unit.speed && other->slower == unit.slower) {
-            other->number++;
-            return;
-        }
-        if (other->speed >= unit.speed && other->slower >= unit.slower && (nearest == NULL || other->speed < nearest->speed))
-            nearest = other;
-    }
-    if (loading->units_count < first + MOST_SPEEDS) {
-        add_unit(loading, unit);
-        return;
-    }
-    nearest = nearest != NULL ? nearest : &loading->units[loading->units_count - 1];
-    for (int i = 0; i < 2; i++) /* the overhead stays what it is */
-        nearest->own[i] = nearest->own[i] > 0 ? nearest->overhead * ppi_larger(nearest->speed, unit.speed) : 0;
-    nearest->speed = ppi_larger(nearest->speed, unit.speed);
-    nearest->slower = ppi_larger(nearest->slower, unit.slower);
-    nearest->number++;
-}
-
-/* A device with so many stages, without their blocks. */
-static struct unit unit_of(const struct ppi_split_load *load, uint32_t device, uint32_t chunks, uint32_t least)
-{
-    const double speed = speed_of(load, device), own = chunks * load->overhead;
-    return (struct unit){
-        .least = least, .own = {own * speed}, .both = load->passes[0], .speed = speed, .slower = speed, .overhead = own};
-}
-
-/* Units of single devices: those with the first and the last stage, which may be one device, and all others. */
-static void list_devices(struct loading *loading)
-{
-    const struct ppi_split_load *load = loading->load;
-    const uint32_t chunks = load->stages / load->devices, ends[2] = {load->device_of[0], load->device_of[load->stages - 1]};
-    const uint32_t least = load->may_be_empty ? 0 : chunks, but_end = least > 0 ? 1 : 0;
-    const bool are_one = ends[0] == ends[1];
-    for (int i = 0; i < (are_one ? 1 : 2); i++) {
-        struct unit unit = unit_of(load, ends[i], chunks, least - but_end);
-        unit.own[0] += loading->ends[i];
-        if (are_one) {
-            unit.own[0] += loading->ends[1];
-            unit.least -= but_end;
-        }
-        add_unit(loading, unit);
-    }
-    for (uint32_t d = 0, first = loading->units_count; d < load->devices; d++)
-        if (d != ends[0] && d != ends[1])
-            add_alike(loading, first, unit_of(load, d, chunks, least));
-}
-
-/* The devices of a stage in both copies, without its blocks. */
-static struct unit pair_of(const struct ppi_split_load *load, uint32_t stage)
-{
-    const double *passes = load->passes;
-    const double a = speed_of(load, load->device_of[stage]), b = speed_of(load, load->device_of[load->stages - 1 - stage]);
-    struct unit pair = {.least = load->may_be_empty ? 0 : 2,
-                        .both = ppi_smaller(passes[0], passes[1]),
-                        .speed = ppi_larger(a, b),
-                        .slower = ppi_smaller(a, b),
-                        .overhead = load->overhead};
-    pair.own[0] = pair.own[1] = pair.overhead * pair.speed;
-    pair.more = ppi_larger(passes[0], passes[1]) - pair.both;
-    return pair;
-}
-
-/* Units of two copies: the outer pair has the ends, and a device in the middle has one stage in both copies. */
-static void list_pairs(struct loading *loading)
-{
-    const struct ppi_split_load *load = loading->load;
-    struct unit outer = pair_of(load, 0);
-    outer.least = 0;
-    outer.own[0] += loading->ends[0];
-    outer.own[1] += loading->ends[1];
-    add_unit(loading, outer);
-    for (uint32_t stage = 1; stage < load->devices / 2; stage++)
-        add_alike(loading, 1, pair_of(load, stage));
-    if (load->devices % 2 != 0) {
-        struct unit middle = unit_of(load, load->device_of[load->devices / 2], 1, load->may_be_empty ? 0 : 1);
-        middle.both = load->passes[0] + load->passes[1];
-        add_unit(loading, middle);
-    }
-}
-
-/* The larger of a time at the speed of a pair's faster device and the least that its slower one takes for its `work`, which has
- * the overhead at the faster speed. */
-static double slowest_of(const struct unit *unit, double time, double work)
-{
-    if (unit->slower == unit->speed)
-        return time;
-    const double overhead = 2 * unit->overhead;
-    return ppi_larger(time, unit->both * (overhead + (work - overhead * unit->speed) / unit->slower));
-}
-
-/* The time of a unit's fullest device with `count` more blocks of `work`, distributed best. */
-static double time_of(const struct unit *unit, uint32_t count, double work)
-{
-    const double both = unit->own[0] + unit->own[1] + count * work;
-    const double low = ppi_smaller(unit->own[0], unit->own[1]), high = ppi_larger(unit->own[0], unit->own[1]);
-    if (!(unit->more > 0))
-        return slowest_of(unit, unit->both * both / unit->speed, both);
-    const double even = work > 0 ? (high - low + count * work) / (2 * work) : 0; /* blocks for the smaller stage */
-    const uint32_t here = even < count ? (uint32_t)even : count;
-    double most = ppi_larger(low + here * work, high + (count - here) * work);
-    if (here < count)
-        most = ppi_smaller(most, ppi_larger(low + (here + 1) * work, high + (count - here - 1) * work));
-    return slowest_of(unit, (unit->both * both + unit->more * most) / unit->speed, both);
-}
-
-/* How many blocks of `work` a unit can run by `time`, at most `most`. */
-static uint32_t number_by(const struct unit *unit, double work, uint32_t most, double time, double *next)
-{
-    uint32_t low = 0, high = most;
-    if (!is_within(time_of(unit, 0, work), time, next))
-        return 0;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (is_within(time_of(unit, middle, work), time, next))
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-/* Work of any blocks that a unit can run by `time`. */
-static double room_by(const struct unit *unit, double time)
-{
-    const double at_speed = time * unit->speed;
-    double room = at_speed / (unit->both + unit->more / 2);
-    if (unit->more > 0 && unit->both > 0)
-        room = ppi_smaller(room, (at_speed - unit->more * ppi_larger(unit->own[0], unit->own[1])) / unit->both);
-    if (unit->slower != unit->speed && unit->both > 0)
-        room = ppi_smaller(room, (time / unit->both - 2 * unit->overhead) * unit->slower + 2 * unit->overhead * unit->speed);
-    return ppi_larger(0, room - unit->own[0] - unit->own[1]);
-}
-
-/* The most work within `room` that is a sum of whole blocks. */
-static double whole_of(const struct loading *loading, double room)
-{
-    const struct kinds *kinds = &loading->kinds;
-    const double last = kinds->work[loading->largest];
-    uint32_t taken[MOST_KINDS] = {0}, k = 0;
-    double best = 0;
-    room *= 1 + 1e-12;
-    while (k < kinds->count) {
-        double sum = 0;
-        for (k = 0; k < kinds->count; k++)
-            sum += k != loading->largest ? taken[k] * kinds->work[k] : 0;
-        if (sum <= room) {
-            const double fit = (room - sum) / last, number = kinds->number[loading->largest];
-            best = ppi_larger(best, sum + (fit < number ? (double)(uint32_t)fit : number) * last);
-        }
-        for (k = 0; k < kinds->count; k++) { /* the next combination */
-            if (k == loading->largest)
-                continue;
-            if (taken[k]++ < kinds->number[k])
-                break;
-            taken[k] = 0;
-        }
-    }
-    return best;
-}
-
-/* Whether devices can run, for each kind, all blocks of that time or longer by `time`. */
-static bool have_numbers(const struct loading *loading, double time, double *next)
-{
-    const struct kinds *kinds = &loading->kinds;
-    for (uint32_t k = 0; k < kinds->count; k++) {
-        uint32_t number = 0;
-        uint64_t most = 0;
-        for (uint32_t other = 0; other < kinds->count; other++)
-            number += kinds->work[other] >= kinds->work[k] ? kinds->number[other] : 0;
-        for (uint32_t u = 0; u < loading->units_count; u++)
-            most += (uint64_t)loading->units[u].number * number_by(&loading->units[u], kinds->work[k], number, time, next);
-        if (most < number)
-            return false;
-    }
-    return true;
-}
-
-/* Whether devices may run all layers by `time`; if not, `*next` is the next time that may be enough. */
-static bool devices_hold_all(const struct loading *loading, double time, double *next)
-{
-    double all = 0;
-    for (uint32_t u = 0; u < loading->units_count; u++) {
-        const struct unit *unit = &loading->units[u];
-        if (!is_within(time_of(unit, unit->least, unit->least > 0 ? loading->kinds.least : 0), time, next))
-            return false;
-        if (loading->tries_sums)
-            all += unit->number * whole_of(loading, room_by(unit, time));
-    }
-    if (!have_numbers(loading, time, next))
-        return false;
-    if (!loading->tries_sums || all >= loading->kinds.all * (1 - 1e-12))
-        return true;
-    *next = time;
-    return false;
 }
 
 /* --- both --- */
 
-typedef bool (*holds_function)(const void *what, double time, double *next);
-
-static bool chain_holds(const void *what, double time, double *next)
-{
-    return chain_holds_all(what, time, next);
-}
-
-static bool devices_hold(const void *what, double time, double *next)
-{
-    return devices_hold_all(what, time, next);
-}
-
-/* The least time that is enough, between a lower bound of it and a time that is enough. */
-static double least_time(holds_function holds, const void *what, double low, double high)
+double ppi_load_least_time(ppi_load_holds_function holds, const void *what, double low, double high)
 {
     double next = PPI_INFINITE;
     if (holds(what, low, &next))
@@ -434,25 +126,53 @@ static double least_time(holds_function holds, const void *what, double low, dou
     return next <= high ? ppi_larger(low, next) : low;
 }
 
+/* A bound for all splits and orders of devices that differ by more than speeds: the mean time of devices, each weighted by its
+ * speed, where each layer takes the least weighted time. */
+static double least_mean(const struct ppi_split_load *load)
+{
+    const struct ppi_split_types *types = load->types;
+    const size_t entries = load->layers->entry_count;
+    double sum = 0, speeds = 0;
+    for (uint32_t d = 0; d < load->devices; d++)
+        speeds += types->speeds[d];
+    for (size_t e = 0; e < entries; e++) {
+        double least = PPI_INFINITE;
+        for (uint32_t d = 0; d < load->devices; d++)
+            least = ppi_smaller(least, types->work[d * entries + e] * types->speeds[d]);
+        sum += load->layers->entries[e].given.count * least;
+    }
+    return (load->passes[0] + load->passes[1]) * (sum / speeds + load->overhead * (load->stages / load->devices));
+}
+
+/* A time that is enough. */
+static double enough_time(const struct ppi_split_load *load)
+{
+    double slowest = 1, most = sum_all(load);
+    for (uint32_t d = 0; d < load->devices && load->types == NULL; d++)
+        slowest = ppi_smaller(slowest, ppi_load_speed(load, d));
+    for (uint32_t d = 0; d < load->devices && load->types != NULL; d++)
+        most = ppi_larger(most, ppi_load_time_on(load, d, 0, load->layers->count, 0));
+    return 2 * (load->passes[0] + load->passes[1]) * (most + load->stages * load->overhead) / slowest;
+}
+
+/* The mean time of devices, which each split and order of the devices takes at least. */
+static double mean_time(const struct ppi_split_load *load)
+{
+    double speeds = 0;
+    if (load->types != NULL)
+        return least_mean(load);
+    for (uint32_t d = 0; d < load->devices; d++)
+        speeds += ppi_load_speed(load, d);
+    return (load->passes[0] + load->passes[1]) * (sum_all(load) + load->stages * load->overhead * (speeds / load->devices)) /
+           speeds;
+}
+
 double ppi_split_bound(const struct ppi_split_load *load)
 {
-    double speeds = 0, slowest = 1;
-    for (uint32_t d = 0; d < load->devices; d++) {
-        speeds += speed_of(load, d);
-        slowest = ppi_smaller(slowest, speed_of(load, d));
-    }
-    const double layers = sum_all(load), overhead = load->stages * load->overhead;
-    const double low = (load->passes[0] + load->passes[1]) * (layers + overhead * (speeds / load->devices)) / speeds;
-    const double high = 2 * (load->passes[0] + load->passes[1]) * (layers + overhead) / slowest;
-    struct loading loading = {.load = load};
+    const double low = mean_time(load), high = enough_time(load);
     if (load->devices == 1 || load->any_order || !(low > 0) || !ppi_is_finite(high))
         return low;
     if (load->copies == 1 && load->stages == load->devices)
-        return least_time(chain_holds, load, low, high);
-    list_kinds(&loading);
-    if (load->copies == 1)
-        list_devices(&loading);
-    else
-        list_pairs(&loading);
-    return least_time(devices_hold, &loading, low, high);
+        return ppi_load_least_time(chain_holds_all, load, low, high);
+    return ppi_load_bound_of_units(load, low, high);
 }

@@ -33,7 +33,7 @@ static void weigh_at_speeds(struct ppi_split_state *state)
     for (uint32_t row = 0; row < rows; row++)
         for (int k = 0; k < KINDS; k++)
             state->weight[(size_t)(row % state->stages) * KINDS + k] += state->instance_weight[(size_t)row * KINDS + k] /
-                                                                        state->pace[placement->device_of[row]];
+                                                                        state->speed[placement->device_of[row]];
 }
 
 void ppi_split_state_weigh(struct ppi_split_state *state)

@@ -124,14 +124,38 @@ static void try_split(struct enumerating *all)
     choose_device(all, 0);
 }
 
-/* Finds what a stage adds to the chain at the speed of its device. */
-PPI_APART void pass_chain(const struct enumerating *all, uint32_t stage)
+/* The least times of a stage on a device that is not as all others. */
+struct stage_times {
+    double work, forward, input; /* as sums over blocks */
+};
+
+static struct stage_times times_on(const struct enumerating *all, uint32_t stage, uint32_t device)
 {
     const struct ppi_splitting *splitting = all->splitting;
+    const struct ppi_split_state *state = &splitting->state;
     const uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
-    const double speed = ppi_split_most_speed(&splitting->state, splitting->state.schedule->placement.device_of[stage]);
-    all->gone[0][stage + 1] = all->gone[0][stage] + (all->forward[end] - all->forward[begin]) / speed;
-    all->gone[1][stage + 1] = all->gone[1][stage] + (all->input[end] - all->input[begin]) / speed;
+    double time[PPI_COMPUTE_KINDS];
+    if (state->types == NULL) {
+        const double speed = state->speed[device];
+        return (struct stage_times){(all->work[end] - all->work[begin]) / speed,
+                                    (all->forward[end] - all->forward[begin]) / speed,
+                                    (all->input[end] - all->input[begin]) / speed};
+    }
+    const struct ppi_type_times *types = &state->types[device];
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        const double *sums = types->sums[kind];
+        time[kind] = (sums[splitting->cut[end]] - sums[splitting->cut[begin]]) * types->scale[kind];
+    }
+    const double whole = time[PPSCHED_KIND_B], input = time[PPSCHED_KIND_I], forward = time[PPSCHED_KIND_F];
+    return (struct stage_times){forward + ppi_smaller(whole, input + time[PPSCHED_KIND_W]), forward, ppi_smaller(whole, input)};
+}
+
+/* Finds what a stage adds to the chain on its device. */
+PPI_APART void pass_chain(const struct enumerating *all, uint32_t stage)
+{
+    const struct stage_times times = times_on(all, stage, all->splitting->state.schedule->placement.device_of[stage]);
+    all->gone[0][stage + 1] = all->gone[0][stage] + times.forward;
+    all->gone[1][stage + 1] = all->gone[1][stage] + times.input;
 }
 
 /* Adds a stage to its devices' loads, or with `factor` -1 removes it; returns whether a better split remains possible. */
@@ -144,7 +168,7 @@ static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
     bool possible = true;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t device = placement->device_of[(size_t)copy * splitting->state.stages + stage];
-        all->load[device] += speed == NULL ? added : added / speed[device];
+        all->load[device] += speed == NULL ? added : factor * all->passes * times_on(all, stage, device).work;
         all->taken[device] += factor > 0 ? 1 : PPSCHED_NONE; /* one less */
         if (factor > 0 && all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
             all->head[device] = speed == NULL ? all->forward[begin] : all->gone[0][stage];

@@ -189,7 +189,7 @@ static double unevenness_of(const struct ppi_split_moves *moves, double work, ui
         return 0;
     if (state->speed == NULL)
         return work * (state->load[device_of[to]] - state->load[device_of[from]] + work);
-    const double taken = work / state->pace[device_of[to]], given = work / state->pace[device_of[from]];
+    const double taken = work / state->speed[device_of[to]], given = work / state->speed[device_of[from]];
     return taken * (state->load[device_of[to]] + taken / 2) - given * (state->load[device_of[from]] - given / 2);
 }
 

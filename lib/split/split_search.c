@@ -228,7 +228,7 @@ static void forget(struct ppi_splitting *splitting, const struct ppi_split_quest
 
 ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int start, ppsched_error *error)
 {
-    struct ppi_split_price price;
+    struct ppi_split_price price = PPI_NO_SPLIT;
     bool better;
     ppi_balance(splitting, start);
     ppsched_status status = ppi_splitting_price(splitting, &price, error);

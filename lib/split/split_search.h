@@ -67,29 +67,6 @@ ppsched_status ppi_splitting_go_on(struct ppi_splitting *splitting, const struct
 /* Outputs the best split: layers of each stage, and the recompute kind of each layer. */
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
 
-/* A problem of the lower bound: the least work of the fullest device. */
-struct ppi_split_load {
-    const ppsched_layers *layers;    /* costs are of the candidate's microbatches, or of its slices */
-    const uint32_t *device_of;       /* of each stage of the first copy of the model */
-    const struct ppi_values *speeds; /* of devices */
-    uint32_t devices, stages, copies;
-    double passes[2];         /* of each copy: its microbatches, weighted by their scale; 0: no copy */
-    double overhead;          /* least time of a stage pass in addition to its layers */
-    bool may_be_empty;        /* other than the first and the last stage */
-    bool any_order;           /* the bound holds for each order of the devices, too */
-    bool has_whole_backwards; /* all backwards are whole; otherwise some may be split */
-    bool is_chain;            /* the makespan of a flushed iteration with one stage per device */
-};
-
-/* A lower bound for all splits of the layers, all recomputation and all orders. */
-double ppi_split_bound(const struct ppi_split_load *load);
-
-/* The least time of one microbatch's path over all layers and back, at speed 1. */
-double ppi_split_path(const ppsched_layers *layers);
-
-/* The fastest device's speed. */
-double ppi_split_fastest(const struct ppi_values *speeds);
-
 /* --- its parts --- */
 
 /* Prices the present split. */

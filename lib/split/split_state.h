@@ -48,8 +48,7 @@ struct ppi_split_state {
     uint32_t *border;                   /* first layer of each stage, then the number of layers */
     uint32_t *like;                     /* by stage: first and end of identical layers, as a key */
     uint32_t *option;                   /* by stage */
-    double *speed;                      /* by device; NULL: all are 1. Where they differ by more: the most */
-    double *pace;                       /* the same over all layers; `speed` where they differ by speeds alone */
+    double *speed;                      /* by device, over all layers; NULL: all are 1 */
     struct ppi_type_times *types;       /* by device; NULL where they differ by speeds alone */
     double *instance_weight;       /* by stage instance and kind: how often it is on the critical path; NULL without speeds */
     double *weight;                /* by stage and kind: criticality, the time that a unit of it takes on the critical path */
@@ -134,12 +133,6 @@ uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t d
 
 /* The speed of a device over all layers. */
 static inline double ppi_split_speed(const struct ppi_split_state *state, uint32_t device)
-{
-    return state->speed != NULL ? state->pace[device] : 1;
-}
-
-/* A speed at which it runs no layer slower than it does. */
-static inline double ppi_split_most_speed(const struct ppi_split_state *state, uint32_t device)
 {
     return state->speed != NULL ? state->speed[device] : 1;
 }

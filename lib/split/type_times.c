@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices that differ by more than their speeds: for each, the times of its type's layers as sums, and two speeds. No layer
- * runs faster than by the first, for bounds; the second is that over all layers, for first splits and the choice of moves. With
- * speeds alone, both are the speed. */
+/* Devices that differ by more than their speeds: for each, the times of its type's layers as sums, and its speed over all
+ * layers, for first splits and the choice of moves; that is the speed where they differ by speeds alone. */
 #include "base/error.h"
 #include "ir/costs.h"
+#include "split/load.h"
 #include "split/split_state.h"
 
 enum { KINDS = PPI_COMPUTE_KINDS - 1 };
@@ -32,7 +32,6 @@ static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *e
     double *sums = ppi_arena_take(state->arena, KINDS * each * types, sizeof *sums);
     state->types = ppi_arena_take_zeroed(state->arena, devices, sizeof *state->types);
     state->speed = ppi_arena_take(state->arena, devices, sizeof *state->speed);
-    state->pace = ppi_arena_take(state->arena, devices, sizeof *state->pace);
     state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
     ppsched_status status = ppi_arena_check(state->arena, "the split", error);
     for (uint32_t type = 0; type < types && status == PPSCHED_OK; type++)
@@ -45,8 +44,7 @@ static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *e
             times->scale[kind] = ppi_device_scale(state->config, kind, d) / ppi_speed_of(state->config, d);
         }
         times->again = ppi_type_scale_again(state->layers, type);
-        state->speed[d] = ppi_layers_most_speed(state->config, state->layers, d);
-        state->pace[d] = ppi_layers_speed(state->config, state->layers, d);
+        state->speed[d] = ppi_layers_speed(state->config, state->layers, d);
     }
     return status;
 }
@@ -68,6 +66,29 @@ ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, ppsche
     ppsched_status status = ppi_arena_check(state->arena, "the split", error);
     for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
         speed[d] = ppi_speed_of(state->config, d);
-    state->speed = state->pace = speed;
+    state->speed = speed;
     return status;
+}
+
+ppsched_status ppi_split_types_make(struct ppi_split_types *out, const ppsched_config *config, const ppsched_layers *layers,
+                                    bool has_whole_backwards, ppsched_error *error)
+{
+    const uint32_t devices = config->shape.devices;
+    const size_t entries = layers->entry_count, times = entries * devices;
+    *out = (struct ppi_split_types){0};
+    double *room = ppi_allocate(&config->host, times + 2 * entries + devices, sizeof *room);
+    if (room == NULL)
+        return ppi_fail_memory(error, "the bound");
+    *out = (struct ppi_split_types){room, room + times, room + times + entries, room + times + 2 * entries};
+    for (uint32_t d = 0; d < devices; d++) {
+        out->speeds[d] = ppi_layers_speed(config, layers, d);
+        for (uint32_t e = 0; e < entries; e++) {
+            const struct ppi_layer_times own = ppi_layer_times_on(config, layers, e, d);
+            const double split = own.input + own.weight, path = own.forward + ppi_smaller(own.backward, own.input);
+            out->work[d * entries + e] = own.forward + (has_whole_backwards ? own.backward : ppi_smaller(own.backward, split));
+            out->forward[e] = d > 0 ? ppi_smaller(out->forward[e], own.forward) : own.forward;
+            out->path[e] = d > 0 ? ppi_smaller(out->path[e], path) : path;
+        }
+    }
+    return PPSCHED_OK;
 }

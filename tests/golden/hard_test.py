@@ -35,6 +35,23 @@ def excess_of(case):
     return found / case["best"] - 1, bound / case["best"] - 1
 
 
+class ProofTest(unittest.TestCase):
+    def test_most_known_values_are_proved_and_none_above(self):
+        cases = [case for case in map(json.loads, CASES.read_text(encoding="utf-8").splitlines()) if case["proved"]]
+        proved, gaps = 0, []
+        for case in cases:
+            config, best = problem_of(case["config"]), case["best"]
+            bound = ppsched.lower_bound(config, case["objective"], known=best, work=3e7).value
+            above = ppsched.lower_bound(config, case["objective"], known=best * 1.01, work=3e6).value
+            self.assertLessEqual(max(bound, above), best * (1 + ROUNDING), case["name"])
+            proved += bound >= best * (1 - ROUNDING)
+            gaps.append(1 - min(1, bound / best))
+        mean = 100 * sum(gaps) / len(gaps)
+        print(f"{proved} of {len(cases)} known values are proved, on average bounds are {mean:.2f} % below them")
+        self.assertGreaterEqual(proved, 0.95 * len(cases))
+        self.assertLess(mean, 2)
+
+
 class HardTest(unittest.TestCase):
     def test_sets(self):
         sets = collections.defaultdict(list)

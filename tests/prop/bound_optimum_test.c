@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_DEVICES = 3, MOST_STAGES = 3, MOST_MICROBATCHES = 3, MOST_OPS = 18, MOST_QUEUES = 24000 };
+enum { MOST_DEVICES = 3, MOST_STAGES = 3, MOST_MICROBATCHES = 3, MOST_OPS = 18, MOST_QUEUES = 24000, MOST_UNPROVED = 0 };
 
 struct item {
     uint8_t kind, stage, microbatch;
@@ -168,10 +168,21 @@ static int solve(struct problem *p, const ppsched_config *config)
     return p->best[0] < HUGE_VAL;
 }
 
+/* Whether it is proved that no schedule is below `known`; fails where one is. */
+static uint32_t proves(const ppsched_config *config, int32_t objective, double best, double known)
+{
+    ppsched_bound bound = {.size = sizeof bound};
+    ppsched_error error;
+    expect_ok(ppsched_config_prove_bound(&bound, config, objective, known, 1e7, &error), &error);
+    if (bound.value > best + 1e-9)
+        fail_msg("the bound is %.17g, proved %.17g of %.17g, the best %.17g", bound.value, bound.proof, known, best);
+    return bound.value > best - 1e-9;
+}
+
 static void test_beside_the_best(void **state)
 {
     uint64_t seed = 51;
-    uint32_t reached[2] = {0, 0}, by_one_machine[2] = {0, 0}, solved = 0;
+    uint32_t reached[2] = {0, 0}, by_one_machine[2] = {0, 0}, solved = 0, proved = 0;
     double gaps[2] = {0, 0};
     (void)state;
     for (int trial = 0; trial < 2000; trial++) {
@@ -193,9 +204,14 @@ static void test_beside_the_best(void **state)
             reached[k] += bound.value > p.best[k] - 1e-9;
             by_one_machine[k] += bound.value > fmax(fmax(bound.work, bound.fill_drain), bound.memory) + 1e-9;
             gaps[k] += p.best[k] / bound.value - 1;
+            proved += proves(config, PPSCHED_OBJECTIVE_SPAN + k, p.best[k], p.best[k]);
+            for (int above = 1; above <= 1000; above *= 10)
+                proves(config, PPSCHED_OBJECTIVE_SPAN + k, p.best[k], p.best[k] * (1 + 1e-4 * above) + 1e-9);
         }
         ppsched_config_destroy(config);
     }
+    if (proved < 2 * solved - MOST_UNPROVED)
+        fail_msg("of %u times two best values %u are proved", solved, proved);
     if (solved < 1700 || by_one_machine[0] < 550 || by_one_machine[1] < 550)
         fail_msg("%u solved, one machine tells of %u and %u", solved, by_one_machine[0], by_one_machine[1]);
     if (reached[0] < 1687 || reached[1] < 1681 || gaps[0] / solved > 0.001315 || gaps[1] / solved > 0.001047)

@@ -15,8 +15,9 @@ KINDS = ("forward_time", "backward_time", "backward_input_time", "backward_weigh
 QUANTITIES = ("forward_times", "backward_times", "backward_input_times", "backward_weight_times")
 
 
-def row_of(draw, name):
-    parts = [draw.randint(1, 8) / 4 for _ in range(2)]
+def row_of(draw, name, least=1):
+    """least: in quarters, of the input gradient."""
+    parts = [draw.randint(*range_) / 4 for range_ in ((least, 8), (1, 8))]
     return {"name": name, "forward_time": draw.randint(1, 8) / 4, "backward_time": sum(parts), "backward_input_time": parts[0],
             "backward_weight_time": parts[1]}
 
@@ -24,10 +25,15 @@ def row_of(draw, name):
 class Problem:
     """Layers with times on two types of devices, and devices of them."""
 
-    def __init__(self, draw, devices):
+    def __init__(self, draw, devices, chunks=1):
         self.devices, self.microbatches = devices, draw.randint(2, 6)
         self.types = [0, 1] + [draw.randint(0, 1) for _ in range(devices - 2)]
-        self.rows = [[row_of(draw, f"layer{number}") for number in range(devices + draw.randint(1, 3))] for _ in range(2)]
+        count, least = devices * chunks + draw.randint(1, 3), draw.choice((1, 1, -8))
+        self.rows = [[row_of(draw, f"layer{number}", 1 if base else least) for number in range(count)] for base in (True, False)]
+        for row in self.rows[1]:  # some have no input gradient
+            row.update(backward_input_time=max(row["backward_input_time"], 0))
+            row.update(backward_time=row["backward_input_time"] + row["backward_weight_time"])
+        self.chunks = chunks
         self.scale = [draw.choice((0.5, 1, 1.5)) for _ in range(4 * devices)] if draw.random() < 0.3 else [1.0] * (4 * devices)
         self.speeds = [draw.choice((0.5, 1)) for _ in range(devices)]
         self.layers = [{**row, "device_scale": [[other[key] / row[key] for key in KINDS]]} for row, other in zip(*self.rows)]
@@ -36,17 +42,15 @@ class Problem:
         return ppsched.Config(self.devices, self.microbatches, device_speeds=self.speeds, device_scale=self.scale, layer_types=self.types)
 
     def time(self, strategy, split, order):
-        """The step time of a split, from times of stages alone."""
+        """The step time of a split, from the times of each stage on each device: factors on times of 1."""
         ends = list(itertools.accumulate(split))
-        lists = {}
-        for kind, (key, quantity) in enumerate(zip(KINDS, QUANTITIES)):
-            lists[quantity] = [sum(row[key] for row in self.rows[self.types[device]][end - count:end])
-                               * self.scale[kind * self.devices + device] / self.speeds[device]
-                               for device, end, count in zip(order, ends, split)]
-        return ppsched.generate(strategy, ppsched.Config(self.devices, self.microbatches, **lists)).evaluate().metrics.makespan
+        scale = [sum(row[key] for row in self.rows[self.types[device]][end - count:end]) * self.scale[kind * self.devices + device] / self.speeds[device]
+                 for kind, key in enumerate(KINDS) for end, count in zip(ends, split) for device in order]
+        config = ppsched.Config(self.devices, self.microbatches, stages=len(split), stage_scale=scale, **dict.fromkeys(QUANTITIES, 1))
+        return ppsched.generate(strategy, config).evaluate().metrics.makespan
 
     def splits(self):
-        for cuts in itertools.combinations(range(1, len(self.layers)), self.devices - 1):
+        for cuts in itertools.combinations(range(1, len(self.layers)), self.devices * self.chunks - 1):
             yield [end - begin for begin, end in zip((0, *cuts), (*cuts, len(self.layers)))]
 
 
@@ -66,6 +70,31 @@ class SplitsTest(unittest.TestCase):
             self.assertAlmostEqual(problem.time(strategy, made.split(found).layers, order), found.step_time, delta=1e-9 * best)
             proved += found.proved
         self.assertGreater(proved, 12)
+
+    def test_bounds_of_several_stages_and_two_copies(self):
+        """No split is below the bound, and the bound is near: it counts what each type takes for each layer."""
+        draw, shares = random.Random(8), []
+        for trial in range(36):
+            strategy, devices, chunks = (("interleaved_1f1b", 2, 2), ("zbv", 2, 2), ("dualpipe", 2, 1), ("dualpipe", 4, 1))[trial % 4]
+            problem = Problem(draw, devices, chunks)
+            problem.microbatches = 2 * devices
+            made = ppsched.plan(problem.config(), strategies=strategy, chunks=chunks, layers=problem.layers, free_device_order=trial % 3 == 0)
+            orders = itertools.permutations(range(devices)) if trial % 3 == 0 else [range(devices)]
+            best = min(problem.time(strategy, split, order) for order in orders for split in problem.splits())
+            self.assertLessEqual(made.best.bound, best * (1 + 1e-9))
+            self.assertLessEqual(made.best.step_time, best * 1.005)
+            shares.append(made.best.bound / best)
+        self.assertGreater(sum(shares) / len(shares), 0.7)
+
+    def test_the_bound_counts_a_layer_that_is_as_fast_on_both_types(self):
+        """An embedding whose time is all latency: the bound still says that decoders take twice as long on the second type."""
+        layers = [{"name": "embedding", "place": "first", "forward_time": 0.01, "device_scale": [[1, 1, 1, 1]]},
+                  {"name": "decoder", "count": 24, "forward_time": 1, "device_scale": [[2, 2, 2, 2]]},
+                  {"name": "head", "place": "last", "forward_time": 1, "device_scale": [[2, 2, 2, 2]]}]
+        for strategy, chunks in (("1f1b", 1), ("zb_h2", 1), ("interleaved_1f1b", 2), ("dualpipe", 1)):
+            for free in (False, True):
+                made = ppsched.plan(ppsched.Config(4, 64, layer_types=[0, 0, 1, 1]), strategies=strategy, chunks=chunks, layers=layers, free_device_order=free)
+                self.assertLess(made.best.step_time, made.best.bound * 1.15, strategy)
 
     def test_two_copies_and_several_stages_are_priced_by_device(self):
         draw = random.Random(6)
@@ -100,8 +129,8 @@ class SplitsTest(unittest.TestCase):
             ppsched.Config(2, 2, layer_types=[0, 0.5])
         with self.assertRaisesRegex(ppsched.Error, "must be a list with four numbers"):
             ppsched.Layers([{**layers[0], "device_scale": [[1, 1]]}])
-        with self.assertRaisesRegex(ppsched.Error, "finite and above 0"):
-            ppsched.Layers([{**layers[0], "device_scale": [[1, 1, 0, 1]]}])
+        with self.assertRaisesRegex(ppsched.Error, "finite and at least 0"):
+            ppsched.Layers([{**layers[0], "device_scale": [[1, 1, -1, 1]]}])
 
 
 class CommandTest(unittest.TestCase):
@@ -155,6 +184,37 @@ class CommandTest(unittest.TestCase):
         again = self.run_command(*row["command"].split()[1:], "--format", "json")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertAlmostEqual(json.loads(again.stdout)["metrics"]["makespan"], row["step_time"], places=6)
+
+    def test_an_input_gradient_that_takes_time_on_one_type_alone(self):
+        def rows(factor, gradient):
+            return [{"name": "embedding", "place": "first", "forward_time": factor, "backward_input_time": gradient, "backward_weight_time": factor},
+                    {"name": "decoder", "count": 6, "forward_time": 2 * factor, "backward_input_time": 2 * factor, "backward_weight_time": factor}]
+
+        types = {"none.json": rows(1, 0), "some.json": rows(1.5, 0.25)}
+        for units in ("", "ms"):
+            for name, listed in types.items():
+                self.path(name, {"layers": [{key: f"{value}ms" if units and key.endswith("_time") else value for key, value in row.items()}
+                                            for row in listed]})
+            for names in (("none.json", "some.json"), ("some.json", "none.json")):
+                row = self.best("-b", 4, "--strategies", "zb_h1", "--chunks", 1, "--device-types", *(f"{name}:1" for name in names))
+                lists, begin = {}, 0
+                for name, count in zip(names, self.layers_of(row)):
+                    flat = [layer for layer in types[name] for _ in range(layer.get("count", 1))][begin:begin + count]
+                    begin += count
+                    for key, quantity in zip(KINDS, QUANTITIES):
+                        parts = KINDS[2:] if key == "backward_time" else (key,)
+                        lists.setdefault(quantity, []).append(sum(layer[part] for layer in flat for part in parts))
+                same = ppsched.generate("zb_h1", ppsched.Config(2, 4, **lists)).evaluate().metrics.makespan
+                self.assertAlmostEqual(row["step_time"], same, places=9)
+
+    def test_a_model_whose_embedding_has_an_input_gradient_on_one_type_alone(self):
+        self.path("llama.json", {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+                                 "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 8192})
+        words = ("--model", "llama.json", "--seq", 4096, "--global-batch", 16, "--strategies", "1f1b", "--chunks", 1)
+        split = self.layers_of(self.best(*words, "--device-types", "h100:2", "a100:2"))
+        turned = self.layers_of(self.best(*words, "--device-types", "a100:2", "h100:2"))
+        self.assertGreater(sum(split[:2]), 1.5 * sum(split[2:]))
+        self.assertGreater(sum(turned[2:]), 1.5 * sum(turned[:2]))
 
     def test_bad_input_is_one_line(self):
         for words, message in ((("slow.json:3", "--devices", 4), "--device-types has 3 devices, and --devices 4"),

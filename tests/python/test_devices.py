@@ -39,6 +39,36 @@ class DevicesTest(unittest.TestCase):
         self.assertEqual(both["scenario_time"], 542)
         self.assertLess(both["step_time"], 542)
 
+    def test_speeds_scale_the_optimizer_of_a_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.json")
+            model.write_text(json.dumps({"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 8, "num_attention_heads": 16,
+                                         "intermediate_size": 5632, "vocab_size": 32000}), encoding="utf-8")
+            words = ("pick", "--model", str(model), "--seq", 2048, "--global-batch", 8, *ONE, "--chunks", 1, "--json")
+            alike = json.loads(self.run_command(*words, "--pp", 1, "--device", "h100"))[0]["step"]
+            for devices in (("--pp", 1, "--device", "h100"), ("--device-types", "h100:1")):
+                half = json.loads(self.run_command(*words, *devices, "--device-speeds", 0.5))[0]["step"]
+                self.assertAlmostEqual(half["optimizer_time"], 2 * alike["optimizer_time"])
+                self.assertAlmostEqual(half["pipeline_time"], 2 * alike["pipeline_time"])
+            two = ("--pp", 2, "--device", "h100")
+            slow = json.loads(self.run_command(*words, *two, "--device-speeds", 0.25, 1))[0]
+            turned = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25, "--device-order", 1, 0))[0]
+            self.assertEqual(slow["step"], turned["step"])
+            free = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25, "--free-device-order"))[0]
+            self.assertLessEqual(free["step"]["pipeline_time"], slow["step"]["pipeline_time"])
+            if free["device_order"] == [1, 0]:
+                self.assertEqual(free["step"], slow["step"])
+
+    def test_an_order_that_hosts_cannot_have_is_still_told(self):
+        words = ("pick", *PROBLEM, *ONE, "--device-speeds", 1, 0.5, 1, 0.6, "--host-gpus", 2)
+        text = self.run_command(*words, "--free-device-order")
+        self.assertIn("no rank map: megatron does not support this order of devices: ranks 0 to 1 would be on the hosts 0 1", text)
+        self.assertNotEqual(in_process.run_command((*words, "--device-order", 0, 2, 1, 3)).returncode, 0)
+        for more in ((), ("--json",)):
+            run = in_process.run_command((*words[:-1], 3, "--free-device-order", *more))
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn("--host-gpus 3: it must divide the 4 GPUs of the job", run.stderr)
+
     def test_the_order_is_looked_for(self):
         for words, time in ((("--slow-rank", "3:2"), "scenario_time"), (("--device-speeds", 1, 1, 1, 0.5), "step_time")):
             row = self.best(*words, "--free-device-order")

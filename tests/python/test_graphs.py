@@ -195,6 +195,51 @@ class GraphTest(unittest.TestCase):
             self.assertEqual([list(queue) for queue in again.queues], [list(queue) for queue in schedule.queues])
             self.assertEqual((again.stage_devices, again.stage_inputs, again.check()), (schedule.stage_devices, schedule.stage_inputs, []))
 
+    def test_scenarios_are_those_of_a_simulation(self):
+        """Factors of devices, stages and links by scenario."""
+        rng = random.Random(8)
+        linked = 0
+        for _ in range(80):
+            problem = Problem(rng)
+            split = problem.split and rng.random() < 0.7
+            queues = problem.random_queues(rng, split)
+            schedule = ppsched.Schedule.from_queues(problem.config(), [[token(op) for op in queue] for queue in queues])
+            rows = [[rng.choice([0.5, 1, 1, 2]) for _ in range(problem.devices)] for _ in range(3)]
+            stages = [rng.choice([1, 1, 1.5]) for _ in range(problem.stages)]
+            links = [[rng.choice([1, 2]) for _ in range(problem.devices)] for _ in range(problem.devices)]
+            links = links if all(len(own) == 1 for own in problem.place) else None
+            linked += links is not None
+            made = schedule.scenarios(3, device_factors=rows, stage_factors=stages, **({} if links is None else {"link_factors": links}))
+            time, latency = problem.time, problem.latency
+            for row, makespan in zip(rows, made.makespans):
+                problem.time = lambda op, row=row: time(op) * max(row[d] for d in problem.place[op[1]]) * stages[op[1]]
+                if links is not None:
+                    problem.arrives = lambda need, op, end: end + (latency * links[problem.place[need[1]][0]][problem.place[op[1]][0]]
+                                                                   if problem.place[need[1]] != problem.place[op[1]] else 0)
+                self.assertAlmostEqual(makespan, max(end for _, end in problem.simulate(queues).values()))
+        self.assertGreater(linked, 10)
+
+    def test_jitter_is_that_of_a_chain(self):
+        """A chain, and the same with a stage that takes no time and feeds none."""
+        costs = {"forward_times": [1, 2, 1, 1.5], "backward_times": [2, 4, 2, 3], "p2p_time": 0.3, "split_backward": False}
+        chain = ppsched.generate("1f1b", ppsched.Config(4, 8, **costs))
+        graph = ppsched.Config(4, 8, 5, placement=[0, 1, 2, 3, 0], stage_inputs=[[], [0], [1], [2], []], stage_passes=["FB"] * 4 + ["F"],
+                               **{**costs, "forward_times": [1, 2, 1, 1.5, 0], "backward_times": [2, 4, 2, 3, 0]})
+        queues = [[str(op) for op in queue] for queue in chain.queues]
+        queues[0] += [f"4F{m}" for m in range(8)]
+        schedule = ppsched.Schedule.from_queues(graph, queues)
+        own, other = (one.scenarios(64, seed=5, jitter=0.2, message_jitter=0.3) for one in (chain, schedule))
+        self.assertEqual(list(own.makespans), list(other.makespans))
+
+    def test_what_scenarios_of_graphs_cannot_do_is_told(self):
+        config = ppsched.Config(2, 2, 3, placement=[[0, 1], 0, 1], device_speeds=[1, 0.5])
+        schedule = ppsched.generate("auto", config)
+        for words, part in (({"dispatch": "ready"}, "dispatch ready: only for chains"), ({"link_factors": [[1, 1], [1, 1]]}, "link_factors: only if each stage"),
+                            ({"device_factors": [1, 2]}, "device_factors with device_speeds")):
+            with self.assertRaises(ppsched.Error) as caught:
+                schedule.scenarios(4, **words)
+            self.assertIn(part, str(caught.exception))
+
     def test_what_stops_is_told(self):
         """Queues in any order: the check finds something if and only if the simulation stops."""
         rng = random.Random(5)
@@ -334,7 +379,7 @@ class CommandTest(unittest.TestCase):
     def test_what_graphs_cannot_do_is_told(self):
         """One line each, that says what would work or that chains alone can."""
         path = self.config(KSHAPE)
-        for words, told in ((["--lower", "by_time"], "only for chains"), (["--jitter", "0.1", "--scenarios", "4"], "only for chains"),
+        for words, told in ((["--lower", "by_time"], "only for chains"), (["--jitter", "0.1", "--scenarios", "4", "--dispatch"], "only for chains"),
                             (["--capture"], "only for chains"), (["--launch", "torchtitan"], "only for chains"), (["--format", "csv"], "use json"),
                             (["--sender-waits", "like_kind"], "only for chains")):
             code, _, err = answer("schedule", "--strategy", "auto", "-c", path, "--quiet", *words)

@@ -477,7 +477,7 @@ class TraceTest(FilesTest):
         comparison = ppsched.compare_run(timeline, profile)
         self.assertLess(abs(comparison.measured_makespan / comparison.makespan - 1), 0.01)
         self.assertEqual((comparison.origin.device, comparison.origin.cause, comparison.origin.other), (1, "slow op", "1F0"))
-        self.assertEqual(comparison.notes, ["times of F/I/W are those of CPU operators"])
+        self.assertEqual(comparison.notes, ["times of F/I/W come from CPU operators"])
 
     def test_bad_traces(self):
         first = event("PP:0F0", 0, 1)
@@ -696,7 +696,7 @@ class ComparisonTest(FilesTest):
         spans = spans_of(timeline)
         shifted = [spans[0], [(token, start - 0.5, end - 0.5) for token, start, end in spans[1]]]
         notes = ppsched.compare_run(timeline, self.of_spans(shifted)).notes
-        self.assertEqual(notes[:2], ["times of F/B are those of CPU ranges", "CPU ranges include the wait for an op's input"])
+        self.assertEqual(notes[:2], ["times of F/B come from CPU ranges", "CPU ranges include the wait for an op's input"])
         self.assertEqual(notes[2:], ["1F0 started 0.5 before its input 0F0 ended: the clocks of devices 0 and 1 differ by "
                                      "at least that much"])
         swapped = [list(spans[0]), spans[1]]

@@ -14,8 +14,10 @@ import tempfile
 import unittest
 from unittest import mock
 
+import in_process
 import ppsched
 from page_case import PageCase, small_data, small_plan
+from ppsched.command.rank_map import page_ranks
 from ppsched.page import report
 from ppsched.page.report_packing import page_data
 
@@ -94,6 +96,25 @@ class DataTest(unittest.TestCase):
             self.assertTrue(timeline["command"].startswith("ppsched schedule --strategy "))
         self.assertNotIn("split", small_data()["timelines"][0])
         Page(report.report_html(data))
+
+    def test_the_order_of_devices(self):
+        """Data and the words next to launch lines; in the order of the numbers there is nothing to say."""
+        launch = ordered_data(1)["timelines"][0]["launch"]
+        self.assertEqual(ordered_data(1)["timelines"][0]["device_order"], [0, 1, 3, 2])
+        self.assertIn("CUDA_VISIBLE_DEVICES=0,1,3,2", launch["megatron"]["ranks"])
+        self.assertIsNone(launch["jaxpp"]["line"])
+        self.assertIn("no option for the order of devices", launch["jaxpp"]["reason"])
+        self.assertIn("CUDA_VISIBLE_DEVICES=0,1,2,3,6,7,4,5", ordered_data(2)["timelines"][0]["launch"]["megatron"]["ranks"])
+        Page(report.report_html(ordered_data(1)))
+        self.assertNotIn("device_order", small_data()["timelines"][0])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "page.html")
+            run = in_process.run_command(("pick", "--devices", 4, "-b", 16, "--num-layers", 32, "--strategies", "1f1b", "--device-speeds", 1, 1, 1, 0.5,
+                                          "--free-device-order", "--host-gpus", 2, "-o", str(path)))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            timeline = page_data(path.read_text(encoding="utf-8"))["timelines"][0]
+            self.assertEqual(timeline["device_order"], [0, 1, 3, 2])
+            self.assertIn("list the hosts 0 1 in this order", timeline["launch"]["megatron"]["ranks"])
 
     def test_no_limit_and_limits_that_differ(self):
         for limits, expected in (({}, [None] * 2), ({"mem_limit": [9, 8]}, [9.0, 8.0])):
@@ -201,6 +222,13 @@ class PageTest(unittest.TestCase):
             self.assertEqual(Page(path.read_text(encoding="utf-8")).wrong, [])
 
 
+def ordered_data(replicas):
+    """The slow device, which has the last number, stands third."""
+    plan = ppsched.plan(ppsched.Config(4, 16, device_speeds=[1, 1, 1, 0.5]), strategies="1f1b", chunks=1, free_device_order=True,
+                        layers=[{"name": "decoder", "count": 32, "forward_time": 1, "backward_time": 2}])
+    return report.report_data(plan, ranks=page_ranks(None, 1, replicas))
+
+
 def large_data():
     """64 devices, thousands of ops, and hundreds of candidates."""
     config = ppsched.Config(64, 96, 128, p2p_time=0.1, mem_limit=70)
@@ -240,6 +268,12 @@ def lowered_data():
 
 
 class BrowserTest(PageCase):
+    def test_the_order_of_devices(self):
+        self.open("ordered", lambda: ordered_data(1))
+        for panels in ("#layers-panels", "#launch-panels"):
+            self.assertIn("Order of devices: 0 1 3 2.", self.text(panels))
+        self.assertIn("rank map: CUDA_VISIBLE_DEVICES=0,1,3,2", self.text("#launch-panels"))
+
     def test_sizes_and_schemes(self):
         for name, make, rows, ops in (("small", small_data, 12, 400), ("large", large_data, 3, 20_000)):
             for width, height, ratio in ((360, 740, 2), (1440, 900, 1)):

@@ -224,6 +224,16 @@ static ppsched_status config_find_bound(struct attempt *attempt)
     return take_bytes(attempt, status, &bound.device, sizeof bound - offsetof(ppsched_bound, device));
 }
 
+static ppsched_status config_prove_bound(struct attempt *attempt)
+{
+    ppsched_bound bound;
+    prepare_bytes(&bound, sizeof bound);
+    bound.size = sizeof bound;
+    ppsched_status status = ppsched_config_prove_bound(&bound, attempt->own.config, PPSCHED_OBJECTIVE_SPAN, 1e6, 1e5,
+                                                       &attempt->error);
+    return take_bytes(attempt, status, &bound.device, sizeof bound - offsetof(ppsched_bound, device));
+}
+
 /* --- builders --- */
 
 static ppsched_status builder_create(struct attempt *attempt)
@@ -660,6 +670,7 @@ int main(void)
         SHORTAGE(config_set_option, .variants = 3),
         SHORTAGE(config_set_robust_objective, .variants = 2),
         SHORTAGE(config_find_bound, .variants = 8, .prepare = prepare_bound),
+        SHORTAGE(config_prove_bound, .variants = 4, .prepare = prepare_bound),
         SHORTAGE(builder_create, .variants = 1),
         SHORTAGE(builder_append, .variants = 2),
         SHORTAGE(builder_set_name, .variants = 1),

@@ -1065,6 +1065,11 @@ static ppsched_status lower_bound(struct handles *own, void *given)
     return ppsched_config_find_bound(given, own->config, PPSCHED_OBJECTIVE_SPAN, NULL);
 }
 
+static ppsched_status proved_bound(struct handles *own, void *given)
+{
+    return ppsched_config_prove_bound(given, own->config, PPSCHED_OBJECTIVE_SPAN, 1, 1, NULL);
+}
+
 static ppsched_status metrics(struct handles *own, void *given)
 {
     return ppsched_timeline_get_metrics(given, own->timeline, NULL);
@@ -1237,7 +1242,8 @@ static const struct row read[] = {
 };
 
 static const struct row filled[] = {
-    ROW(ppsched_config_find_bound, ppsched_bound, lower_bound),
+    ROW_SINCE(ppsched_config_find_bound, ppsched_bound, proof, lower_bound),
+    ROW_SINCE(ppsched_config_prove_bound, ppsched_bound, proof, proved_bound),
     ROW(ppsched_microbatches_balance, ppsched_balance, balance),
     ROW(ppsched_pair_find_order, ppsched_pair_times, find_order_times),
     ROW(ppsched_pair_run_order, ppsched_pair_times, run_order_times),

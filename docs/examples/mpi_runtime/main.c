@@ -305,7 +305,8 @@ int main(int count, char **arguments)
     agree(walk.copies ? "the schedule copies activations to the host, which this program does not do" : NULL);
     double worst = train(&walk, steps, &measured);
     if (rank == 0)
-        printf("gradients differ by %.1e of the largest from those without a pipeline; rank 0 has an arena of %zu bytes\n",
+        printf("gradients differ by %.1e of the largest gradient from a run without a pipeline; rank 0 has an arena of %zu "
+               "bytes\n",
                worst, walk.bytes);
     if (steps > 0)
         plan_again(schedule, &walk, measured);

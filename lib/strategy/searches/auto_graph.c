@@ -103,7 +103,7 @@ static ppsched_status nothing_fits(const struct planning *planning, double least
 static ppsched_status plan(ppsched_schedule **out, struct planning *planning, const ppsched_config *stated, int64_t effort,
                            ppsched_error *error)
 {
-    const struct ppi_bound_question question = {planning->task->placement, PPSCHED_OBJECTIVE_MAKESPAN, 1, PPI_BOUND_OPS, NULL};
+    const struct ppi_bound_question question = {planning->task->placement, PPSCHED_OBJECTIVE_MAKESPAN, 1, PPI_BOUND_OPS};
     const struct ppi_web_search *best = NULL;
     ppsched_bound bound;
     ppsched_status status = ppi_lower_bound(&bound, planning->config, &question, error);

@@ -497,6 +497,7 @@ class Bound(Structure):
     memory: float
     least_limit: float
     one_machine: float
+    proof: float
     _fields_ = [
         ("size", c_uint32),
         ("device", c_uint32),
@@ -506,6 +507,7 @@ class Bound(Structure):
         ("memory", c_double),
         ("least_limit", c_double),
         ("one_machine", c_double),
+        ("proof", c_double),
     ]
 
 
@@ -2541,6 +2543,7 @@ class DescriptionInfo(Structure):
 # name: (result, arguments)
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_config_prove_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, c_double, c_double, POINTER(Error)]),
     "ppsched_chakra_create": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChakraOptions), POINTER(Error)]),
     "ppsched_chakra_destroy": (None, [c_void_p]),
     "ppsched_chakra_ranks": (c_uint32, [c_void_p]),
@@ -2791,6 +2794,7 @@ class Library(CDLL):
     """The library, and what its functions return."""
 
     ppsched_config_find_bound: Callable[..., int]
+    ppsched_config_prove_bound: Callable[..., int]
     ppsched_chakra_create: Callable[..., int]
     ppsched_chakra_destroy: Callable[..., None]
     ppsched_chakra_ranks: Callable[..., int]

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower bounds on the time of an iteration."""
 import ctypes
-from typing import NamedTuple, Union
+from typing import NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import Objective
 from ._library import call, lib
 from .config import Config, config_of
 from .enums import member
+from .number_lists import numbers
 from .views import sized
 
 
 class Bound(NamedTuple):
     """Lower bounds on the time of an iteration.
 
-    value: the largest of work, fill_drain, memory and one_machine; device: the device with this bound. work: a device runs all its ops.
+    value: the largest of work, fill_drain, memory, one_machine and proof; device: the device with this bound. work: a device runs all its ops.
     fill_drain: also counts the ops that must come before and after them. memory: activations must share the memory limit; 0 without a
     limit. one_machine: the ops of a device run one after another, with the ops that come before and after each; 0 where it is not computed.
-    least_limit: the least memory limit, the same for all devices, under which a schedule exists.
+    least_limit: the least memory limit, the same for all devices, under which a schedule exists. proof: the known objective, if it is
+    proved that no schedule is better; otherwise 0.
     """
 
     value: float
@@ -27,10 +29,20 @@ class Bound(NamedTuple):
     memory: float
     least_limit: float
     one_machine: float = 0
+    proof: float = 0
 
 
-def lower_bound(config: Config, objective: Union[Objective, str] = "span") -> Bound:
-    """Lower bounds on the longest device span or on the makespan, for the config's placement (default: loop)."""
-    record = sized(_abi.Bound)
-    call(lib.ppsched_config_find_bound, ctypes.byref(record), config_of(config)._handle, member(Objective, "objective", objective))
+def lower_bound(config: Config, objective: Union[Objective, str] = "span", *, known: Optional[float] = None, work: float = 0) -> Bound:
+    """Lower bounds on the longest device span or on the makespan, for the config's placement (default: loop).
+
+    known: the objective of a schedule that you have; the call then tries to prove that no schedule is better, by a search over all orders.
+    If it is proved, value is known. The proof is tried for problems of at most 512 ops. work: the most visits of ops that the proof may
+    use (default: 1e9, some 5 seconds). Errors: ppsched.Error for a negative number.
+    """
+    record, number = sized(_abi.Bound), member(Objective, "objective", objective)
+    handle = config_of(config)._handle
+    if known is None:
+        call(lib.ppsched_config_find_bound, ctypes.byref(record), handle, number)
+    else:
+        call(lib.ppsched_config_prove_bound, ctypes.byref(record), handle, number, *numbers("known", known), *numbers("work", work))
     return Bound(*(getattr(record, field) for field in Bound._fields))

@@ -13,7 +13,7 @@ from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
 from .._core.slow_devices import differs, slow_devices_line
 from .._core.units import BYTES
 from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
-from .rank_map import is_moved, rank_map_line, refusal
+from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal
 
 
 class Answer(Chosen):
@@ -39,7 +39,8 @@ class Answer(Chosen):
         notes = launch_notes(self.iteration(best), name, self.plan.model(best))
         line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
         order = [order_told(best.microbatch_order)] if best.microbatch_order else []
-        places = [rank_map_line(best.device_order or (), name, self._host_gpus, 1, replicas)] if is_moved(best.device_order) else []
+        told_line = found_rank_map_line if self.plan._frees_device_order else rank_map_line
+        places = [told_line(best.device_order or (), name, self._host_gpus, 1, replicas)] if is_moved(best.device_order) else []
         return [f"{name}: {line}", *places, *(f"note: {text}" for text in (*notes, *order))]
 
     def _shown(self, candidate: Candidate) -> Candidate:

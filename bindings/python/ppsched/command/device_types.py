@@ -11,6 +11,7 @@ from .._core.model import Model
 from .._core.same_units import in_seconds_and_bytes
 from .._core.shown import shown
 from .._core.unit_advice import amount_in
+from .._core.units import TIMES, parse
 from ..readers.device_files import device_of_fields, link_of
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
 from .usage import UsageError
@@ -125,19 +126,45 @@ def _whole_times(row: Mapping[str, Any]) -> List[float]:
     return [getattr(entry, name) for name in _TIMES]
 
 
-def with_scale(base: Sequence[Layer], others: Sequence[Tuple[str, Sequence[Layer]]]) -> List[Layer]:
-    """The layers, whose times on further types of devices are those of the same rows of these types."""
-    rows: List[Any] = [{**row, "device_scale": []} for row in base]
+class Scaled(NamedTuple):
+    """Layers with factors on their times by type. own: the type of devices that take the stated times: 0, or the last type where stated times
+    of 0 were replaced because other types take time."""
+
+    rows: List[Any]
+    own: int
+
+
+def _of_types(stated: float, plain: float, others: Sequence[float]) -> Tuple[float, List[float]]:
+    """The time of a kind of op to which factors refer, and the factors of further types, then of the devices that take the stated time."""
+    times = [time / plain * stated if plain > 0 else time for time in others]
+    if stated > 0 or not any(times):
+        return stated, [time / plain if plain > 0 else time / stated if stated > 0 else 1.0 for time in others] + [1.0]
+    return max(times), [time / max(times) for time in times] + [0.0]
+
+
+def _scaled_row(stated: Mapping[str, Any], plain: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Tuple[Dict[str, Any], bool]:
+    """A row with device_scale for further types, then for the stated times; and whether it refers to other times than those."""
+    times = [_whole_times({key: value for key, value in row.items() if key != "device_scale"}) for row in (stated, plain, *others)]
+    kinds = [_of_types(own[0], own[1], own[2:]) for own in zip(*times)]
+    row: Dict[str, Any] = {**stated, "device_scale": [list(factors) for factors in zip(*(factors for _, factors in kinds))]}
+    is_replaced = any(time != own for (time, _), own in zip(kinds, times[0]))
+    if is_replaced:
+        unit = next((amount for key in _TIMES for amount in [parse(str(stated.get(key)))] if amount is not None), None)
+        for key, (time, _) in zip(_TIMES, kinds):
+            row[key] = time if unit is None else f"{time / float(unit.size) * TIMES['s']!r}{unit.unit}"
+    return row, is_replaced
+
+
+def with_scale(stated: Sequence[Layer], plain: Sequence[Layer], others: Sequence[Tuple[str, Sequence[Layer]]]) -> Scaled:
+    """The layers with their stated times on the first type of devices. On further types, times are to these as the times of the same rows
+    of these types are to `plain`."""
     for name, other in others:
-        if [(row.get("name"), row.get("count", 1)) for row in other] != [(row.get("name"), row.get("count", 1)) for row in base]:
+        if [(row.get("name"), row.get("count", 1)) for row in other] != [(row.get("name"), row.get("count", 1)) for row in plain]:
             raise Error(f"{name}: its layers must have the same names and counts as the layers of the model, in the same order")
-        for row, own in zip(rows, other):
-            pairs = list(zip(_TIMES, _whole_times({key: value for key, value in row.items() if key != "device_scale"}), _whole_times(own)))
-            wrong = next((key for key, plain, time in pairs if (plain > 0) != (time > 0)), None)
-            if wrong is not None:
-                raise Error(f"{name}: layer {shown(row['name'])}: {wrong} is 0 on only one type of devices; give it on all types, or on none")
-            row["device_scale"].append([time / plain if plain > 0 else 1.0 for _, plain, time in pairs])
-    return rows
+    found = [_scaled_row(*rows[:2], rows[2:]) for rows in zip(stated, plain, *(other for _, other in others))]
+    is_replaced = any(replaced for _, replaced in found)
+    kept = len(others) + is_replaced
+    return Scaled([{**row, "device_scale": row["device_scale"][:kept]} for row, _ in found], kept if is_replaced else 0)
 
 
 def _check_counts(types: Sequence[DeviceType], devices: Optional[int]) -> int:
@@ -203,13 +230,15 @@ def _with_rows(values: Dict[str, Any], types: Sequence[DeviceType]) -> Dict[str,
     if not listed and len(own) < len(types):
         other = next(one for one in types if one.rows is None)
         raise UsageError(f"--device-types {other.name}: it has only a speed; give --layers with the times at speed 1")
-    numbers, others = [0] * len(types), []
-    for number, one in enumerate(types):
-        if one.rows is not None and (listed or one is not own[0]):
-            others.append((one.name, one.rows))
-            numbers[number] = len(others)
-    rows = with_scale(base, others) if others else list(base)
-    return {**values, "layers": rows, "layer_types": [float(numbers[number]) for number in by_device(types)] if others else None}
+    others = [(one.name, one.rows) for one in types if one.rows is not None and (listed or one is not own[0])]
+    if not others:
+        return {**values, "layers": list(base), "layer_types": None}
+    scaled, numbers, last = with_scale(base, base, others), [], 0
+    for one in types:
+        is_other = one.rows is not None and (listed or one is not own[0])
+        last += is_other
+        numbers.append(last if is_other else scaled.own)
+    return {**values, "layers": scaled.rows, "layer_types": [float(numbers[number]) for number in by_device(types)]}
 
 
 def types_row(names: Sequence[str], order: Optional[Sequence[int]]) -> Dict[str, Any]:
@@ -267,8 +296,9 @@ class Unlike(NamedTuple):
 
 
 def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows: Sequence[Layer], given: Optional[float],
-                   buffers: float) -> Unlike:
-    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes."""
+                   buffers: float, speeds: Any = None) -> Unlike:
+    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes; speeds: of
+    --device-speeds."""
     training = model.training
     types = stages_of(types, training.tensor_parallel * training.context_parallel * training.data_parallel, devices)
     sheets = sheets_of(types)
@@ -278,15 +308,14 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
         if own is not model:
             others.append((one.name, own.layers().given))
         numbers.append(0 if own is model else len(others))
-    scaled = with_scale(model.layers().given, others) if others else []
-    layers: List[Any] = [{**row, "device_scale": scale["device_scale"]} for row, scale in zip(rows, scaled)] if others else list(rows)
+    scaled = with_scale(rows, model.layers().given, others) if others else Scaled(list(rows), 0)
     limits = [given if given is not None else amount_in(f"{one.name}: mem_limit", one.limit, "memory") if isinstance(one.limit, str)
               else float(one.limit) if one.limit is not None else sheet.memory for one, sheet in zip(types, sheets)]
     places = by_device(types)
-    values: Dict[str, Any] = {"layers": layers, "device_speeds": [types[number].speed for number in places],
+    values: Dict[str, Any] = {"layers": scaled.rows, "device_speeds": _speeds(types, speeds),
                               "mem_limit": [max(0.0, limits[number] - buffers) for number in places],
                               **link_lists([one._replace(sheet=sheet) for one, sheet in zip(types, sheets)],
                                            training.tensor_parallel * training.context_parallel * training.data_parallel)}
     if others:
-        values["layer_types"] = [float(numbers[number]) for number in places]
+        values["layer_types"] = [float(numbers[number] or scaled.own) for number in places]
     return Unlike([types[number].name for number in places], [models[number] for number in places], [limits[number] for number in places], values)

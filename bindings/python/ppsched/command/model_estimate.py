@@ -133,11 +133,16 @@ def _update_cost(model: Model, device: DeviceMemory) -> UpdateCost:
     return own._replace(reduce_time=own.reduce_time + frozen.reduce_time, parameter_time=own.parameter_time + frozen.parameter_time)
 
 
+def update_time_on(models: Sequence[Model], speeds: Sequence[float], memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
+    """Optimizer and exposed data-parallel time of the slowest device: each has a model, with its data sheet, and a speed."""
+    costs = [_update_cost(model, device) for model, device in zip(models, memory)]
+    times = [(cost.optimizer_time / own, cost.reduce_time) for cost, own in zip(costs, speeds)]
+    return max(times, key=sum)
+
+
 def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
-    """Optimizer and exposed data-parallel time of the slowest device."""
-    costs = [_update_cost(model, device) for device in memory]
-    slowest = max(costs, key=lambda cost: cost.optimizer_time + cost.reduce_time)
-    return slowest.optimizer_time, slowest.reduce_time
+    """The same for devices that are alike."""
+    return update_time_on([model] * len(memory), [1.0] * len(memory), memory)
 
 
 def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:

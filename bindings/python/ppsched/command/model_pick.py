@@ -35,7 +35,7 @@ from .plan_options import check_words, make_plan
 from .plan_telling import page_text, rows_text, why_none
 from .printing import tell, print_text
 from .problem_values import merged
-from .rank_map import is_moved, rank_map_line, refusal, with_rank_map
+from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal, with_rank_map
 from .usage import MODEL, Parser, UsageError
 
 MOST_DEVICES = 2**20
@@ -188,7 +188,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
         if launch["line"] is not None:
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     training, order = found.made.job.model.training, found.answer.best[0].device_order
-    row = with_rank_map(row, order, training.tensor_parallel * training.context_parallel, training.data_parallel)
+    row = with_rank_map(row, order, arguments.host_gpus, training.tensor_parallel * training.context_parallel, training.data_parallel)
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "memory_margin": margin_of(arguments), "step": found.step._asdict(),
             **({} if found.made.unlike is None else {"memory_limits": found.made.unlike.limits,
@@ -221,7 +221,8 @@ def _launch_line(answer: Answer, job: Job, runtime: Optional[str], host_gpus: Op
     line = f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
     training, devices = job.model.training, answer.best[0].device_order
     width = training.tensor_parallel * training.context_parallel
-    places = f"\n{rank_map_line(devices or (), name, host_gpus, width, training.data_parallel)}" if moved else ""
+    told_line = found_rank_map_line if answer.plan._frees_device_order else rank_map_line
+    places = f"\n{told_line(devices or (), name, host_gpus, width, training.data_parallel)}" if moved else ""
     return f"{line}{places}\nnote: {order_told(order)}" if order else f"{line}{places}"
 
 
@@ -347,7 +348,11 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
     """The text for a file or standard output. A page shows the best layout."""
     best = found[0]
     if path is not None and ending_of(path, PAGES):
-        return page_text(best.answer.plan, best.answer.plan[:], arguments, csv) if best.answer is not None else ""
+        if best.answer is None or best.made is None:
+            return ""
+        training = best.made.job.model.training
+        return page_text(best.answer.plan, best.answer.plan[:], arguments, csv, training.tensor_parallel * training.context_parallel,
+                         training.data_parallel)
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         return rows_text(_row(one, arguments, csv if one is best else None) for one in found)
     text = _comparison(found) + "\n" if len(found) > 1 else ""

@@ -8,8 +8,8 @@ from .._core.plan import Plan
 from .._core.timeline import Timeline
 from .device_types import Unlike, read_types, unlike_devices
 from .microbatch_options import one_number
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, copies_time, once_a_step, speed,
-                             stage_names, states_of, update_time)
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, copies_time, speed,
+                             stage_names, states_of, update_time_on)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
 
@@ -93,11 +93,13 @@ def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) ->
     return memory
 
 
-def _once_on(made: JobPlan, unlike: Unlike, candidate: Candidate, memory: List[DeviceMemory]) -> Tuple[float, float]:
-    """Optimizer time, and exposed time between replicas, of the slowest of devices that differ."""
+def _once(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Tuple[float, float]:
+    """Optimizer time, and exposed time between replicas, of the slowest of devices."""
+    given = made.plan.config.device_speeds
+    speeds = [given[device] if len(given) > 1 else given[0] if given else 1.0 for device in made.plan.device_order(candidate)]
     order = candidate.device_order or range(len(memory))
-    costs = [update_time(unlike.models[device], [row]) for device, row in zip(order, memory)]
-    optimizer, between = max(costs, key=sum)
+    models = [made.unlike.models[device] if made.unlike is not None else made.job.model for device in order]
+    optimizer, between = update_time_on(models, speeds, memory)
     return optimizer, between + copies_time(made.job, memory)
 
 
@@ -110,9 +112,7 @@ def _rate_share(made: JobPlan) -> float:
 
 
 def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Step:
-    optimizer, between = once_a_step(made.job, memory)
-    if made.unlike is not None:
-        optimizer, between = _once_on(made, made.unlike, candidate, memory)
+    optimizer, between = _once(made, candidate, memory)
     pipeline = candidate.step_time or 0.0
     whole = pipeline + optimizer + between
     rate, mfu = speed(made.job, whole)
@@ -156,7 +156,7 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
     if types is not None:
         asked = float(given[0] if isinstance(given, list) else given) if given is not None else None
-        unlike = unlike_devices(types, job.model, job.pp, measured.layers.given, asked, buffer_bytes(job))
+        unlike = unlike_devices(types, job.model, job.pp, measured.layers.given, asked, buffer_bytes(job), values.get("device_speeds"))
         given_links = {name: values[name] for name in ("p2p_time", "p2p_bandwidth") if values.get(name) is not None}
         problem = {**_problem(job, measured, values, limit), **unlike.values, **given_links, "device_types": None}
         return JobPlan(job, planner(problem), measured, limit, values["attention_share"], unlike)

@@ -172,7 +172,7 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
     if arguments.json or (path is not None and ending_of(path, (".json",))):
         names = arguments.type_names
         measured = {"measured": factor_rows(arguments.factors)} if arguments.factors else {}
-        return rows_text({**with_rank_map(answer.row(candidate, csv), candidate.device_order, 1, arguments.data_parallel_size or 1), **(types_row(names, candidate.device_order) if names else {}), **measured}
+        return rows_text({**with_rank_map(answer.row(candidate, csv), candidate.device_order, arguments.host_gpus, 1, arguments.data_parallel_size or 1), **(types_row(names, candidate.device_order) if names else {}), **measured}
                          for candidate in answer.best)
     text = "".join(line + "\n" for line in factor_lines(arguments.factors)) + answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))

@@ -15,6 +15,7 @@ from .._core.words import counted
 from .._core.writing import ending_of
 from ..page.report import report_data, report_html
 from .page_options import PAGES, page_words
+from .rank_map import page_ranks
 from .usage import UsageError
 
 NOTHING = "no candidate fits"
@@ -81,8 +82,11 @@ def rows_text(rows: Iterable[Dict[str, Any]]) -> str:
     return json.dumps([{**row, "version": version} for row in rows], indent=1) + "\n"
 
 
-def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:
-    return report_html(report_data(made, candidates=candidates, csv=csv, **page_words(arguments, made)))
+def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None, width: int = 1,
+              replicas: Optional[int] = None) -> str:
+    """width: GPUs of a device of the pipeline in each replica."""
+    ranks = page_ranks(getattr(arguments, "host_gpus", None), width, replicas or getattr(arguments, "data_parallel_size", None) or 1)
+    return report_html(report_data(made, candidates=candidates, csv=csv, ranks=ranks, **page_words(arguments, made)))
 
 
 def groups_line(made: Plan, arguments: argparse.Namespace) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rank map of a launch: on which GPU each rank runs where devices are not in the order of their numbers, and how a launcher is told."""
 import argparse
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from .._core._library import Error, Refused
 from .._core.microbatch_map import words_of
@@ -42,10 +42,14 @@ def rank_map(order: Sequence[int], runtime: Optional[str] = None, width: int = 1
     return [device * each + gpu for device in order for gpu in range(each)]
 
 
+def _check_hosts(gpus: int, count: int) -> None:
+    if count < 1 or gpus % count:
+        raise UsageError(f"--host-gpus {count}: it must divide the {gpus} GPUs of the job")
+
+
 def _hosts(gpus: Sequence[int], count: int, runtime: str) -> List[List[int]]:
     """For each place of a host in the job its GPUs, by rank."""
-    if count < 1 or len(gpus) % count:
-        raise UsageError(f"--host-gpus {count}: it must divide the {len(gpus)} GPUs of the job")
+    _check_hosts(len(gpus), count)
     blocks = [list(gpus[first:first + count]) for first in range(0, len(gpus), count)]
     for number, block in enumerate(blocks):
         hosts = sorted({gpu // count for gpu in block})
@@ -72,9 +76,29 @@ def rank_map_line(order: Sequence[int], runtime: str, host_gpus: Optional[int] =
     return f"rank map: list the hosts {words_of(hosts)} in this order, in the hostfile or by --node-rank{'; ' if own else ''}{', '.join(own)}"
 
 
-def with_rank_map(row: Dict[str, Any], order: Optional[Sequence[int]], width: int = 1, replicas: int = 1) -> Dict[str, Any]:
+def found_rank_map_line(order: Sequence[int], runtime: str, host_gpus: Optional[int] = None, width: int = 1, replicas: int = 1) -> str:
+    """The same for an order that was searched for: says why where hosts cannot be numbered in this order."""
+    try:
+        return rank_map_line(order, runtime, host_gpus, width, replicas)
+    except (Refused, UsageError):
+        raise
+    except Error as error:
+        return f"no rank map: {error}"
+
+
+def page_ranks(host_gpus: Optional[int], width: int, replicas: int) -> Callable[[Sequence[int], str], Dict[str, Any]]:
+    """What a page says of an order of devices next to a runtime's launch line."""
+    def ranks(order: Sequence[int], runtime: str) -> Dict[str, Any]:
+        reason = refusal(runtime)
+        return {"line": None, "reason": reason} if reason is not None else {"ranks": found_rank_map_line(order, runtime, host_gpus, width, replicas)}
+    return ranks
+
+
+def with_rank_map(row: Dict[str, Any], order: Optional[Sequence[int]], host_gpus: Optional[int], width: int = 1, replicas: int = 1) -> Dict[str, Any]:
     """The JSON of a candidate with the GPU of each rank, and without launch lines of runtimes that cannot be told."""
     if order is None or not is_moved(order):
         return row
+    if host_gpus is not None:
+        _check_hosts(len(order) * width * replicas, host_gpus)
     launch = {name: one if one["line"] is None or refusal(name) is None else {"line": None, "reason": refusal(name)} for name, one in row["launch"].items()}
     return {**row, "launch": launch, "rank_map": rank_map(order, None, width, replicas)}

@@ -54,8 +54,8 @@ def _parsed(name: str, word: str) -> Tuple[Tuple[int, ...], float]:
         places, factor = tuple(map(whole, names)), number_of(last)
     if len(places) != slow.numbers or math.isnan(factor):
         raise UsageError(f"{option} {shown(word)[1:-1]}: it must be {slow.form}, such as {slow.example}")
-    if not 0 <= factor < math.inf:
-        raise UsageError(f"{option} {printable(word)}: the factor must be finite and not negative")
+    if not 0 < factor < math.inf:
+        raise UsageError(f"{option} {printable(word)}: the factor must be finite and above 0; 2 takes twice as long, and 0.5 half as long")
     return places, factor
 
 

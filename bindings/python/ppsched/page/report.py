@@ -24,7 +24,7 @@ from .report_choice import Timelines, baseline_of, drawn_candidates, found_basel
 from .report_live import live_row
 from .report_packing import deflated, with_gaps
 from .report_question import question_row
-from .report_timeline import Variation, drawn, timeline_row
+from .report_timeline import Ranks, Variation, drawn, timeline_row
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "dependencies.js",
@@ -38,7 +38,7 @@ _MOST_OPS = 400_000  # of all timelines but the first two, so that the page stay
 # --- its data ---
 
 def _timelines(plan: Plan, wanted: Sequence[Candidate], most_ops: float, csv: Optional[str],
-               variation: Optional[Variation]) -> Iterator[Dict[str, Any]]:
+               variation: Optional[Variation], ranks: Optional[Ranks]) -> Iterator[Dict[str, Any]]:
     ops = 0
     for number, candidate in enumerate(wanted):
         most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # F, I and W of each
@@ -46,7 +46,7 @@ def _timelines(plan: Plan, wanted: Sequence[Candidate], most_ops: float, csv: Op
             continue
         timeline = plan.timeline(candidate)
         ops += len(timeline.schedule)
-        yield timeline_row(plan, candidate, timeline, csv if number == 0 else None, variation)
+        yield timeline_row(plan, candidate, timeline, csv if number == 0 else None, variation, ranks)
 
 
 def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
@@ -63,7 +63,7 @@ def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
 def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, candidates: Optional[Sequence[Candidate]] = None,
                 csv: Optional[str] = None, baseline: Optional[str] = None, timelines: Optional[Timelines] = None,
                 command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
-                variation: Optional[Variation] = None, live: bool = False) -> Dict[str, Any]:
+                variation: Optional[Variation] = None, live: bool = False, ranks: Optional[Ranks] = None) -> Dict[str, Any]:
     """The data of a page for a ppsched.Plan: all candidates, and the timelines of the best candidate of each strategy, for at most
     `count` strategies (fewer if schedules are very large).
 
@@ -72,7 +72,7 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     its stages per device (default: 1f1b, if it is a candidate); timelines: instead of the count, "all", or names of strategies whose
     candidates all get timelines; command, profile: the command that made the page, and the source of times, which the page shows;
     variation: how times vary, to show makespans in scenarios; live: include the library, so that the page can rank again with other limits
-    and times."""
+    and times; ranks: what the launch line of a runtime says of an order of devices."""
     config, shown = plan.config, [candidate for candidate in (plan[:] if candidates is None else candidates) if candidate.status != "left out"]
     wanted = baseline_of(baseline)
     if live:
@@ -91,7 +91,7 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
             "problem": problem, "question": question_row(config, command, profile, None if plan.layers is None else list(plan.layers.given)),
             "units": units.row, "baseline": base.rank if base in wanted_ones and base is not None else None, "least_limit": _least_limit(plan),
             "candidates": [candidate_row(candidate, units) for candidate in shown],
-            "timelines": list(_timelines(plan, wanted_ones, _MOST_OPS if isinstance(asked, int) else math.inf, csv, variation)), **can_compute}
+            "timelines": list(_timelines(plan, wanted_ones, _MOST_OPS if isinstance(asked, int) else math.inf, csv, variation, ranks)), **can_compute}
 
 
 def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *,

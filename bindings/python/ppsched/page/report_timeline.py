@@ -3,7 +3,7 @@
 import json
 import math
 import shlex
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from .._core._abi import Kind, Lowering
 from .._core._library import Error
@@ -16,6 +16,8 @@ from .._core.timeline import Timeline
 from .._core.window_trace import pair_times
 
 _BINS = 40  # bins of the histogram of makespans
+
+Ranks = Callable[[Sequence[int], str], Dict[str, Any]]  # for an order of devices and a runtime: {"ranks": a line}, or {"line": None, "reason"}
 
 
 class Variation(NamedTuple):
@@ -93,9 +95,20 @@ def _command(plan: Plan, candidate: Candidate) -> Dict[str, str]:
     return {} if candidate.number in plan._own else {"command": shlex.join(plan.command(candidate))}
 
 
-def timeline_row(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str], variation: Optional[Variation]) -> Dict[str, Any]:
+def _in_order(candidate: Candidate, launch: Dict[str, Any], ranks: Optional[Ranks]) -> Dict[str, Any]:
+    """The launch lines, and which device stands in each place if that is not its number."""
+    order = candidate.device_order
+    if order is None or list(order) == sorted(order):
+        return {"launch": launch}
+    if ranks is not None:
+        launch = {name: {**one, **ranks(order, name)} if one["line"] is not None else one for name, one in launch.items()}
+    return {"launch": launch, "device_order": list(order)}
+
+
+def timeline_row(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str], variation: Optional[Variation],
+                 ranks: Optional[Ranks] = None) -> Dict[str, Any]:
     is_lowered = plan.lowering != Lowering.NONE
     schedule = plan.schedule(candidate) if is_lowered else timeline.schedule  # runtimes lower it themselves
     order = {"order": [[token for token, _, _ in units(queue)] for queue in schedule.queues]} if is_lowered else {}
-    return {**drawn(candidate, timeline), **order, "launch": launch_row(schedule, csv, plan.model(candidate)),
+    return {**drawn(candidate, timeline), **order, **_in_order(candidate, launch_row(schedule, csv, plan.model(candidate)), ranks),
             **_layers(plan, candidate, timeline), **_command(plan, candidate), **_scenarios(timeline, variation)}

@@ -285,7 +285,7 @@ def _stage_sums(rows: List[OpTimes], profile: Profile) -> List[StageSum]:
 
 def _source_notes(profile: Profile) -> List[str]:
     """Source of the times, and what this source leaves out or adds."""
-    notes = [f"times of {'/'.join(kind.name for kind in sorted(kinds))} are those of {source}"
+    notes = [f"times of {'/'.join(kind.name for kind in sorted(kinds))} come from {source}"
              for source, kinds in profile.sources.items()]
     if RANGES in profile.sources:
         notes.append("CPU ranges include the wait for an op's input")

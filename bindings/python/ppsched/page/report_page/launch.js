@@ -69,10 +69,13 @@ function launchOf(rank) {
 }
 
 function makeLaunchPanel(rank) {
-  const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
-  for (const [runtime, { line, reason }] of launchOf(rank))
+  const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))), ...makeDeviceOrder(rank));
+  for (const [runtime, { line, reason, ranks }] of launchOf(rank)) {
     element.append(...(typeof line === "string" ? makeLine(runtime, line, rank) : makeReason(runtime, reason)));
-  const order = element.children.length > 1 ? makeOrder(rank) : null;
+    if (typeof line === "string" && typeof ranks === "string")
+      element.append(make("p", { class: "muted" }, ranks));
+  }
+  const order = launchOf(rank).length > 0 ? makeOrder(rank) : null;
   if (order)
     element.append(order);
   const command = rawTimeline(rank)?.command;

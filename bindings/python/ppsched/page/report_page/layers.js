@@ -50,9 +50,18 @@ function makeSplitTable(split) {
     make("thead", {}, make("tr", {}, make("td", {}), ...chunks)), make("tbody", {}, ...rows)));
 }
 
+/** Which device stands in each place, where that is not its number. */
+function makeDeviceOrder(rank) {
+  const order = rawTimeline(rank)?.device_order;
+  if (!Array.isArray(order) || !order.every(isNumber))
+    return [];
+  const words = `Order of devices: ${order.join(" ")}. This page numbers devices by their place in this order.`;
+  return [make("p", { class: "muted" }, words)];
+}
+
 function makeLayersPanel(rank) {
   const split = splitOf(rank);
-  const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
+  const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))), ...makeDeviceOrder(rank));
   element.append(split.length > 0 ? makeSplitTable(split) : make("p", { class: "muted" }, "No layers for this candidate."));
   return { element, update() {} };
 }
