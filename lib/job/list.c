@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "job/job.h"
+#include "launch/launch.h"
 #include "model/table.h"
 
 enum { MOST_LAYOUTS = 1 << 22, MOST_TOLD = 8 };
@@ -144,15 +145,33 @@ static bool is_chunks(const struct listing *listing, uint32_t value)
     return value <= FEW || (each > 0 && each % value == 0);
 }
 
-/* Whether an order of ranks differs from the default, and experts allow it. */
-static bool is_order(const struct listing *listing, int32_t order)
+/* Whether an order of ranks is the default, or differs from it and experts allow it; else the reason is noted. */
+static bool is_order(struct listing *listing, int32_t order)
 {
     const ppsched_job_layout *layout = &listing->layout;
     const ppsched_pipeline pipeline = {.devices = layout->pipeline, .rank_order = order};
     if (order == PPSCHED_RANK_ORDER_DATA_FIRST)
         return true;
-    return layout->pipeline > 1 && layout->data_parallel > 1 && listing->job->gpus > listing->job->base->device.node_devices &&
-           ppi_pricing_check_order(listing->model, &pipeline, NULL) == PPSCHED_OK;
+    if (layout->pipeline == 1 || layout->data_parallel == 1 || listing->job->gpus <= listing->job->base->device.node_devices)
+        ppi_fail(&listing->reason, PPSCHED_ERROR_RANGE,
+                 "both orders of ranks are the same with one replica, with one device in a pipeline, and in one node");
+    else if (ppi_pricing_check_order(listing->model, &pipeline, &listing->reason) == PPSCHED_OK)
+        return true;
+    listing->has_reason = true;
+    return false;
+}
+
+/* Whether the job's runtime supports the present layout; else the reason is noted. */
+static bool may_run(struct listing *listing)
+{
+    const struct ppi_runtime *runtime = NULL;
+    const char *why = listing->job->runtime == 0 ? NULL : ppi_job_unsupported(listing->job->runtime, &listing->layout);
+    if (why == NULL)
+        return true;
+    ppi_runtime_find(&runtime, listing->job->runtime, NULL);
+    ppi_fail(&listing->reason, PPSCHED_ERROR_RANGE, "%s does not run it: %s", runtime->name, why);
+    listing->has_reason = true;
+    return false;
 }
 
 static ppsched_status list_orders(struct listing *listing, ppsched_error *error)
@@ -162,7 +181,7 @@ static ppsched_status list_orders(struct listing *listing, ppsched_error *error)
     for (uint32_t i = 0; i < (given->count > 0 ? given->count : 1) && status == PPSCHED_OK; i++) {
         int32_t order = given->count > 0 ? (int32_t)given->values[i] : PPSCHED_RANK_ORDER_DATA_FIRST;
         listing->layout.rank_order = order;
-        if (is_order(listing, order))
+        if (may_run(listing) && is_order(listing, order))
             status = bound_layout(listing, error);
     }
     return status;

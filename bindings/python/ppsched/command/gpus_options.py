@@ -118,6 +118,10 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
         if wrong is not None:
             raise Error(f"--{name} is {wrong}; it must be 1 to {MOST_DEVICES}")
         used *= numbers[0] if len(numbers) == 1 else 1
+    stages = options.get("zero")
+    wrong = next((number for number in ([stages] if isinstance(stages, int) else list(stages or [])) if not 0 <= number <= 3), None)
+    if wrong is not None:
+        raise Error(f"--zero is {wrong}; it must be 0 to 3")
     if gpus % used:
         near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
         raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give {' or '.join(near)}")
