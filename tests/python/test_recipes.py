@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as launchers have them: shell scripts with Megatron-LM's arguments, files of options, Primus' YAML."""
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -37,6 +38,17 @@ GPUS=$(nvidia-smi -L | wc -l)
 torchrun --nproc-per-node $GPUS train.py ${MODEL_ARGS[@]} \\
     --tensor-model-parallel-size 2 --seq-length 1024 --save "/some where/x" --rollout-batch-size 8
 """
+
+
+# Lines of a script, and a value of an option after them, for a=(1 20 3).
+JOINED = (
+    ('IFS=,', '"${a[*]}"'), ("IFS=', '", '"[${a[*]}]"'), ('IFS=', '"${a[*]}"'), ('IFS=,; x=${a[*]}', '"$x"'), ('IFS=,; x=${a[@]}; IFS=-', '"$x"'),
+    ('IFS=,; x="${a[*]}"; IFS=" "', '"$x"'), ('x=[$(IFS=,; echo "${a[*]}")]', '"$x"'), ("", '"[$(IFS=, ; echo "${a[*]}" )]*2"'),
+    ("", '$(IFS=,; echo "${a[*]}")'), ("", '"$(IFS=,; echo ${a[*]})"'), ("", '"$(IFS=, && echo -n "${a[*]}")"'),
+    ("", '"$(IFS=-; printf \'%s\' "${a[*]}")"'), ("", '"$(IFS=+; x="${a[*]}"; echo "1 $x")"'), ('IFS=" "', '"$(IFS=,; echo "${a[*]}")${a[*]}"'),
+    ("printf -v x '([%s]*2)' \"$(IFS=', '; echo \"${a[*]}\")\"", '"$x"'), ("printf -v x '<%s>' \"${a[*]}\"", '"$x"'),
+    ('IFS=, read -r y <<< 1,2', '"${a[*]}"'), ('join() { local IFS=,; echo "$*"; }', '"${a[*]}"'), ("x=1,2,3", '"$(IFS=,; echo $x)"'),
+    ("x=4", '"$(x=5; IFS=,; echo "$x ${a[*]}")$x"'))
 
 
 class Folder(unittest.TestCase):
@@ -80,6 +92,17 @@ class ScriptTest(Folder):
                 ("N=2\nif (( N > 1 )); then a --x 1; else a --x 2; fi", [("x", 1)]), ("N=2\nif (( N > 2 )); then\n a --x 1\nelse\n a --x 2\nfi\na --y 3", [("x", 2), ("y", 3)]),
                 ("A=\"--x 1 --y 2\"\na $A", [("x", 1), ("y", 2)]), ("a --x 2 3 --y", [("x", [2, 3]), ("y", True)]), ("--x 1\n--y 2\n", [("x", 1), ("y", 2)])):
             self.assertEqual(self.options(text), wanted, text)
+
+    def test_lists_are_joined_as_bash_does(self):
+        for lines, value in JOINED:
+            script = f"a=(1 20 3)\n{lines}\npython x.py --y={value}\n"
+            done = subprocess.run(["bash", "-c", "python() { printf '%s' \"$2\"; }\n" + script], capture_output=True, text=True, check=True)
+            found = [option.words for group in script_groups("s", script) for option in group.options]
+            self.assertEqual([f"--y={words[0]}" for words in found], [done.stdout], script)
+        deep = '"$(echo ' * 300 + "1" + ')"' * 300
+        for value in (deep, '"$(IFS=,; tr "${a[*]}")"', '"$(IFS=,; echo "${a[*]}" | tr , -)"', '"$(cat x; echo 1)"', '"$(echo "$unset")"'):
+            with self.assertRaisesRegex(ppsched.Error, "from outside the script"):
+                self.options(f"a=(1 20 3)\npython x.py --y={value}\n")
 
     def test_conditions(self):
         for condition, holds in (

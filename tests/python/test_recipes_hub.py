@@ -73,7 +73,7 @@ class AutomodelTest(HubFolder):
 
     def test_adapters_refused(self):
         for peft, part in (("{_target_: a.b.PrefixTuning}", "its peft is 'a.b.PrefixTuning'"), ("{target_modules: ['*.to_q']}", "none of its adapters belongs to a matrix"),
-                           ("{target_modules: ['*.layers.0.*.q_proj']}", "beside some layers alone"), ("{target_modules: [3]}", "it must be a list of names of modules"),
+                           ("{target_modules: ['*.layers.0.*.q_proj']}", "belong to only some layers"), ("{target_modules: [3]}", "it must be a list of names of modules"),
                            ("{target_modules: ['*'], exclude_modules: ['*']}", "give one of them"), ("{dim: 0}", "peft.dim is 0; it must be 1 or more"),
                            ("{dim: many}", "peft.dim must be an integer")):
             self.refused(part, "r.yaml", self.RECIPE + f"peft: {peft}\n")

@@ -18,7 +18,7 @@ class LinkRate(NamedTuple):
     """A link between two devices, for one device and one direction: bytes per second, the share of it that large messages reach, and the
     latency in seconds.
 
-    all_reduce, all_gather: factors on the time of a collective; 1 is that of a ring.
+    all_reduce, all_gather: factors on the time of a collective; 1 is the factor of a ring.
     """
 
     bandwidth: float
@@ -33,9 +33,20 @@ class LinkRate(NamedTuple):
         return self.bandwidth * self.efficiency
 
 
+class CalibrationError(NamedTuple):
+    """How far prices were off the runs of a calibration, each left out of the fit. models: "dense" or "MoE"; median, p90: of the amounts of
+    the errors."""
+
+    models: str
+    precision: str
+    layouts: int
+    median: float
+    p90: float
+
+
 class Accelerator(NamedTuple):
     """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
-    of a node."""
+    of a node. errors: those of its calibration, if there was one."""
 
     name: str
     matrix_rate: float
@@ -66,6 +77,7 @@ class Accelerator(NamedTuple):
     memory_hidden: float = 0.0
     scan_share: float = 0.0
     host_bandwidth: float = 0.0
+    errors: Tuple[CalibrationError, ...] = ()
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")

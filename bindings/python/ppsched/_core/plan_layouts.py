@@ -163,7 +163,7 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
                  fixed: Optional[Mapping[str, Union[int, str, Sequence[int], Sequence[str]]]] = None, top: int = 10, executor: Any = None,
                  progress: Optional[Progress] = None, goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (),
                  memory_limit: float = 0.0) -> LayoutRows:
-    """Finds the best layouts of a training on `gpus` devices. The rows are those of ppsched pick --gpus --json (docs/layout_search.md).
+    """Finds the best layouts of a training on `gpus` devices. The rows are the same as in ppsched pick --gpus --json (docs/layout_search.md).
 
     model: a ModelFile (ppsched.read_model), a Description or a Transformer; sums of gradients, gathers of weights and context parallelism
     then overlap with compute. It may also be a Model; its training is used, except its parallelism, micro-batch and sharding.

@@ -29,7 +29,7 @@ class DevicePrice(NamedTuple):
 
 class StepPrice(NamedTuple):
     """The time of a step in seconds: step_time = pipeline_time + exposed_data_parallel + optimizer_time. pipeline_time includes the other
-    exposed parts, which are those of the device with the most work. memory: memory of each device of a replica."""
+    exposed parts. These parts are from the device with the most work. memory: memory of each device of a replica."""
 
     devices: int
     step_time: float

@@ -2,17 +2,17 @@
 """The command that fits a device to measured runs: calibrate."""
 import argparse
 import json
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import Accelerator
-from ..readers.device_files import read_device
+from .._core.accelerators import Accelerator, CalibrationError, accelerators
+from ..readers.device_files import device_of_fields, digest_of, read_device
 from ..readers.model_files import read_model
 from ..readers.runs import Run, read_runs
 from .commands import COMMANDS, Commands
 from .device_fit import Fit, constants, fit
 from .model_command import columns
-from .price_runs import errors_of, tell_unread
+from .price_runs import errors_of, group_of, tell_open, tell_unread
 from .printing import print_text, tell
 
 
@@ -38,6 +38,18 @@ def _one_device(path: str, runs: Sequence[Run]) -> str:
     return names[0]
 
 
+def _check_device(given: str, device: Accelerator, runs: Sequence[Run]) -> None:
+    """Rows that name a device must name the given one. Any other text is a name for it, the same in all rows."""
+    known = {one.name for one in accelerators()}
+    names = {run.gpu.lower(): run for run in reversed(runs) if run.gpu}
+    for name, run in names.items():
+        if name in known and name not in (given.lower(), device.name.lower()):
+            raise Error(f"{run.where}: gpu is {run.gpu}, and --device is {given}; give runs of one device")
+    if len(names) > 1:
+        first, other = sorted(names.values(), key=runs.index)[:2]
+        raise Error(f"runs of {first.gpu} and of {other.gpu} ({other.where}); calibrate one device at a time")
+
+
 def _distinct(runs: Sequence[Run]) -> List[Run]:
     """Of each model, layout and microbatch the run on the most devices."""
     found: Dict[Any, Run] = {}
@@ -47,9 +59,18 @@ def _distinct(runs: Sequence[Run]) -> List[Run]:
     return list(found.values())
 
 
-def _row(device: Accelerator, base: str, found: Fit) -> Dict[str, Any]:
-    """Of a device file."""
-    known: Dict[str, Any] = {"like": base} if device.name == base else {key: value for key, value in device._asdict().items() if value not in ((), 0.0)}
+def _row(device: Accelerator, base: str, found: Fit, runs: Sequence[Run]) -> Dict[str, Any]:
+    """Of a device file, with the errors of runs that the fit did not see."""
+    row = _constants_row(device, base, found)
+    groups: Dict[Tuple[str, str], List[float]] = {}
+    for run, error in zip(runs, found.left_out):
+        groups.setdefault(group_of(run)[1:], []).append(error)
+    errors = [CalibrationError(*group, of.layouts, of.median, of.p90)._asdict() for group, of in ((group, errors_of(each)) for group, each in sorted(groups.items()))]
+    return {**row, "errors": errors, "errors_of": digest_of(device_of_fields(base, row))}
+
+
+def _constants_row(device: Accelerator, base: str, found: Fit) -> Dict[str, Any]:
+    known: Dict[str, Any] = {"like": base} if device.name == base else {key: value for key, value in device._asdict().items() if value not in ((), 0.0) and key != "errors"}
     for name in ("inside", "between"):
         if name in known:
             known[name] = known[name]._asdict()
@@ -82,9 +103,12 @@ def run_calibrate(arguments: argparse.Namespace) -> None:
         raise Error(f"{arguments.runs}: it has no runs")
     base = _one_device(arguments.runs, runs)
     device = read_device(base)
+    if arguments.device is not None:
+        _check_device(arguments.device, device, runs)
     distinct = _distinct(runs)
     found = fit(device, distinct)
-    text = json.dumps(_row(device, base, found), indent=1) + "\n"
+    tell_open(arguments.command, arguments.runs, runs)
+    text = json.dumps(_row(device, base, found, distinct), indent=1) + "\n"
     if arguments.output is None:
         print_text(f"{_table(device, distinct, found)}\n{text}")
         return

@@ -3,7 +3,7 @@
 from typing import Any, Dict, Mapping
 
 from .._core.model import Model
-from .step_errors import error_of
+from .step_errors import error_of, is_shipped
 
 ERRORS = {"step_time": 0.066, "stage_time": 0.05, "forward_time": 0.135, "memory": 0.11}
 FOUND_ON = "the measurements on A100 in docs/model.md; docs/accuracy.md compares steps on other devices"
@@ -23,11 +23,12 @@ def estimate_line(options: Mapping[str, Any], model: Model) -> str:
 def _step_words(model: Model) -> str:
     """The errors against published runs with the model's device, kind and precision. Runs on A100 are compared layer by layer."""
     of, errors = error_of(model)
-    if model.accelerator is not None and model.accelerator.name == "a100":
+    if model.accelerator is not None and model.accelerator.name == "a100" and is_shipped(model.accelerator):
         return f"step time within {ERRORS['step_time']:.1%}"
     if errors["median"] is None:
         return f"step time: of {of}"
-    return f"step time off by {errors['median']:.1%} in the median and up to {errors['p90']:.1%} in nine of ten of {of} (docs/accuracy.md)"
+    page = " (docs/accuracy.md)" if is_shipped(model.accelerator) else ""
+    return f"step time off by {errors['median']:.1%} in the median and up to {errors['p90']:.1%} in nine of ten of {of}{page}"
 
 
 def _errors_line(options: Mapping[str, Any], model: Model) -> str:

@@ -21,9 +21,10 @@ from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
+from .no_effect import check_modules, check_overlaps, tell_no_effect
 from .number_options import add_count_argument, whole
 from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
-from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
+from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
@@ -32,6 +33,7 @@ from .usage import UsageError
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
        "attention_fp8", "pair_windows", "pair_rule", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
        "memory_margin", "offload_layers")
+OF_ALL_RUNS = ("runs", "device", "model", "json", "command", "run", "words")  # and what the parser adds
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
 def add_commands(commands: Commands) -> None:
@@ -104,9 +106,12 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
-        _check_overlaps(training)
+        check_overlaps(training)
     options = _with_strategy(arguments, job, options, recompute)
-    return job._replace(model=priced_model(found.description, training, device, job.model.table)), {**options, "recompute": recompute}
+    job = job._replace(model=priced_model(found.description, training, device, job.model.table))
+    if job.model.table is None:
+        check_modules(job.model, of_option)
+    return job, {**options, "recompute": recompute}
 
 def _take_stages(arguments: argparse.Namespace, of_model: Dict[str, Any], of_file: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Stages per device as the layout string has them, also where a split is given in its place."""
@@ -156,14 +161,6 @@ def _with_strategy(arguments: argparse.Namespace, job: Job, options: Dict[str, A
         raise Error("overlapped pairs with --pp above 1 need several stages on each device; give --vpp, or a --strategy such as 1f1b_overlap")
     return {**options, "strategy": own}
 
-def _check_overlaps(training: Training) -> None:
-    replicas = training.data_parallel * training.context_parallel
-    for flag, name, count in (("overlaps_gradients", "grad", replicas), ("overlaps_parameters", "param", replicas), ("overlaps_tensor", "tp", training.tensor_parallel), ("overlaps_context", "cp", training.context_parallel),
-                              ("overlaps_experts", "ep", training.expert_parallel)):
-        if getattr(training, flag) and count == 1:
-            wanted = "replicas (--dp, --cp)" if name in ("grad", "param") else f"--{name} above 1"
-            raise Error(f"--overlap {name}: the layout has no {wanted}; leave {name} out")
-
 # --- the answer ---
 
 def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]], notes: List[str]) -> Dict[str, Any]:
@@ -204,9 +201,9 @@ def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margi
 
 def _run_runs(arguments: argparse.Namespace) -> None:
     """Each row is priced on its own device, or all on the one that is given; a line for each that cannot be."""
-    told = [name for name in (*OWN, "config", "layer_table") if getattr(arguments, name, None) is not None]
-    if told:
-        raise Error(f"--runs has the settings of each row; leave --{told[0].replace('_kind', '').replace('_', '-')} out")
+    told = next((name for name, value in vars(arguments).items() if value is not None and name not in OF_ALL_RUNS), None)
+    if told is not None:
+        raise Error(f"--runs has the settings of each row; leave --{told.replace('_kind', '').replace('sizes', 'bytes').replace('_', '-')} out")
     refused: List[Error] = []
     description = read_model(arguments.model).description if arguments.model is not None else None
     devices: Dict[str, Any] = {}
@@ -219,6 +216,8 @@ def _run_runs(arguments: argparse.Namespace) -> None:
         except Error as error:
             refused.append(error if str(error).startswith(run.where) else Error(f"{run.where}: {error}"))
     tell_unread(arguments.command, arguments.runs)
+    if not arguments.json:
+        tell_open(arguments.command, arguments.runs, [row.run for row in rows], "in the table of errors")
     for reason in refused:
         tell(arguments.command, f"not priced: {reason}")
     if not rows:
@@ -231,6 +230,7 @@ def run_price(arguments: argparse.Namespace) -> None:
         return
     job, options = job_to_price(arguments)
     step = priced(job, options["recompute"], options)
+    tell_no_effect(arguments, job, vars(arguments))
     margin = margin_of(arguments)
     _warn_memory(arguments, job, step, margin)
     of, errors = error_of(job.model)

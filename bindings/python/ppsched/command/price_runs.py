@@ -7,7 +7,7 @@ from .._core._library import Error
 from .._core.accelerators import Accelerator
 from .._core.price import StepPrice
 from .._core.shown import printable
-from ..readers.runs import Run, unread_columns
+from ..readers.runs import DECIDING, Run, missing_columns, unread_columns
 from .model_command import columns
 from .model_options import Job
 from .price_job import as_megatron, priced, priced_model, recompute_of
@@ -39,6 +39,21 @@ def tell_unread(command: str, path: str) -> None:
     columns = unread_columns(path)
     if columns:
         tell(command, f"warning: {path}: columns that are not read: {', '.join(map(printable, columns))}")
+
+
+def tell_open(command: str, path: str, runs: Sequence[Run], counts: str = "") -> None:
+    """A line on settings for which defaults are used: of columns that are missing, and of cells that are empty. counts: where only runs
+    without such cells count, if there are any."""
+    missing = missing_columns(path)
+    if missing:
+        tell(command, f"note: {path}: it has no columns {', '.join(missing)}; their defaults in docs/price.md are used")
+    number = sum(not run.is_told for run in runs)
+    if number == 0:
+        return
+    names = [name for name in DECIDING if any(name in run.open_settings for run in runs)]
+    left_out = f", and {'it does' if number == 1 else 'they do'} not count {counts}" if counts and number < len(runs) else ""
+    tell(command, f"note: {path}: {number} of {len(runs)} runs {'leaves' if number == 1 else 'leave'} settings open ({', '.join(names)}); "
+         f"{'its' if number == 1 else 'their'} defaults in docs/price.md are used{left_out}")
 
 
 def price_run(run: Run, device: Accelerator) -> StepPrice:
@@ -93,7 +108,8 @@ def runs_row(rows: Sequence[Priced]) -> Dict[str, Any]:
     return {"runs": [{"id": row.run.name, "device": row.run.device, "measured_step_time": row.run.step_time, "step_time": row.step.step_time,
                       "error": row.error} for row in rows],
             "errors": [{"device": group[0], "model": group[1], "precision": group[2], **errors._asdict()}
-                       for group, errors in by_group(rows).items()]}
+                       for group, errors in by_group(rows).items()],
+            "runs_with_open_settings": sum(not row.run.is_told for row in rows)}
 
 
 def runs_table(rows: Sequence[Priced]) -> str:

@@ -2,7 +2,9 @@
 """How far steps of told layouts were off published, measured runs, by device and precision; docs/accuracy.md has the rows."""
 from typing import Dict, Optional, Tuple
 
+from .._core.accelerators import Accelerator, accelerators
 from .._core.model import Model
+from ..readers.device_files import digest_of
 
 # (device, has experts, precision): runs of distinct layouts, median and 90th percentile of the error.
 ERRORS: Dict[Tuple[str, bool, str], Tuple[int, float, float]] = {
@@ -29,11 +31,21 @@ def _key(model: Model) -> Tuple[str, bool, str]:
     return device.name if device is not None else "", has_experts, precision
 
 
+def is_shipped(device: Optional[Accelerator]) -> bool:
+    """Whether all its numbers are those of a device that the library knows."""
+    known = {known.name: known for known in accelerators()}
+    return device is not None and device.name in known and digest_of(device) == digest_of(known[device.name])
+
+
 def error_of(model: Model) -> Tuple[str, Dict[str, Optional[float]]]:
-    """The runs from which the error was found, its median and p90; None where nothing was measured."""
-    device, has_experts, precision = _key(model)
-    found = ERRORS.get((device, has_experts, precision))
-    what = f"{'MoE' if has_experts else 'dense'} models on {device} in {precision}"
+    """The runs from which the error was found, its median and p90; None where nothing was measured with these numbers of the device."""
+    name, has_experts, precision = _key(model)
+    device, models, shipped = model.accelerator, "MoE" if has_experts else "dense", is_shipped(model.accelerator)
+    own = next((error for error in device.errors if (error.models, error.precision) == (models, precision)), None) if device is not None else None
+    what = f"{models} models on {name}{', changed,' if not shipped and own is None and any(key[0] == name for key in ERRORS) else ''} in {precision}"
+    if own is not None:
+        return f"the {own.layouts} calibration runs of {what}, each left out of the fit", {"median": own.median, "p90": own.p90}
+    found = ERRORS.get((name, has_experts, precision)) if shipped else None
     if found is None:
         return f"{what}: none was measured", {"median": None, "p90": None}
     return f"{found[0]} published layouts of {what}", {"median": found[1], "p90": found[2]}

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that describe a device."""
+import hashlib
+import json
 import os
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import EFFICIENCIES, Accelerator, LinkRate, find_accelerator
+from .._core.accelerators import EFFICIENCIES, Accelerator, CalibrationError, LinkRate, find_accelerator
 from .._core.description import Transformer
 from .._core.model import Model, Training
 from .._core.shown import shown
@@ -85,6 +87,26 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     return row
 
 
+# --- the errors of a calibration ---
+
+def digest_of(device: Accelerator) -> str:
+    """Of all numbers of a device. With it a file's errors are those of its constants."""
+    return hashlib.sha256(json.dumps(device._replace(name="", errors=())).encode()).hexdigest()[:16]
+
+
+def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
+    kinds = {"models": str, "precision": str, "layouts": int, "median": float, "p90": float}
+    if not isinstance(given, list) or not all(isinstance(row, dict) and {name: type(value) for name, value in row.items()} == kinds for row in given):
+        raise Error(f"{where}: errors must be a list that ppsched calibrate wrote; leave it out")
+    return tuple(CalibrationError(**row) for row in given)
+
+
+def _with_errors(where: str, device: Accelerator, given: Any, of: Any) -> Accelerator:
+    """Where its numbers are still those of the calibration."""
+    errors = _errors(where, given)
+    return device._replace(errors=errors if of == digest_of(device) else ())
+
+
 def read_device(name: str) -> Accelerator:
     """A device that the library knows by this name, or one from a JSON file, which may be "like" a known one."""
     if not os.path.isfile(name):
@@ -95,6 +117,7 @@ def read_device(name: str) -> Accelerator:
 def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
     """The device of the fields of a JSON file."""
     fields = dict(given)
+    errors, of = fields.pop("errors", []), fields.pop("errors_of", None)
     try:
         base: Dict[str, Any] = find_accelerator(fields.pop("like"))._asdict() if "like" in fields else {}
     except Error as error:
@@ -111,4 +134,4 @@ def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
         Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # checks all numbers of the device
     except Error as error:
         raise Error(f"{name}: {error}") from None
-    return device
+    return _with_errors(name, device, errors, of)

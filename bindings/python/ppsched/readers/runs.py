@@ -34,7 +34,7 @@ NEAR = 0.03  # share of the told number of parameters
 
 class Run(NamedTuple):
     """where: file and line; settings: of price, by its names; pp, vpp: devices and stages of each; step_time: seconds; key: what tells
-    layouts apart; has_experts: of the model; is_told: no column that decides the answer is empty."""
+    layouts apart; has_experts: of the model; open_settings: columns that decide the answer and are empty; gpu: what the row says of its device."""
 
     where: str
     name: str
@@ -50,7 +50,12 @@ class Run(NamedTuple):
     devices: int
     key: Tuple[str, ...]
     has_experts: bool
-    is_told: bool
+    open_settings: Tuple[str, ...]
+    gpu: str = ""
+
+    @property
+    def is_told(self) -> bool:
+        return not self.open_settings
 
 
 class _Row:
@@ -215,7 +220,13 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
     experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
                recompute, settings, row.number("measured_step_s"), shared * replicas, key, experts,
-               all(row.text(name) for name in DECIDING if name in row.cells))
+               tuple(name for name in DECIDING if name in row.cells and not row.text(name)), row.text("gpu"))
+
+
+def missing_columns(path: str) -> List[str]:
+    """Columns that decide the answer, and that a file of runs does not have. A recipe of 8 bits follows from the precision."""
+    columns = csv.DictReader(io.StringIO(file_text(path, MODEL))).fieldnames or ()
+    return [name for name in READ if name in DECIDING and name not in columns and name != "fp8_recipe"]
 
 
 def unread_columns(path: str) -> List[str]:

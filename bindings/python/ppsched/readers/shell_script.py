@@ -14,18 +14,20 @@ MOST_STEPS = 20_000   # statements that are followed
 MOST_GROUPS = 2_000   # commands and arrays with options
 DEEPEST = 8           # files that source each other
 MOST_NESTED = 40      # conditions and loops in each other
+MOST_TELLING = 8      # commands in brackets in each other
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _ASSIGN = re.compile(rf"(?:(?:export|local|readonly|declare|typeset)\s+(?:-\w+\s+)*)?({_NAME})(\+?)=(.*)$", re.S)
 _FOR = re.compile(rf"for\s*\(\(\s*({_NAME})\s*=\s*(.+?);\s*\1\s*<(=?)\s*(.+?);\s*(?:\1\+\+|\+\+\1)\s*\)\)$", re.S)
 _FOR_IN = re.compile(rf"for\s+({_NAME})\s+in\b(.*)$", re.S)
 _IF, _WHILE, _CASE = re.compile(r"if\b(.*)$", re.S), re.compile(r"(while|until)\b(.*)$", re.S), re.compile(r"case\s+(.+?)\s+in\b(.*)$", re.S)
-_PRINTF = re.compile(rf"""printf\s+-v\s+({_NAME})\s+["']?\[%s\]["']?\s+"?\$\(IFS=["']?(.+?)["']?;\s*echo\s+"?\$\{{({_NAME})\[[*@]\]\}}"?\)"?$""")
+_PRINTF = re.compile(rf"printf\s+-v\s+({_NAME})\s+(.+)$", re.S)
 _SOURCE = re.compile(r"(?:source|\.)\s+(\S.*)$", re.S)
 _FUNCTION = re.compile(r"(?:function\s+[\w-]+\s*(?:\(\))?|[\w-]+\s*\(\))\s*\{(.*)\}$", re.S)
 _VARIABLE = re.compile(rf"\$(?:\{{(?P<braced>{_NAME}|[0-9@*#])(?P<index>\[[@*]\])?(?::?-(?P<default>[^{{}}]*(?:\$\{{[^{{}}]*\}}[^{{}}]*)*))?\}}|(?P<plain>{_NAME}|[0-9@*#?]))")
 _ARRAY = re.compile(rf'"?\$\{{({_NAME})\[[@*]\]\}}"?|"?\$[@*]"?')  # whole ones, which are groups of their own, and what the script is given
 _WORDS_BEFORE = re.compile(r"^(?:do|then)\b\s*")
 _TELLS = re.compile(r"(?:echo|printf)\b")
+_ECHO = re.compile(r"(?:echo(?:\s+-n)?|printf\s+[\"']?%s(?:\\n)?[\"']?)\s+(.+)$", re.S)
 _ENDS = re.compile(r"\d*[<>]|&")  # of a command's words
 FLAGS = frozenset(("standalone", "no_python", "module"))  # of torchrun, that take no value
 Value = Union[str, List[str]]
@@ -65,6 +67,7 @@ class _Follower:
         self.taken: Set[str] = set()     # arrays that a command takes
         self.groups: List[Group] = []
         self.steps = self.nested = 0
+        self.telling = 0  # commands in brackets around
         self.unsure = 0  # branches around that may be taken or not
         self.conditions = Conditions(lambda word: self.expanded(word, ""), self.number)
 
@@ -81,8 +84,9 @@ class _Follower:
             values.append(value)
         return sum_of(values)
 
-    def expanded(self, word: str, unset: str = UNKNOWN) -> str:
-        """The word without quotes, variables replaced; unset: what stands for those that the script does not set."""
+    def expanded(self, word: str, unset: str = UNKNOWN, joins: bool = False) -> str:
+        """The word without quotes, variables replaced; unset: what stands for those that the script does not set; joins: also without quotes
+        the items of a list are joined, as in an assignment."""
         found, at, is_quoted = "", 0, False
         while at < len(word):
             char = word[at]
@@ -95,13 +99,13 @@ class _Follower:
             elif char == '"':
                 end, piece, is_quoted = at + 1, "", not is_quoted
             elif char in "$`":
-                piece, end = self.replaced(word, at, unset)
+                piece, end = self.replaced(word, at, unset, joins or is_quoted)
             else:
                 end, piece = at + 1, char
             found, at = found + piece, end
         return found
 
-    def replaced(self, word: str, at: int, unset: str) -> Tuple[str, int]:
+    def replaced(self, word: str, at: int, unset: str, joins: bool) -> Tuple[str, int]:
         """What stands for the dollar there, and where it ends."""
         if word.startswith("$((", at):
             end = brackets_end(word, at + 1)
@@ -109,19 +113,53 @@ class _Follower:
             return UNKNOWN if number is None else str(number), end
         match = _VARIABLE.match(word, at)
         if match is not None:
-            return self.value_of(match, unset), match.end()
+            return self.value_of(match, unset, joins), match.end()
         if word[at] == "`":
             end = word.find("`", at + 1)
             return UNKNOWN, len(word) if end < 0 else end + 1
-        return UNKNOWN, brackets_end(word, at + 1) if word[at + 1:at + 2] in ("(", "{") else at + 1
+        if word[at + 1:at + 2] == "(":
+            end = brackets_end(word, at + 1)
+            return self.told(word[at + 2:end - 1]), end
+        return UNKNOWN, brackets_end(word, at + 1) if word[at + 1:at + 2] == "{" else at + 1
 
-    def value_of(self, match: "re.Match[str]", unset: str) -> str:
+    def told(self, text: str) -> str:
+        """What commands in brackets tell: an echo after assignments, which are for these commands alone."""
+        *first, last = [part for statement in statements_of(lines_again(text)) for _, part in divided(statement.text, "&&")] or [""]
+        own = [_ASSIGN.match(part) for part in first]
+        echo = _ECHO.match(last)
+        if self.telling == MOST_TELLING or echo is None or re.search(r"[|<>&`]", without_quotes(last)) or not all(match and len(words_of(match[3], 0)) < 2 for match in own):
+            return UNKNOWN
+        before = dict(self.variables)
+        self.telling += 1
+        for match in own:
+            if match is not None:
+                self.variables[match[1]] = self.expanded(match[3], joins=True)
+        value = " ".join(self.value_in_echo(word) for word, _ in words_of(echo[1], 0))
+        self.variables = before
+        self.telling -= 1
+        return value
+
+    def value_in_echo(self, word: str) -> str:
+        """A word, in parts between the signs of IFS if it has no quotes."""
+        value, signs = self.expanded(word), self.variables.get("IFS", " \t\n")
+        if any(quote in word for quote in "\"'") or not isinstance(signs, str) or not signs:
+            return value
+        return " ".join(re.split(f"[{re.escape(signs)}]+", value))
+
+    def join(self, items: List[str]) -> str:
+        """As "${name[*]}" joins a list: with the first sign of IFS."""
+        signs = self.variables.get("IFS", " ")
+        return signs[:1].join(items) if isinstance(signs, str) and signs != UNKNOWN else UNKNOWN
+
+    def value_of(self, match: "re.Match[str]", unset: str, joins: bool) -> str:
         name = match["braced"] or match["plain"]
         self.used.add(name)
         value = self.variables.get(name)
         if match["default"] is not None and (value is None or value == ""):
             return self.expanded(match["default"], unset)
-        return unset if value is None else " ".join(value) if isinstance(value, list) else value
+        if isinstance(value, list):
+            return self.join(value) if joins and match["index"] == "[*]" else " ".join(value)
+        return unset if value is None else value
 
     def values(self, word: str) -> List[str]:
         """An expanded word; of one without quotes each part between blanks."""
@@ -326,7 +364,9 @@ class _Follower:
         text = _WORDS_BEFORE.sub("", statement.text)
         function = _FUNCTION.match(text)
         if function is not None:
+            signs = self.variables.get("IFS")
             self.run(statements_of(lines_again(function[1]), statement.line))
+            self.restore("IFS", signs)
             return
         status: Optional[bool] = True
         for sign, part in divided(text, "&&", "||"):
@@ -346,21 +386,33 @@ class _Follower:
         elif assigned is not None and self.sourced is not None and self.take_with(text, line):
             pass
         elif printed is not None:
-            items = self.variables.get(printed[3])
-            self.set(printed[1], f"[{printed[2].join(items)}]" if isinstance(items, list) else UNKNOWN)
+            self.set(printed[1], self.printed([word for word, _ in words_of(printed[2], line)]))
         elif assigned is not None and assigned[3].startswith("("):
             self.array(assigned[1], bool(assigned[2]), assigned[3], line)
         elif assigned is not None and not re.search(r"\s--[A-Za-z]", without_quotes(assigned[3])):
             words = words_of(assigned[3], line)
-            value, before = self.expanded(words[0][0]) if words else "", self.variables.get(assigned[1], "")
+            if assigned[1] == "IFS" and len(words) > 1:
+                return  # it is for the command after it alone
+            value, before = self.expanded(words[0][0], joins=True) if words else "", self.variables.get(assigned[1], "")
             self.lines[assigned[1]] = line
             self.set(assigned[1], (before if isinstance(before, str) else UNKNOWN) + value if assigned[2] else value)
         else:
             self.command(text, line)
 
+    def printed(self, words: List[str]) -> str:
+        """A text with one value in it."""
+        form = self.expanded(words[0]) if len(words) == 2 else ""
+        return form.replace("%s", self.expanded(words[1])) if form.count("%") == form.count("%s") == 1 and "\\" not in form else UNKNOWN
+
     def set(self, name: str, value: Value) -> None:
         """What a branch sets that may be taken or not is known where it is as before."""
         self.variables[name] = value if self.unsure == 0 or self.variables.get(name) == value else UNKNOWN
+
+    def restore(self, name: str, value: Optional[Value]) -> None:
+        if value is None:
+            self.variables.pop(name, None)
+        else:
+            self.variables[name] = value
 
     def take_with(self, text: str, line: int) -> bool:
         """Whether a file is sourced after assignments, which are for it alone."""

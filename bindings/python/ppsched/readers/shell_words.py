@@ -7,6 +7,7 @@ UNKNOWN = "\1"  # stands in a value for what the script takes from elsewhere
 _LINE = re.compile(r"\0([0-9]+)\0")
 _HEREDOC = re.compile(r"<<-?\s*([\"']?)([A-Za-z_]\w*)\1(?!<)")
 _MOST_PIECES = 200  # of a sum
+_MOST_NESTED = 20   # commands in quotes in each other
 
 
 class Statement(NamedTuple):
@@ -16,20 +17,23 @@ class Statement(NamedTuple):
 
 # --- brackets and quotes ---
 
-def quotes_end(text: str, start: int) -> int:
-    """Where the quoted text that begins there ends."""
+def quotes_end(text: str, start: int, nested: int = 0) -> int:
+    """Where the quoted text that begins there ends. Commands in brackets in it have quotes of their own."""
     quote, at = text[start], start + 1
     while at < len(text) and text[at] != quote:
-        at += 2 if quote == '"' and text[at] == "\\" else 1
+        if quote == '"' and nested < _MOST_NESTED and text.startswith("$(", at):
+            at = brackets_end(text, at + 1, nested + 1)
+        else:
+            at += 2 if quote == '"' and text[at] == "\\" else 1
     return min(at + 1, len(text))
 
 
-def brackets_end(text: str, start: int) -> int:
+def brackets_end(text: str, start: int, nested: int = 0) -> int:
     """Where the bracket that opens there, or right after a dollar, is closed."""
     depth, at = 0, start
     while at < len(text):
         if text[at] in "\"'":
-            at = quotes_end(text, at)
+            at = quotes_end(text, at, nested)
             continue
         depth += _deeper(text[at])
         at += 1

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ppsched price: options that cannot have an effect, options that measured runs do not take, and whose error an answer names."""
+import csv
+import json
+import pathlib
+import tempfile
+import unittest
+
+from in_process import run_command
+import test_price
+from test_price import EXPERTS, LATENT, LAYOUT, LLAMA
+
+import ppsched
+
+EXPERT_LAYOUT = ("--tp", 2, "--pp", 4, "--dp", 2, "--ep", 2, "--seq", 4096, "--global-batch", 32)
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(folder.name)
+        self.addCleanup(folder.cleanup)
+        self.llama, self.experts, self.latent = (self.write(f"{name}.json", json.dumps(fields))
+                                                 for name, fields in (("llama", LLAMA), ("experts", EXPERTS), ("latent", LATENT)))
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+        return str(self.folder / name)
+
+    def runs(self, *rows):
+        path = self.folder / "runs.csv"
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            lines = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
+            lines.writeheader()
+            lines.writerows(rows)
+        return str(path)
+
+    def answer(self, *words):
+        done = run_command((*words, "--json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, *words):
+        done = run_command(words)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+        return done.stderr
+
+
+class NoEffectTest(FolderTest):
+    def test_modules_that_no_layer_has(self):
+        for model, module in ((self.llama, "moe"), (self.llama, "moe_act"), (self.llama, "mla_up_proj"), (self.experts, "mlp"), (self.experts, "mla_up_proj")):
+            for kinds in (module, f"core_attn,{module}"):
+                line = self.refused("price", "--model", model, *LAYOUT, "--recompute", f"modules={kinds}")
+                self.assertIn(f"--recompute modules={kinds}: no layer of the model has {module}; leave {module} out", line)
+        for model, layout, modules in ((self.llama, LAYOUT, "core_attn,layernorm,mlp"), (self.experts, EXPERT_LAYOUT, "core_attn,layernorm,moe,moe_act"),
+                                       (self.latent, ("--pp", 1, "--global-batch", 1), "core_attn,layernorm,mlp,moe,moe_act,mla_up_proj")):
+            for module in modules.split(","):
+                self.answer("price", "--model", model, *layout, "--recompute", f"modules={module}")
+
+    def test_overlaps_of_nothing(self):
+        for words, line in ((("--zero", 0, "--overlap", "param"), "--overlap param: with --zero 0 each replica has all weights; leave param out"),
+                            (("--frozen-weights", "--overlap", "grad"), "--overlap grad: no weight has a gradient with --frozen-weights; leave grad out")):
+            self.assertIn(line, self.refused("price", "--model", self.llama, *LAYOUT, *words))
+
+    def test_switches(self):
+        for words, line in ((("--model", self.llama, *LAYOUT, "--one-copy-a-node"), "--one-copy-a-node has no effect: the model has no experts"),
+                            (("--model", self.llama, *LAYOUT, "--etp", 2), "--etp has no effect: the model has no experts"),
+                            (("--model", self.llama, "--pp", 4, "--sequence-parallel"), "--sequence-parallel has no effect: the layout has no --tp above 1"),
+                            (("--model", self.llama, *LAYOUT, "--cuda-graph", "--device", "mi300x"), "--cuda-graph has no effect: mi300x has no host_time"),
+                            (("--model", self.llama, "--account-for-loss"), "--account-for-loss has no effect: there is one stage"),
+                            (("--model", self.experts, "--vpp", 2, "--pp", 2, "--pair-windows"), "--pair-windows ep has no effect: the layout has no --ep above 1")):
+            done = run_command(("price", *words))
+            self.assertEqual((done.returncode, [text for text in done.stderr.splitlines() if "warning" not in text]), (0, [f"ppsched price: note: {line}"]))
+            self.assertNotIn("note", run_command(("price", *words, "--json")).stderr)
+        done = run_command(("price", "--model", self.experts, *EXPERT_LAYOUT, "--one-copy-a-node", "--etp", 1, "--sequence-parallel", "--cuda-graph",
+                            "--account-for-loss", "--split", 2, 2, 2, 2))
+        self.assertIn("leave --account-for-loss out", done.stderr)
+        self.assertEqual(run_command(("price", "--model", self.experts, *EXPERT_LAYOUT, "--one-copy-a-node", "--etp", 1, "--sequence-parallel",
+                                      "--cuda-graph")).stderr, "")
+
+
+class RunsOptionsTest(FolderTest):
+    def test_options_of_a_layout(self):
+        """All but a few that say what of all rows."""
+        path = self.runs(test_price.RunsTest.ROW)
+        for words, name in ((("--tp", 2), "tp"), (("--pp", 2), "pp"), (("--dp", 2), "dp"), (("--cp", 2), "cp"), (("--ep", 2), "ep"), (("--etp", 2), "etp"),
+                            (("--vpp", 2), "vpp"), (("--seq", 4096), "seq"), (("--micro-batch", 2), "micro-batch"), (("--global-batch", 8), "global-batch"),
+                            (("--zero", 1), "zero"), (("--use-distributed-optimizer",), "use-distributed-optimizer"), (("--bytes", "gradient=2"), "bytes"),
+                            (("--sequence-parallel",), "sequence-parallel"), (("--no-sequence-parallel",), "sequence-parallel"), (("--keep-scores",), "keep-scores"),
+                            (("--expert-load", 2), "expert-load"), (("--lora-rank", 4), "lora-rank"), (("--step-time", "2s"), "step-time"),
+                            (("--tokens-per-second", 100), "tokens-per-second"), (("--layer-times", "decoder.forward=6ms"), "layer-times"),
+                            (("--layer-table", "table.csv"), "layer-table"), (("--recompute", "full"), "recompute"), (("--split", 8, 8, 8, 8), "split"),
+                            (("--overlap", "grad"), "overlap"), (("--precision", "fp8"), "precision"), (("-c", "file.json"), "config"), (("--memory-margin", "2GiB"), "memory-margin"),
+                            (("--pair-windows",), "pair-windows"), (("--strategy", "1f1b"), "strategy")):
+            line = self.refused("price", "--runs", path, *words)
+            self.assertEqual(line, f"ppsched price: --runs has the settings of each row; leave --{name} out\n")
+
+    def test_open_settings_are_told(self):
+        told = {**test_price.RunsTest.ROW, "strategy": "1f1b", "split": "even", "gradient_bytes": 4, "recompute": "none"}
+        open_row = {**told, "split": "", "mbs": 2}
+        for rows, words in (((told, open_row), "1 of 2 runs leaves settings open (split); its defaults in docs/price.md are used, and it does not count in the table of errors"),
+                            ((open_row, {**open_row, "mbs": 4, "zero": ""}), "2 of 2 runs leave settings open (split, zero); their defaults in docs/price.md are used")):
+            done = run_command(("price", "--runs", self.runs(*rows)))
+            self.assertEqual(done.stderr, f"ppsched price: note: {self.folder / 'runs.csv'}: {words}\n")
+            self.assertEqual(self.answer("price", "--runs", self.runs(*rows))["runs_with_open_settings"], len([row for row in rows if row is not told]))
+        done = run_command(("price", "--runs", self.runs(test_price.RunsTest.ROW)))
+        self.assertEqual(done.stderr, f"ppsched price: note: {self.folder / 'runs.csv'}: it has no columns recompute, strategy, split, gradient_bytes; their defaults in "
+                         "docs/price.md are used\n")
+        self.assertEqual(run_command(("price", "--runs", self.runs(told))).stderr, "")
+        done = run_command(("calibrate", self.runs(told, open_row), "-o", self.folder / "out.json"))
+        self.assertIn("note: " + str(self.folder / "runs.csv") + ": 1 of 2 runs leaves settings open (split); its defaults in docs/price.md are used\n", done.stderr)
+
+    def test_a_device_of_other_rows(self):
+        path = self.runs({**test_price.RunsTest.ROW, "gpu": "h200"})
+        like = self.write("like.json", json.dumps({"like": "h100", "matrix_share": 0.5}))
+        for device in ("h100", like):
+            self.assertIn(f"runs.csv, line 2: gpu is h200, and --device is {device}; give runs of one device",
+                          self.refused("calibrate", path, "--device", device))
+        other = self.write("other.json", json.dumps({"like": "h200"}))
+        for words in ((path, "--device", "H200"), (path, "--device", other), (self.runs({**test_price.RunsTest.ROW, "gpu": ""}), "--device", other)):
+            self.assertEqual(run_command(("calibrate", *words)).returncode, 0)
+        for names, status in ((("H100-SXM5-80GB",) * 2, 0), (("a cluster", "another"), 1)):
+            done = run_command(("calibrate", self.runs(*({**test_price.RunsTest.ROW, "gpu": name} for name in names)), "--device", "h100"))
+            self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn("runs of a cluster and of another (", done.stderr)
+
+
+class ErrorTest(FolderTest):
+    def error(self, device, *words):
+        return self.answer("price", "--model", self.llama, *LAYOUT, "--device", device, *words)["error"]
+
+    def test_a_changed_device_has_none(self):
+        known = self.error("h100")
+        self.assertIsNotNone(known["median"])
+        self.assertEqual(self.error(self.write("same.json", json.dumps({"like": "h100"}))), known)
+        for fields in ({"matrix_share": 0.5}, {"memory_bandwidth": "3TB/s"}, {"inside": {"bandwidth": "200GB/s"}}, {"memory_efficiency": 0.9}):
+            changed = self.write("changed.json", json.dumps({"like": "h100", **fields}))
+            self.assertEqual(self.error(changed), {"of": "dense models on h100, changed, in bf16: none was measured", "median": None, "p90": None})
+            self.assertIn("none was measured", run_command(("price", "--model", self.llama, *LAYOUT, "--device", changed)).stdout)
+            self.assertIn("none was measured", run_command(("model", "--model", self.llama, "--device", changed)).stdout)
+
+    def test_a_calibrated_device_has_its_own(self):
+        rows = [{**test_price.RunsTest.ROW, "id": number, "mbs": 1 + number % 2, "seq": 8192 // (1 + number), "measured_step_s": seconds}
+                for number, seconds in enumerate((3, 2, 1.1, 0.9))]
+        eight = {**rows[0], "precision": "fp8", "measured_step_s": 2}
+        file = str(self.folder / "device.json")
+        for runs, layouts in (((*rows, eight), (4, 1)), (rows, (4, 0))):
+            done = run_command(("calibrate", self.runs(*runs), "-o", file))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            given = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+            self.assertEqual([(error["models"], error["precision"], error["layouts"]) for error in given["errors"]],
+                             [("dense", "bf16", 4), ("dense", "fp8", 1)][:1 + bool(layouts[1])])
+            found = self.error(file)
+            self.assertEqual(found, {"of": "the 4 calibration runs of dense models on h100 in bf16, each left out of the fit", "median": given["errors"][0]["median"],
+                                     "p90": given["errors"][0]["p90"]})
+            self.assertGreater(found["p90"], 0)
+        self.assertIn("none was measured", self.error(file, "--precision", "fp8")["of"])
+        self.assertIn("none was measured", self.answer("price", "--model", self.experts, *EXPERT_LAYOUT, "--device", file)["error"]["of"])
+        for fields in ({"matrix_share": 0.4}, {"memory": "90GiB"}):
+            changed = self.write("changed.json", json.dumps({**given, **fields}))
+            self.assertEqual(self.error(changed)["median"], None)
+
+    def test_errors_of_a_device_file(self):
+        for errors in ({}, [1], [{"models": "dense"}], [{"models": "dense", "precision": "bf16", "layouts": 1, "median": "x", "p90": 1}]):
+            line = self.refused("price", "--model", self.llama, *LAYOUT, "--device", self.write("bad.json", json.dumps({"like": "h100", "errors": errors})))
+            self.assertIn("errors must be a list that ppsched calibrate wrote; leave it out", line)
+
+    def test_a_plain_device(self):
+        device = ppsched.find_accelerator("h100")
+        self.assertEqual(device.errors, ())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
