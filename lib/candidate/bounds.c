@@ -182,7 +182,9 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     const uint32_t unflushed = schedule->flushes ? 1 : config->shape.iterations;
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
-    return bound_of_layers(out, plan, candidate, schedule, config, error);
+    ppsched_status status = bound_of_layers(out, plan, candidate, schedule, config, error);
+    *out = ppi_larger(*out, candidate->order_bound);
+    return status;
 }
 
 /* --- what the bound proves --- */

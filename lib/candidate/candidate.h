@@ -25,6 +25,7 @@ struct ppi_candidate {
     uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
     double bound, overshoot, bytes, imbalance;
+    double order_bound; /* least bound of all orders of devices, each by itself; 0 where not all have one */
     uint64_t transfers;
     double scenario_time;       /* of a step; 0 without scenarios */
     uint32_t *microbatch_order; /* microbatch of the config at each place; NULL: unchanged */

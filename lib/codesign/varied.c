@@ -105,20 +105,30 @@ static uint32_t judged_by(const ppsched_plan *plan, uint32_t most)
     return is_one(plan) ? 1 : plan->scenario_count < most ? plan->scenario_count : most;
 }
 
-static ppsched_status price(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
+static ppsched_status price_by(bool *better, struct ppi_codesign *codesign, uint32_t count, ppsched_error *error)
 {
     struct judgement now;
-    ppsched_status status = judge(&now, codesign, judged_by(codesign->plan, JUDGED_BY), error);
+    ppsched_status status = judge(&now, codesign, count, error);
     *better = status == PPSCHED_OK && ppi_codesign_note_time(codesign, now.overshoot, now.time, now.step);
     return status;
 }
 
-/* The number of splits that are tried. */
-static uint64_t tries_of(const struct ppi_codesign *codesign)
+static ppsched_status price(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
+{
+    return price_by(better, codesign, judged_by(codesign->plan, JUDGED_BY), error);
+}
+
+static ppsched_status price_by_all(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
+{
+    return price_by(better, codesign, judged_by(codesign->plan, UINT32_MAX), error);
+}
+
+/* The number of splits that are tried over so many scenarios. */
+static uint64_t tries_of(const struct ppi_codesign *codesign, uint32_t count)
 {
     const struct ppi_strategy *strategy = codesign->candidate->strategy;
     const uint64_t an_order = strategy->plan == NULL ? 0 : strategy->searches_long ? AN_OP_OF_LONG : AN_OP_OF_SEARCH;
-    const uint64_t an_op = AN_OP * judged_by(codesign->plan, JUDGED_BY) + an_order;
+    const uint64_t an_op = AN_OP * (uint64_t)count + an_order;
     const uint64_t tries = codesign->plan->most_visited / (an_op * ppi_codesign_ops(codesign));
     return tries < MOST_TRIES ? tries : MOST_TRIES;
 }
@@ -127,7 +137,7 @@ static uint64_t tries_of(const struct ppi_codesign *codesign)
 static ppsched_status improve(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
 {
     const uint32_t all = judged_by(codesign->plan, UINT32_MAX);
-    uint64_t tries = tries_of(codesign);
+    uint64_t tries = tries_of(codesign, judged_by(codesign->plan, JUDGED_BY));
     struct judgement before = {0, 0, 0}, after = {0, 0, 0};
     bool is_first;
     ppsched_status status = price(&is_first, codesign, error);
@@ -142,6 +152,25 @@ static ppsched_status improve(bool *better, struct ppi_codesign *codesign, ppsch
         status = judge(&after, codesign, all, error);
     *better = status == PPSCHED_OK && *better && after.overshoot <= before.overshoot &&
               (after.time < before.time || (after.time == before.time && after.step < before.step));
+    return status;
+}
+
+/* Moves layers from the candidate's split while that helps over all scenarios, where these are more than judged the moves so
+ * far. */
+static ppsched_status improve_in_all(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
+{
+    const uint32_t all = judged_by(codesign->plan, UINT32_MAX);
+    uint64_t tries = tries_of(codesign, all);
+    bool is_first;
+    *better = false;
+    if (all <= JUDGED_BY || tries == 0 || !ppi_codesign_may_move(codesign))
+        return PPSCHED_OK;
+    codesign->overshoot = codesign->time = PPI_INFINITE;
+    ppsched_status status = price_by_all(&is_first, codesign, error);
+    if (status != PPSCHED_OK)
+        return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+    status = ppi_codesign_move_blocks(better, codesign, price_by_all, &tries, error);
+    ppi_codesign_go_back(codesign);
     return status;
 }
 
@@ -173,6 +202,8 @@ static ppsched_status improve_copy(const ppsched_plan *plan, struct ppi_candidat
             memcpy(candidate->recomputes, kinds, layers * sizeof *kinds);
         }
     }
+    if (status == PPSCHED_OK)
+        status = improve_in_all(&better, &codesign, error);
     ppi_release(&plan->host, counts);
     ppi_release(&plan->host, kinds);
     return status;

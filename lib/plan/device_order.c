@@ -25,6 +25,7 @@ struct ordering {
     uint32_t *order;    /* the order to be tried */
     uint32_t *taken;    /* work space by device */
     double unproved;    /* least bound of an order whose time is not proved */
+    double least_bound; /* of all orders so far that have not been left out */
     bool has_tried_all; /* all splits of each order */
     double tried, most; /* orders */
     ppsched_progress_function progress;
@@ -98,6 +99,8 @@ static ppsched_status evaluate_order(bool *better, struct ordering *o, const pps
     memcpy(trial.device_order, order, o->devices * sizeof *order);
     ppsched_status status = ppi_candidate_evaluate(plan, &trial, NULL, o->progress != NULL ? tell_tried : NULL, o, error);
     *better = status == PPSCHED_OK && (!o->has_best || ppi_candidate_ranks_before(plan, &trial, &o->best));
+    if (status == PPSCHED_OK && like == NULL)
+        o->least_bound = ppi_smaller(o->least_bound, ppi_candidate_runs(&trial) ? trial.bound : 0);
     if (status == PPSCHED_OK && like == NULL && !trial.proved)
         o->unproved = ppi_smaller(o->unproved, ppi_candidate_runs(&trial) ? trial.bound : 0);
     o->has_tried_all = o->has_tried_all && trial.tried_all;
@@ -282,6 +285,7 @@ static ppsched_status search(struct ordering *o, const ppsched_plan *plan, ppsch
         status = search_best(o, plan, error);
     o->best.proved = proved && ppi_candidate_fits(&o->best);
     o->best.tried_all = tried_all;
+    o->best.order_bound = are_few ? ppi_smaller(o->least_bound, ppi_candidate_step(plan, &o->best)) : 0;
     return status;
 }
 
@@ -293,6 +297,7 @@ static void take_best(struct ppi_candidate *candidate, struct ordering *o)
     candidate->recomputes = o->best.recomputes;
     candidate->proved = o->best.proved;
     candidate->tried_all = o->best.tried_all;
+    candidate->order_bound = o->best.order_bound;
     candidate->same = o->best.same;
     candidate->min_group_size = o->best.min_group_size;
     o->best.device_order = o->best.layers = NULL;
@@ -318,6 +323,7 @@ static ppsched_status order_devices(const ppsched_plan *plan, struct ppi_candida
                          .order = room + 2 * (size_t)devices,
                          .taken = room + 3 * (size_t)devices,
                          .unproved = PPI_INFINITE,
+                         .least_bound = PPI_INFINITE,
                          .has_tried_all = true,
                          .progress = progress,
                          .user = user};

@@ -190,8 +190,7 @@ static bool goes_before(const void *plan, uint32_t a, uint32_t b)
     return ppi_candidate_ranks_before(plan, &candidates[a], &candidates[b]);
 }
 
-/* Ranks all candidates. Equal ones stay in the order of the list. */
-static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
+ppsched_status ppi_plan_rank(ppsched_plan *plan, ppsched_error *error)
 {
     uint32_t *numbers = ppi_allocate(&plan->host, plan->count, 2 * sizeof *numbers);
     uint32_t *order = ppi_allocate(&plan->host, plan->count, sizeof *order);
@@ -427,13 +426,13 @@ static ppsched_status rank_layered(const ppsched_plan *view, ppsched_plan *plan,
 {
     uint32_t *before = plan->order;
     plan->order = NULL;
-    ppsched_status status = rank(plan, error);
+    ppsched_status status = ppi_plan_rank(plan, error);
     for (uint32_t round = plan->rounds > 0 ? plan->rounds - 1 : 0; round < ROUNDS && status == PPSCHED_OK; round++) {
         if (round == plan->rounds)
             choose_best(plan, round);
         status = look_at_chosen(view, plan, round, error);
         if (status == PPSCHED_OK)
-            status = rank(plan, error);
+            status = ppi_plan_rank(plan, error);
     }
     if (status != PPSCHED_OK)
         rank_as_before(plan, before);
@@ -442,7 +441,7 @@ static ppsched_status rank_layered(const ppsched_plan *view, ppsched_plan *plan,
     return status;
 }
 
-ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
+ppsched_status ppi_plan_run_once(ppsched_plan *plan, ppsched_error *error)
 {
     struct ppi_recycler recycler;
     ppi_recycler_start(&recycler, &plan->host);
@@ -453,7 +452,7 @@ ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
     ppsched_status status = ppi_plan_may_leave_out(plan) ? ppi_plan_evaluate_top(&view, plan, error)
                                                          : evaluate_all(&view, plan, error);
     if (status == PPSCHED_OK)
-        status = plan->layers != NULL && plan->count > 1 ? rank_layered(&view, plan, error) : rank(plan, error);
+        status = plan->layers != NULL && plan->count > 1 ? rank_layered(&view, plan, error) : ppi_plan_rank(plan, error);
     ppi_recycler_clear(&recycler);
     return status;
 }

@@ -96,6 +96,13 @@ ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, c
                              ppsched_error *error);
 void ppi_plan_destroy(ppsched_plan *plan);
 ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error);
+
+/* The same; where the order of devices is searched, the order as given is then one of those tried. */
+ppsched_status ppi_plan_run_once(ppsched_plan *plan, ppsched_error *error);
+
+/* Ranks all candidates. Equal ones stay in the order of the list. */
+ppsched_status ppi_plan_rank(ppsched_plan *plan, ppsched_error *error);
+
 ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error);
 
 #endif

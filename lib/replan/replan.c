@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "eval/timeline.h"
 #include "ir/device_order.h"
+#include "replan/one_strategy.h"
 
 /* Rounds in which each stage may give layers back, and the share by which a step may seem longer from rounding. */
 enum { GIVING_ROUNDS = 8 };
@@ -62,22 +63,8 @@ static ppsched_status make_plan(ppsched_plan **out, const struct replanning *r, 
                                 uint32_t group, bool frees_order, ppsched_error *error)
 {
     const ppsched_replan_options *given = r->options;
-    const struct ppi_plan_options options = {.objective = PPSCHED_OBJECTIVE_MAKESPAN,
-                                             .strategies = &given->strategy,
-                                             .strategy_count = 1,
-                                             .chunks = &r->chunks,
-                                             .chunk_count = 1,
-                                             .group_sizes = &group,
-                                             .group_size_count = group > 0,
-                                             .layers = given->layers,
-                                             .split_effort = given->split_effort,
-                                             .free_device_order = frees_order};
-    ppsched_config *config = NULL;
-    ppsched_status status = ppi_config_of_devices(&config, r->config, devices, count, count * r->chunks, error);
-    if (status == PPSCHED_OK)
-        status = ppi_plan_make(out, config, &options, error);
-    ppi_config_destroy(config);
-    return status;
+    const struct ppi_one_strategy asked = {given->strategy, r->chunks, group, given->split_effort, given->layers, frees_order};
+    return ppi_one_strategy_plan(out, r->config, devices, count, &asked, error);
 }
 
 /* Where the stages of a candidate are. The caller clears it. */

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "ir/device_order.h"
+#include "replan/one_strategy.h"
 #include "replan/shares.h"
 
 struct sharing {
@@ -29,27 +29,16 @@ static ppsched_status make_plan(ppsched_plan **out, const struct sharing *s, con
     const ppsched_replicas_options *given = s->options;
     const uint32_t devices = whole->shape.devices, chunks = given->chunks;
     const uint32_t group = given->group_size > 0 ? given->group_size : devices;
-    const struct ppi_plan_options options = {.objective = PPSCHED_OBJECTIVE_MAKESPAN,
-                                             .strategies = &given->strategy,
-                                             .strategy_count = 1,
-                                             .chunks = &chunks,
-                                             .chunk_count = 1,
-                                             .group_sizes = &group,
-                                             .group_size_count = 1,
-                                             .layers = given->layers,
-                                             .split_effort = given->split_effort,
-                                             .free_device_order = given->free_device_order};
-    ppsched_config sized = *whole, *config = NULL;
+    const struct ppi_one_strategy asked = {given->strategy,     chunks,        group,
+                                           given->split_effort, given->layers, given->free_device_order != 0};
+    ppsched_config sized = *whole;
     uint32_t *all = ppi_allocate(&whole->host, devices, sizeof *all);
     if (all == NULL)
         return ppi_fail_memory(error, "the devices");
     for (uint32_t d = 0; d < devices; d++)
         all[d] = d;
     sized.shape.microbatches = microbatches;
-    ppsched_status status = ppi_config_of_devices(&config, &sized, all, devices, devices * chunks, error);
-    if (status == PPSCHED_OK)
-        status = ppi_plan_make(out, config, &options, error);
-    ppi_config_destroy(config);
+    ppsched_status status = ppi_one_strategy_plan(out, &sized, all, devices, &asked, error);
     ppi_release(&whole->host, all);
     return status;
 }

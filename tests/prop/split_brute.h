@@ -8,7 +8,7 @@
 #include <ppsched/ppsched.h>
 
 enum {
-    SPLIT_DEVICES = 4,
+    SPLIT_DEVICES = 5,
     SPLIT_STAGES = 12,
     SPLIT_MICROBATCHES = 8,
     SPLIT_ENTRIES = 6,

@@ -41,7 +41,7 @@ static void expect_evaluated(const struct split_problem *problem, const struct s
 
 static void test_stages_cost_what_the_evaluator_says(void **state)
 {
-    static const struct split_sizes sizes = {SPLIT_DEVICES, 3, SPLIT_MICROBATCHES, 0};
+    static const struct split_sizes sizes = {4, 3, SPLIT_MICROBATCHES, 0};
     uint64_t seed = 21;
     (void)state;
     for (int trial = 0; trial < 3000; trial++) {
@@ -137,7 +137,7 @@ static void expect_answer(const struct split_problem *problem, const struct spli
 
 static void test_answers_are_splits_that_fit(void **state)
 {
-    static const struct split_sizes sizes = {SPLIT_DEVICES, 2, SPLIT_MICROBATCHES, 4};
+    static const struct split_sizes sizes = {4, 2, SPLIT_MICROBATCHES, 4};
     uint64_t seed = 22, priced = 0, splits = 0;
     int found = 0;
     (void)state;

@@ -138,8 +138,9 @@ void draw_split_problem(struct split_problem *out, const char **strategy, const 
     draw_schedule(out, strategy, sizes, seed);
     draw_layers(out, sizes, seed);
     int delayed = (int)random_below(seed, 2);
-    for (uint32_t i = 0; i < SPLIT_DEVICES * SPLIT_DEVICES; i++)
-        out->delay[i / SPLIT_DEVICES][i % SPLIT_DEVICES] = delayed ? quarters(seed, 0, 4) : 0;
+    const uint32_t most = sizes->devices > 4 ? sizes->devices : 4;
+    for (uint32_t i = 0; i < most * most; i++)
+        out->delay[i / most][i % most] = delayed ? quarters(seed, 0, 4) : 0;
     draw_limits(out, seed);
     draw_overhead(out, *seed);
 }

@@ -11,7 +11,7 @@
 static void draw_speeds(struct split_problem *problem, uint64_t *seed)
 {
     uint32_t alike = random_below(seed, 4); /* some pairs of devices are of one type */
-    for (uint32_t d = 0; d < SPLIT_DEVICES; d++)
+    for (uint32_t d = 0; d < 4; d++)
         problem->speed[d] = alike == 0 && d > 1 ? problem->speed[d - 2] : (30 + random_below(seed, 71)) / 100.0;
 }
 
