@@ -168,8 +168,9 @@ typedef struct ppsched_plan_options {
     uint32_t memory_limit_count;
     uint32_t placements;   /* the allowed placements, as bits 1 << enum ppsched_placement. Default:
                               all */
-    uint32_t effort;       /* search effort of the strategy auto, 1 to 12. With 0, auto is tried
-                              only if `strategies` names it, and then uses its own default effort */
+    uint32_t effort;       /* search effort of the strategy auto, 1 to 12. From 6 on, the plan also
+                              tries to prove that no order is better. With 0, auto is tried only if
+                              `strategies` names it, and then uses its own default effort */
     uint32_t order_effort; /* effort of the search for the order of microbatches with different
                               costs, 1 to 10. ppsched_schedule_order_microbatches orders the
                               microbatches of each candidate. The candidate's config lists them in

@@ -53,14 +53,15 @@ ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, 
     return PPSCHED_OK;
 }
 
-/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. */
+/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. On a stage graph, the search
+ * minimises the planned time. */
 static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                ppsched_error *error)
 {
     struct ppi_robust_objective goal = {.count = plan->scenario_count, .rank_by = plan->rank_by, .quantile = plan->quantile};
     struct ppi_ordered_scenarios ordered;
     if (plan->scenario_count == 0 || plan->rank_by == PPSCHED_RANK_BY_STEP || plan->effort == 0 ||
-        plan->scenarios.dispatch != PPSCHED_DISPATCH_PLANNED)
+        plan->scenarios.dispatch != PPSCHED_DISPATCH_PLANNED || config->graph != NULL)
         return PPSCHED_OK;
     ppi_robust_objective_destroy(config->goal, &config->host);
     config->goal = NULL;
@@ -202,7 +203,6 @@ static ppsched_status allow_graph(const ppsched_plan *plan, const struct ppi_can
 {
     const char *what = plan->lower.lowering != PPSCHED_LOWERING_NONE ? "lowering to sends and receives"
                        : candidate->offloads                         ? "offload"
-                       : plan->scenario_count > 0                    ? "scenarios"
                        : plan->orders_devices                        ? "a free order of devices"
                        : plan->order_effort > 0                      ? "an order of microbatches"
                                                                      : NULL;

@@ -402,6 +402,20 @@ class BoundTest(unittest.TestCase):
             metrics = ppsched.generate("auto", with_objective).evaluate().metrics
             self.assertLessEqual(ppsched.lower_bound(config, objective).value, getattr(metrics, objective) * (1 + 1e-9))
 
+    def test_a_bound_that_is_proved(self):
+        config = ppsched.Config(4, 8, mem_forward=1, mem_backward_weight=-1, mem_limit=3)
+        found = ppsched.generate("auto", config).evaluate().metrics.span
+        plain, proved = ppsched.lower_bound(config), ppsched.lower_bound(config, known=found)
+        self.assertEqual((found, plain.value, plain.proof), (31, 30, 0))
+        self.assertEqual((proved.value, proved.proof, proved.work), (31, 31, plain.work))
+        self.assertLess(ppsched.lower_bound(config, known=found + 1).value, 32)
+        self.assertEqual(ppsched.lower_bound(config, known=found, work=1).value, 30)  # too little
+        for known, work in ((-1, 0), (math.nan, 0), (31, -1), (31, math.inf)):
+            with self.assertRaisesRegex(ppsched.Error, "must be finite and at least 0"):
+                ppsched.lower_bound(config, known=known, work=work)
+        plan = ppsched.plan(config, strategies=["auto"], chunks=[1], effort=6)
+        self.assertEqual((plan.best.step_time, plan.best.bound, plan.best.proved), (31, 31, True))
+
     def test_bad_objectives(self):
         config = ppsched.Config(2, 2)
         with self.assertRaisesRegex(ppsched.Error, "no objective 'time'; there are span, makespan"):

@@ -126,6 +126,16 @@ class GpusTest(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("no pipeline: FSDP alone wins", again.stdout)
 
+    def test_a_runtime_that_supports_no_layout(self):
+        self.refused("deepspeed does not run it: it has no context parallelism", "--gpus", 16, "--runtime", "deepspeed", "--cp", 2)
+        self.refused("torchtitan does not run it: it does not shard optimizer states alone with a pipeline (zero 1)", "--gpus", 16, "--runtime",
+                     "torchtitan", "--pp", 2, "--zero", 1)
+        self.refused("torchtitan does not run it: it numbers the replicas of a stage before the stages", "--gpus", 16, "--runtime", "torchtitan",
+                     "--pp", 2, "--zero", 3, "--rank-order", "tp-cp-ep-pp-dp")
+        self.refused("both orders of ranks are the same with one replica", "--gpus", 8, "--rank-order", "tp-cp-ep-pp-dp")
+        self.refused("--zero is 4; it must be 0 to 3", "--gpus", 8, "--zero", 4)
+        self.refused("'64..': A..B needs both numbers, such as 64..1024", "--gpus", 8, "--global-batch", "64..")
+
     def test_workers_give_the_same_rows(self):
         fixed = {"global_batch": 64, "tp": [1, 2, 4]}
         alone = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed)

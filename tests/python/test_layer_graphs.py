@@ -124,6 +124,16 @@ class SplitTest(unittest.TestCase):
         if "PPSCHED_GRAPH_SPLITS" in os.environ:
             print(f"{fits} of {rounds} fit, {worse} above the best, {total / fits:.2%} on average")
 
+    def test_times_that_are_no_round_numbers(self):
+        """Sums of times differ in their last bits."""
+        rng = random.Random(3)
+        for _ in range(12):
+            rows = [{"name": name, "count": rng.randint(3, 9), "forward_time": rng.uniform(0.5, 2), "after": after}
+                    for name, after in (("a", []), ("b", []), ("c", ["a", "b"]))]
+            config = ppsched.Config(3, 2, device_speeds=[rng.uniform(0.5, 1) for _ in range(3)])
+            (found,) = ppsched.split_layer_graph(config, rows, effort=0)
+            self.assertEqual([sum(own["layers"]) for own in found.branches], [row["count"] for row in rows])
+
     def test_larger_models_balance_their_branches(self):
         """A tower of 8 and text of 24 equal layers, which join: the busiest device has little more than its share."""
         rows = [{"name": "tower", "count": 8, "forward_time": 1, "after": []}, {"name": "text", "count": 24, "forward_time": 1, "after": []},

@@ -18,7 +18,7 @@ class LinkRate(NamedTuple):
     """A link between two devices, for one device and one direction: bytes per second, the share of it that large messages reach, and the
     latency in seconds.
 
-    all_reduce, all_gather: factors on the time of a collective; 1 is that of a ring.
+    all_reduce, all_gather: factors on the time of a collective; 1 is the factor of a ring.
     """
 
     bandwidth: float

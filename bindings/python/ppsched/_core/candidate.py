@@ -21,7 +21,7 @@ class Candidate(NamedTuple):
         for any placement.
       proved: the candidate fits and reaches its bound; or, with layers, no other split is shorter with this strategy and these options.
         False with scenarios.
-      runs_on: those of the plan's runtimes that run the candidate.
+      runs_on: the runtimes of the plan that run the candidate.
       ordered: its microbatches have another order than in the config; microbatch_order: that order, or None (Plan.microbatch_order).
       scenario_time: time of a step over the scenarios.
       offloaded: True if it has offload; offloads: number of offloaded activations in an iteration.

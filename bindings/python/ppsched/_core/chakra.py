@@ -117,7 +117,7 @@ def memory_scale_of(config: Config) -> float:
 
 
 def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
-    """Reads a schedule from the traces of chakra_traces: those of all ranks, in order. Its config has the costs in the traces."""
+    """Reads a schedule from the traces of chakra_traces: the traces of all ranks, in order. Its config has the costs in the traces."""
     if isinstance(traces, (bytes, str)) or not all(isinstance(trace, bytes) for trace in traces):
         raise Error("traces must be a list of bytes, one per rank")
     array = (_abi.ChakraTrace * max(len(traces), 1))(*[_abi.ChakraTrace(trace, len(trace)) for trace in traces])

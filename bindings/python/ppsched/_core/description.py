@@ -94,7 +94,7 @@ class Description(Shared):
                                         {"kind": "mlp", "width": 14336, "gated": True}]},
                      "layers": "32xfull"})
 
-    or that of Hugging Face's config.json of a known family (ppsched.model_families). values may also be a Transformer."""
+    or the form of Hugging Face's config.json of a known family (ppsched.model_families). values may also be a Transformer."""
 
     def __init__(self, values: Union[str, Mapping[str, Any], Transformer]) -> None:
         if isinstance(values, Transformer):

@@ -82,7 +82,7 @@ class _Search:
     def cut(self, b: int, first: int, stages: int, kind: str, load: List[float]) -> List[int]:
         """Ends of stages in blocks, so that the busiest device of the branch has the least to do; `load` is what devices do for others."""
         sums, share = self.rows[b, kind].time, self.share[b]
-        low, high = 0.0, max(load) + share * sums[-1] / min(self.speeds)
+        low, high = 0.0, (max(load) + share * sums[-1] / min(self.speeds)) * (1 + ROUNDING)
         best = self._fill(sums, share, first, stages, load, high)
         for _ in range(30):
             middle = (low + high) / 2

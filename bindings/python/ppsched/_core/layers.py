@@ -30,7 +30,7 @@ class Layer(TypedDict, total=False):
 
     place: "first" (embedding) or "last" (head) if the layer must be in that stage; with_next: it is in the same stage as the layer after it;
     tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
-    layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
+    layers with place "first", except layers with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
     forward.
     several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
     mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
@@ -284,7 +284,7 @@ class Layers(Shared):
         return f"<ppsched.Layers: {words}>"
 
     def layout(self, split: Split, devices: int) -> Optional[Layout]:
-        """The layout of a split. Layers with place "first" count as the embedding, and those with place "last" as the head. Layers named
+        """The layout of a split. Layers with place "first" count as the embedding, and layers with place "last" as the head. Layers named
         "mtp" are MTP layers. All others are decoders. None if this layout is not valid."""
         kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
                  else 1 for entry in self._entries() for _ in range(entry.count)]

@@ -82,7 +82,7 @@ class Parameters(NamedTuple):
 
 class ModelRow(NamedTuple):
     """Layers of a model that cost the same. role: "embedding", "tower", "decoder", "mtp" or "head"; layers: number of layers. The numbers
-    of parameters are those of one layer."""
+    of parameters are for one layer."""
 
     name: str
     role: str
@@ -178,7 +178,7 @@ FORMER_ROWS = {"dense": "decoder", "expert": "moe_decoder"}  # their names befor
 class Model(Shared):
     """A model with its description, training and device. It has the costs of its layers in seconds, bytes and single operations.
 
-    Layers that cost the same are one row. The name of a row is "embedding", "head", "mtp", or that of a kind or tower of the description.
+    Layers that cost the same are one row. The name of a row is "embedding", "head", "mtp", or the name of a kind or tower of the description.
     Passes are "forward", "input", "weight", "selective" and "full". accelerator: a name that the library knows, or a ppsched.Accelerator;
     without it there are no times. table: measured costs, which replace the formulas; a decoder without a row in it is an Error.
     """
@@ -243,7 +243,7 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """The cost of an optimizer step on a device with `parameters` parameters, those of experts included. With frozen weights all of
+        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all of
         them count as frozen; `learning` has the cost of adapters."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 

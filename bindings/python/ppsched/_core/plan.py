@@ -90,7 +90,7 @@ class _Passes(NamedTuple):
 
 
 class Plan(Shared, Sequence[Candidate]):
-    """Ranked candidates: first those that fit, by step time and then peak memory; then those over their limit; then refused candidates.
+    """Ranked candidates: first candidates that fit, by step time and then peak memory; then candidates over their limit; then refused ones.
 
     ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number.
     """
@@ -200,7 +200,7 @@ class Plan(Shared, Sequence[Candidate]):
         return list(range(candidate.microbatches)) if order is None else list(order)
 
     def device_order(self, candidate: Candidate) -> List[int]:
-        """For each place of the pipeline the number of its device. The order is the one that the plan found, else that of the config."""
+        """For each place of the pipeline the number of its device. The order is the one that the plan found, else the order of the config."""
         order = candidate.device_order
         if not self._frees_device_order or order is None:
             return list(range(self.config.devices))

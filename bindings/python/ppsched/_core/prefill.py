@@ -14,8 +14,9 @@ from .views import sized
 class Chunks(NamedTuple):
     """The chunks of a prompt, or of several.
 
-    tokens: number of tokens of each chunk, prompt by prompt; makespan: that of the strategy's schedule with these chunks; equal_makespan: that with the same
-    number of equal chunks; is_best: no other chunks are faster; config: the problem with one microbatch per chunk, and a request for each prompt.
+    tokens: number of tokens of each chunk, prompt by prompt; makespan: makespan of the strategy's schedule with these chunks;
+    equal_makespan: makespan with the same number of equal chunks; is_best: no other chunks are faster; config: the problem with
+    one microbatch per chunk, and a request for each prompt.
     """
 
     tokens: List[int]

@@ -32,8 +32,8 @@ class Replan(NamedTuple):
     """How a running job continues.
 
     split: number of layers of each stage; recomputes: for each layer 0, or the number from 1 of its kind of recomputation; device_order: the
-    device in each place, by its number in the config; moves: layers that devices get. step_time: time of a step; running_step_time: that of
-    the running split on the devices as they are now, or None if a device is lost. moved: bytes that move from device to device; loaded: bytes
+    device in each place, by its number in the config; moves: layers that devices get. step_time: time of a step; running_step_time: step
+    time of the running split on the devices as they are now, or None if a device is lost. moved: bytes that move from device to device; loaded: bytes
     of layers that no device holds any longer; move_time: time of moves, loads and the restart; pays_after: number of steps after which the
     change has saved more time than it took, 0 if nothing changes or the running split cannot stay. stays: the running split and order are
     kept; can_stay: they could be kept; fits: all devices are within their memory limits. group_size: for strategies with groups, the wanted
@@ -85,7 +85,7 @@ def replan(config: Config, layers: Union[Layers, Sequence[Layer]], split: Sequen
            load_bandwidth: float = 0, restart_time: float = 0, steps: float = 0, progress: Optional[Progress] = None) -> Replan:
     """Finds how a running job continues when its devices become slower, are lost or are added.
 
-    config: all devices: first those of the running job, then the added ones. Its lists, device_order, lost and the result use these
+    config: all devices: first the devices of the running job, then the added ones. Its lists, device_order, lost and the result use these
     numbers. Give measured speeds in its device_speeds, device_scale and lists of links. Its lists for stages are ignored.
     split: number of layers of each running stage. running_devices: number of devices of the running job (0: all). device_order: the device
     in each place (default: in the order of their numbers). lost: numbers of the lost devices.

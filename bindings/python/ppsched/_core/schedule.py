@@ -146,7 +146,7 @@ class Schedule(Shared):
              slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
              device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
-        """Reads a file as from_text reads a text. The format is that of the file's ending, .csv or .json, if it is not given."""
+        """Reads a file as from_text reads a text. If no format is given, the file's ending says it: .csv or .json."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
 
@@ -221,8 +221,8 @@ class Schedule(Shared):
               blocking: bool = False) -> Proof:
         """Proves for a channel model that this lowered schedule always runs to its end, or finds a deadlock.
 
-        order: which sends and receives of a device wait for each other: all ("group"), those of a direction ("direction"), those of a pair
-        of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive is posted; otherwise
+        order: which sends and receives of a device wait for each other: all ("group"), all in one direction ("direction"), all of a
+        pair of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive is posted; otherwise
         sends are buffered. batched: sends and receives in a row start together. blocking: a device does nothing else while it sends or
         receives."""
         return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))

@@ -223,7 +223,7 @@ class Timeline(Shared):
 
         json, chrome and text contain the config's microbatch_order, if there is one. text_columns: largest width of a line of
         text; time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1). If the config has
-        windows, a trace contains those of overlapped pairs.
+        windows, a trace contains the windows of overlapped pairs.
         """
         return whole_text(lambda take: self._stream(format, take, text_columns, time_scale))
 

@@ -64,7 +64,7 @@ class DeviceSum(NamedTuple):
 
 
 class StageSum(NamedTuple):
-    """Sums of the times of all ops of a stage and kind, without overlapped pairs. deviation, minimum and maximum are those of single
+    """Sums of the times of all ops of a stage and kind, without overlapped pairs. deviation, minimum and maximum are for single
     measured ops."""
 
     stage: int

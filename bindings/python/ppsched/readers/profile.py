@@ -83,7 +83,7 @@ class Profile:
 
     stages: number of stages; devices, microbatches: their numbers, or None if a profile file does not give them; samples: for each
     measured kind of op a list of samples per stage; pairs: samples of overlapped pairs, by forward and backward stage; units: units of
-    all times from traces, and of those numbers of a file that have one; sources: for each source of times in traces, the kinds of ops.
+    all times from traces, and of the numbers of a file that have a unit; sources: for each source of times in traces, the kinds of ops.
     """
 
     name: str
