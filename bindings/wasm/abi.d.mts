@@ -195,6 +195,7 @@ export const JobDimension: {
   readonly MICRO_BATCH: 6;
   readonly SHARDING: 7;
   readonly GLOBAL_BATCH: 8;
+  readonly RANK_ORDER: 9;
 };
 export type JobDimension = (typeof JobDimension)[keyof typeof JobDimension];
 
@@ -385,6 +386,12 @@ export const PairRule: {
   readonly MEGATRON_DELAYED: 2;
 };
 export type PairRule = (typeof PairRule)[keyof typeof PairRule];
+
+export const RankOrder: {
+  readonly DATA_FIRST: 0;
+  readonly PIPELINE_FIRST: 1;
+};
+export type RankOrder = (typeof RankOrder)[keyof typeof RankOrder];
 
 export const Quantity: {
   readonly FORWARD_TIMES: 16;
@@ -719,6 +726,7 @@ export interface JobLayout {
   rank: number | null;
   bound: number;
   least_memory: number;
+  rank_order: Lowercase<keyof typeof RankOrder>;
 }
 
 export interface JobFound {
@@ -1067,6 +1075,7 @@ export interface Pipeline {
   progress_user: number;
   memory_limit: number;
   offload_layers: number;
+  rank_order: Lowercase<keyof typeof RankOrder>;
 }
 
 export interface StepPrice {

@@ -179,6 +179,7 @@ export const JobDimension = Object.freeze({
   MICRO_BATCH: 6,
   SHARDING: 7,
   GLOBAL_BATCH: 8,
+  RANK_ORDER: 9,
 });
 
 export const JobGoal = Object.freeze({
@@ -349,6 +350,11 @@ export const PairRule = Object.freeze({
   BEST: 0,
   MEGATRON: 1,
   MEGATRON_DELAYED: 2,
+});
+
+export const RankOrder = Object.freeze({
+  DATA_FIRST: 0,
+  PIPELINE_FIRST: 1,
 });
 
 export const Quantity = Object.freeze({
@@ -662,7 +668,7 @@ export const STRUCTS = {
     count: ["u32", 4, 1],
     values: ["pointer", 8, 1],
   } },
-  JobLayout: { size: 72, fields: {
+  JobLayout: { size: 80, fields: {
     size: ["u32", 0, 1],
     state: ["i32", 4, 1, JobState],
     tensor_parallel: ["u32", 8, 1],
@@ -679,6 +685,8 @@ export const STRUCTS = {
     rank: ["u32", 52, 1],
     bound: ["f64", 56, 1],
     least_memory: ["f64", 64, 1],
+    rank_order: ["i32", 72, 1, RankOrder],
+    reserved: ["u32", 76, 1],
   } },
   JobFound: { size: 24, fields: {
     size: ["u32", 0, 1],
@@ -1028,7 +1036,7 @@ export const STRUCTS = {
     progress_user: ["pointer", 40, 1],
     memory_limit: ["f64", 48, 1],
     offload_layers: ["u32", 56, 1],
-    reserved: ["u32", 60, 1],
+    rank_order: ["i32", 60, 1, RankOrder],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],

@@ -75,10 +75,14 @@ enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6,   /* tries the powers of 2 up to 64 */
     PPSCHED_JOB_DIMENSION_SHARDING = 7,      /* tries 1 and 3 (ZeRO-1 and FSDP); only 0 without
                                                 data-parallel replicas */
-    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8   /* number of sequences in a step. Tries one value: n,
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8,  /* number of sequences in a step. Tries one value: n,
                                                 rounded up to a multiple of d. Here n sequences have
                                                 4 Mi tokens in all, and d is the largest divisor of
                                                 the number of devices that is at most n */
+    PPSCHED_JOB_DIMENSION_RANK_ORDER = 9     /* enum ppsched_rank_order. Tries only DATA_FIRST.
+                                                PIPELINE_FIRST is left out where both orders are the
+                                                same: with one replica, one device in a pipeline, or
+                                                all devices in one node */
 };
 
 /* The values to try for one dimension. A plain record. */
@@ -174,6 +178,8 @@ typedef struct ppsched_job_layout {
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
     double least_memory; /* lower bound in bytes on the memory of the fullest device */
+    int32_t rank_order;  /* enum ppsched_rank_order */
+    uint32_t reserved;   /* 0 */
 } ppsched_job_layout;
 
 /* The first function returns how many layouts are listed. The second describes one of them.

@@ -58,6 +58,18 @@
 extern "C" {
 #endif
 
+/* The order in which the dimensions of parallelism number the ranks of a job; the first one changes
+ * fastest. Nodes hold consecutive ranks, so the first dimensions are inside a node. Context and
+ * expert parallelism come between tensor parallelism and the last two. */
+enum ppsched_rank_order {
+    PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
+                                             of Megatron-LM */
+    PPSCHED_RANK_ORDER_PIPELINE_FIRST = 1 /* tp-cp-ep-pp-dp: pipelines, then replicas. Megatron-LM's
+                                             --use-tp-pp-dp-mapping. Neighbours of a pipeline that
+                                             share a node use its links. With experts, e times the
+                                             tensor parallelism of experts must be t times c */
+};
+
 /* The pipeline of one replica. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pipeline {
     uint32_t size;
@@ -87,7 +99,7 @@ typedef struct ppsched_pipeline {
                                 backward of their stage. If a copy takes longer than this pass, the
                                 device waits. While activations of a layer are copied, they stay on
                                 the device. 0: none */
-    uint32_t reserved;       /* 0 */
+    int32_t rank_order;      /* enum ppsched_rank_order */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.

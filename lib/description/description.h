@@ -73,6 +73,9 @@ uint32_t ppi_draft_add_kind(struct ppi_draft *draft, const ppsched_block *blocks
 /* A kind with a name of its own, which need not differ from others in its blocks. Returns its index. */
 uint32_t ppi_draft_add_named_kind(struct ppi_draft *draft, const char *name, const ppsched_block *blocks, uint32_t count);
 
+/* The kind whose name is most like this one; "" if there are no kinds. */
+const char *ppi_draft_nearest_kind(const struct ppi_draft *draft, const char *name);
+
 /* One more layer of a kind. */
 void ppi_draft_add_layer_of(struct ppi_draft *draft, uint32_t kind);
 

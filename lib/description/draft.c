@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/format.h"
+#include "base/nearest.h"
 #include "description/block_table.h"
 #include "description/description.h"
 
@@ -192,6 +193,14 @@ uint32_t ppi_draft_add_layer(struct ppi_draft *draft, const ppsched_block *block
     uint32_t kind = ppi_draft_add_kind(draft, blocks, count);
     ppi_draft_add_layer_of(draft, kind);
     return kind;
+}
+
+const char *ppi_draft_nearest_kind(const struct ppi_draft *draft, const char *name)
+{
+    struct ppi_nearest search = ppi_nearest_start(name);
+    for (uint32_t i = 0; i < draft->info.kind_count; i++)
+        ppi_nearest_offer(&search, draft->kinds[i]->name, draft->kinds[i]->name);
+    return search.answer != NULL ? search.answer : "";
 }
 
 void ppi_draft_add_tower(struct ppi_draft *draft, const ppsched_tower *tower, const ppsched_block *blocks, uint32_t count)

@@ -86,9 +86,11 @@ static void fail_type(struct ppi_fields *fields, const char *key, const char *wa
 
 /* --- integers --- */
 
-/* An integer from `least`; with an error -1. */
+/* An integer from `least`; with an error -1. What is not in use is 0. */
 static int64_t check_integer(struct ppi_fields *fields, const char *key, const struct ppi_json_value *value, uint32_t least)
 {
+    if (least == 0 && !ppi_json_in_use(value))
+        return 0;
     if (value->type != PPI_JSON_NUMBER || !value->is_integer)
         fail_type(fields, key, "an integer", value);
     else if (value->integer < least)
@@ -154,6 +156,8 @@ bool ppi_switch_or(struct ppi_fields *fields, const char *names, bool otherwise)
     const struct ppi_json_value *value = find(fields, names, &key);
     if (value == NULL)
         return otherwise;
+    if (!ppi_json_in_use(value))
+        return false;
     if (value->type != PPI_JSON_BOOL)
         fail_type(fields, key, "true or false", value);
     return value->type == PPI_JSON_BOOL ? value->truth : otherwise;

@@ -74,8 +74,8 @@ static ppsched_status read_name(struct reader *reader)
     size_t shown = length < sizeof name ? length : sizeof name - 1;
     memcpy(name, reader->next, shown);
     name[shown] = '\0';
-    return ppi_fail(reader->error, PPSCHED_ERROR_RANGE, "layers, character %zu: there is no kind %q; the first is %q",
-                    (size_t)(reader->next - reader->text) + 1, name, draft->info.kind_count > 0 ? draft->kinds[0]->name : "");
+    return ppi_fail(reader->error, PPSCHED_ERROR_RANGE, "layers, character %zu: there is no kind %q; did you mean %q?",
+                    (size_t)(reader->next - reader->text) + 1, name, ppi_draft_nearest_kind(draft, name));
 }
 
 static ppsched_status read_items(struct reader *reader, uint32_t depth);

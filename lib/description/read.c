@@ -60,6 +60,30 @@ static ppsched_status read_flag(const struct place *place, const char *name, con
 
 /* --- blocks --- */
 
+/* Names that others give to kinds of blocks, for messages. */
+static const struct {
+    const char *name, *kind;
+} other_names[] = {{"conv", "convolution"},
+                   {"dense", "mlp"},
+                   {"feed_forward", "mlp"},
+                   {"feedforward", "mlp"},
+                   {"ffn", "mlp"},
+                   {"full_attention", "attention"},
+                   {"gated_delta_net", "delta"},
+                   {"gdn", "delta"},
+                   {"gqa", "attention"},
+                   {"kda", "delta"},
+                   {"linear_attention", "delta"},
+                   {"mamba2", "mamba"},
+                   {"mixture_of_experts", "experts"},
+                   {"mla", "latent_attention"},
+                   {"moe", "experts"},
+                   {"multi_latent_attention", "latent_attention"},
+                   {"self_attention", "attention"},
+                   {"short_conv", "convolution"},
+                   {"sliding_attention", "attention"},
+                   {"ssm", "mamba"}};
+
 static ppsched_status read_block_kind(const struct place *place, const struct ppi_json_value *object, ppsched_block *block)
 {
     const struct ppi_json_value *value = ppi_json_member_of(object, "kind");
@@ -73,6 +97,8 @@ static ppsched_status read_block_kind(const struct place *place, const struct pp
         }
         ppi_nearest_offer(&search, ppi_block_kinds[kind], ppi_block_kinds[kind]);
     }
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+        ppi_nearest_offer(&search, other_names[i].name, other_names[i].kind);
     return fail_unknown(place, value->text, &search);
 }
 
@@ -168,8 +194,8 @@ static ppsched_status read_layers(struct ppi_draft *draft, const struct ppi_json
         if (layers->items[i].type != PPI_JSON_TEXT)
             return fail_value(&place, "an entry of layers", "the name of a kind", &layers->items[i]);
         if (!find_kind(draft, layers->items[i].text, &kind))
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "layers: entry %u is %q; there is no such kind", i,
-                            layers->items[i].text);
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "layers: entry %u is %q; there is no such kind; did you mean %q?", i,
+                            layers->items[i].text, ppi_draft_nearest_kind(draft, layers->items[i].text));
         ppi_draft_add_layer_of(draft, kind);
     }
     return PPSCHED_OK;
@@ -306,8 +332,11 @@ static ppsched_status read_mtp_kind(struct ppi_draft *draft, const struct ppi_js
         info->mtp_kind = info->layer_count > 0 && draft->layers != NULL ? draft->layers[info->layer_count - 1] : 0;
         return PPSCHED_OK;
     }
-    if (value->type != PPI_JSON_TEXT || !find_kind(draft, value->text, &info->mtp_kind))
+    if (value->type != PPI_JSON_TEXT)
         return fail_value(&place, "mtp_kind", "the name of a kind", value);
+    if (!find_kind(draft, value->text, &info->mtp_kind))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "mtp_kind is %q; there is no such kind; did you mean %q?", value->text,
+                        ppi_draft_nearest_kind(draft, value->text));
     return PPSCHED_OK;
 }
 

@@ -37,16 +37,17 @@ static ppsched_status take_list(ppsched_job *job, const ppsched_job_list *list, 
                                                           "expert parallelism", "expert tensor parallelism",
                                                           "pipeline",           "chunks",
                                                           "micro-batch",        "sharding",
-                                                          "global batch"};
+                                                          "global batch",       "rank order"};
+    static const uint32_t mosts[PPI_JOB_DIMENSIONS] = {[PPSCHED_JOB_DIMENSION_SHARDING] = 3,
+                                                       [PPSCHED_JOB_DIMENSION_GLOBAL_BATCH] = 1u << 30,
+                                                       [PPSCHED_JOB_DIMENSION_RANK_ORDER] = PPSCHED_RANK_ORDER_PIPELINE_FIRST};
     ppsched_status status = ppi_check_choice("dimension", list->dimension, 0, PPI_JOB_DIMENSIONS - 1, error);
     if (status != PPSCHED_OK)
         return status;
     if (list->values == NULL || list->count == 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the list of %s has no values", names[list->dimension]);
-    bool is_sharding = list->dimension == PPSCHED_JOB_DIMENSION_SHARDING;
-    uint32_t least = is_sharding ? 0 : 1, most = is_sharding                                             ? 3
-                                                 : list->dimension == PPSCHED_JOB_DIMENSION_GLOBAL_BATCH ? 1u << 30
-                                                                                                         : MOST_GPUS;
+    bool may_be_0 = list->dimension == PPSCHED_JOB_DIMENSION_SHARDING || list->dimension == PPSCHED_JOB_DIMENSION_RANK_ORDER;
+    uint32_t least = may_be_0 ? 0 : 1, most = mosts[list->dimension] > 0 ? mosts[list->dimension] : MOST_GPUS;
     uint32_t *values = ppi_arena_take(&job->arena, list->count, sizeof *values);
     status = ppi_arena_check(&job->arena, "the lists", error);
     for (uint32_t i = 0; i < list->count && status == PPSCHED_OK; i++) {

@@ -7,7 +7,7 @@
 
 #include "price/price.h"
 
-enum { PPI_JOB_DIMENSIONS = PPSCHED_JOB_DIMENSION_GLOBAL_BATCH + 1, PPI_JOB_STRATEGIES = 64 };
+enum { PPI_JOB_DIMENSIONS = PPSCHED_JOB_DIMENSION_RANK_ORDER + 1, PPI_JOB_STRATEGIES = 64 };
 
 /* Values to try of a dimension; none are given: `count` is 0. */
 struct ppi_job_values {
@@ -102,6 +102,9 @@ const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsch
 
 ppsched_status ppi_job_price(ppsched_price **out, ppsched_job_found *found, const ppsched_job *job, uint32_t layout,
                              double above, ppsched_error *error);
+
+/* Why a runtime does not support the parallelism of a layout; NULL: it does. */
+const char *ppi_job_unsupported(const ppsched_job *job, int32_t runtime, const ppsched_job_layout *layout);
 
 /* Which runtimes run a priced schedule with its split in a layout. */
 ppsched_status ppi_job_ask_runtimes(uint32_t *runs_on, const ppsched_job *job, const ppsched_job_layout *layout,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "job/job.h"
+#include "launch/launch.h"
 #include "model/table.h"
 
 enum { MOST_LAYOUTS = 1 << 22, MOST_TOLD = 8 };
@@ -71,7 +72,8 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
                                            .devices = layout->pipeline,
                                            .chunks = layout->chunks,
                                            .microbatches = layout->microbatches,
-                                           .split = listing->counts};
+                                           .split = listing->counts,
+                                           .rank_order = layout->rank_order};
         struct ppi_job_bound own;
         if (!ppi_job_divide(listing->counts, listing->made.layers, stages, (enum ppi_job_split)split))
             continue;
@@ -143,6 +145,49 @@ static bool is_chunks(const struct listing *listing, uint32_t value)
     return value <= FEW || (each > 0 && each % value == 0);
 }
 
+/* Whether an order of ranks is the default, or differs from it and experts allow it; else the reason is noted. */
+static bool is_order(struct listing *listing, int32_t order)
+{
+    const ppsched_job_layout *layout = &listing->layout;
+    const ppsched_pipeline pipeline = {.devices = layout->pipeline, .rank_order = order};
+    if (order == PPSCHED_RANK_ORDER_DATA_FIRST)
+        return true;
+    if (layout->pipeline == 1 || layout->data_parallel == 1 || listing->job->gpus <= listing->job->base->device.node_devices)
+        ppi_fail(&listing->reason, PPSCHED_ERROR_RANGE,
+                 "both orders of ranks are the same with one replica, with one device in a pipeline, and in one node");
+    else if (ppi_pricing_check_order(listing->model, &pipeline, &listing->reason) == PPSCHED_OK)
+        return true;
+    listing->has_reason = true;
+    return false;
+}
+
+/* Whether the job's runtime supports the present layout; else the reason is noted. */
+static bool may_run(struct listing *listing)
+{
+    const struct ppi_runtime *runtime = NULL;
+    const ppsched_job *job = listing->job;
+    const char *why = job->runtime == 0 ? NULL : ppi_job_unsupported(job, job->runtime, &listing->layout);
+    if (why == NULL)
+        return true;
+    ppi_runtime_find(&runtime, listing->job->runtime, NULL);
+    ppi_fail(&listing->reason, PPSCHED_ERROR_RANGE, "%s does not run it: %s", runtime->name, why);
+    listing->has_reason = true;
+    return false;
+}
+
+static ppsched_status list_orders(struct listing *listing, ppsched_error *error)
+{
+    const struct ppi_job_values *given = &listing->job->values[PPSCHED_JOB_DIMENSION_RANK_ORDER];
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < (given->count > 0 ? given->count : 1) && status == PPSCHED_OK; i++) {
+        int32_t order = given->count > 0 ? (int32_t)given->values[i] : PPSCHED_RANK_ORDER_DATA_FIRST;
+        listing->layout.rank_order = order;
+        if (may_run(listing) && is_order(listing, order))
+            status = bound_layout(listing, error);
+    }
+    return status;
+}
+
 static ppsched_status list_chunks(struct listing *listing, ppsched_error *error)
 {
     ppsched_job_layout *layout = &listing->layout;
@@ -151,7 +196,7 @@ static ppsched_status list_chunks(struct listing *listing, ppsched_error *error)
     while (status == PPSCHED_OK &&
            next_value(&layout->chunks, &place, listing, PPSCHED_JOB_DIMENSION_CHUNKS, most > 0 ? most : 1, is_chunks))
         if (layout->chunks <= (most > 0 ? most : 1))
-            status = bound_layout(listing, error);
+            status = list_orders(listing, error);
     return status;
 }
 
@@ -277,19 +322,11 @@ static ppsched_status list_micro_batches(struct listing *listing, ppsched_error 
     return status;
 }
 
-static bool has_experts(const ppsched_job *job)
-{
-    for (uint32_t i = 0; i < job->base->shape->kind_count; i++)
-        if (ppi_model_experts_of(job->base->shape->kinds[i]) != NULL)
-            return true;
-    return false;
-}
-
 static ppsched_status list_experts(struct listing *listing, ppsched_error *error)
 {
     ppsched_job_layout *layout = &listing->layout;
     const ppsched_job *job = listing->job;
-    uint32_t experts = has_experts(job) ? job->gpus : 1, place = 0;
+    uint32_t experts = ppi_model_has_experts(job->base) ? job->gpus : 1, place = 0;
     ppsched_status status = PPSCHED_OK;
     while (status == PPSCHED_OK &&
            next_value(&layout->expert_parallel, &place, listing, PPSCHED_JOB_DIMENSION_EXPERT, experts, is_divisor)) {

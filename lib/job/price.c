@@ -228,7 +228,8 @@ static ppsched_status find_best(struct search *search, ppsched_error *error)
     search->pipeline = (ppsched_pipeline){.size = sizeof search->pipeline,
                                           .devices = search->layout->pipeline,
                                           .chunks = search->layout->chunks,
-                                          .microbatches = search->layout->microbatches};
+                                          .microbatches = search->layout->microbatches,
+                                          .rank_order = search->layout->rank_order};
     return try_splits(search, error);
 }
 

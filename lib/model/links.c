@@ -12,12 +12,13 @@ struct ppi_spread ppi_spread_of(const ppsched_model *model, enum ppi_group group
     const ppsched_training *training = &model->training;
     double t = training->tensor_parallel, c = training->context_parallel;
     if (group == PPI_GROUP_TENSOR)
-        return (struct ppi_spread){t, t};
+        return (struct ppi_spread){t, t, 0};
     if (group == PPI_GROUP_CONTEXT)
-        return (struct ppi_spread){c, t * c};
+        return (struct ppi_spread){c, t * c, 0};
     if (group == PPI_GROUP_EXPERT_TENSOR)
-        return (struct ppi_spread){training->expert_tensor_parallel, training->expert_tensor_parallel};
-    return (struct ppi_spread){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel};
+        return (struct ppi_spread){training->expert_tensor_parallel, training->expert_tensor_parallel, 0};
+    return (struct ppi_spread){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel,
+                               0};
 }
 
 static double over(const ppsched_link_rate *link, double bytes)
@@ -28,7 +29,7 @@ static double over(const ppsched_link_rate *link, double bytes)
 /* Devices of the group in one node. */
 static double near_of(const ppsched_model *model, struct ppi_spread group)
 {
-    double spread = group.span / group.count, near = model->device.node_devices / spread;
+    double spread = group.span / group.count, near = group.near > 0 ? group.near : model->device.node_devices / spread;
     return near < 1 ? 1 : near > group.count ? group.count : near;
 }
 

@@ -5,9 +5,9 @@
 
 #include "model/blocks.h"
 
-/* Devices of a group, and devices that they are spread over. */
+/* Devices of a group, devices that they are spread over, and those of the group in one node; 0: they are spread evenly. */
 struct ppi_spread {
-    double count, span;
+    double count, span, near;
 };
 
 struct ppi_spread ppi_spread_of(const ppsched_model *model, enum ppi_group group);

@@ -104,7 +104,7 @@ static double ratio(double a, double b)
 
 static struct ppi_spread spread_of(const ppsched_measured_collective *own)
 {
-    return (struct ppi_spread){own->group, own->span};
+    return (struct ppi_spread){own->group, own->span, 0};
 }
 
 static bool is_inside(const ppsched_model *model, double span)
@@ -189,7 +189,7 @@ void ppi_model_link(double *latency, double *bandwidth, const ppsched_model *mod
     bool inside = is_inside(model, devices);
     const ppsched_link_rate *link = inside ? &device->inside : &device->between;
     struct points points = nearest(model, PPSCHED_COLLECTIVE_SEND,
-                                   (struct ppi_spread){2, inside ? 2 : 2.0 * device->node_devices});
+                                   (struct ppi_spread){2, inside ? 2 : 2.0 * device->node_devices, 0});
     *latency = link->latency;
     *bandwidth = link->bandwidth * (link->efficiency > 0 ? link->efficiency : 1);
     if (points.first == NULL || is_inside(model, points.first->span) != inside)

@@ -60,6 +60,7 @@ bool ppi_model_has_flag(const ppsched_model *model, uint32_t flag);
 
 /* The block with experts of a kind; NULL if it has none. */
 const ppsched_block *ppi_model_experts_of(const ppsched_layer_kind *kind);
+bool ppi_model_has_experts(const ppsched_model *model);
 
 /* All parameters, those of towers and MTP layers too. */
 double ppi_model_total(const ppsched_model *model);
@@ -72,6 +73,10 @@ void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_
 void ppi_model_price_all(ppsched_pass_cost out[PPI_MODEL_PASSES], const ppsched_model *model, uint32_t row);
 void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint32_t row);
 void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters);
+
+/* The same where from a replica to the next there are the `between` devices of a pipeline; 1: replicas are neighbours. */
+void ppi_model_update_between(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters,
+                              uint32_t between);
 ppsched_status ppi_model_megatron(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
 

@@ -17,6 +17,14 @@ const ppsched_block *ppi_model_experts_of(const ppsched_layer_kind *kind)
     return NULL;
 }
 
+bool ppi_model_has_experts(const ppsched_model *model)
+{
+    for (uint32_t i = 0; i < model->shape->kind_count; i++)
+        if (ppi_model_experts_of(model->shape->kinds[i]) != NULL)
+            return true;
+    return false;
+}
+
 static void add_row(ppsched_model *model, struct ppi_model_row row)
 {
     model->rows[model->row_count++] = row;

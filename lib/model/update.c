@@ -3,13 +3,29 @@
 #include "model/links.h"
 #include "model/rates.h"
 
-/* Gradients are all-reduced; with sharded states they are reduce-scattered and the weights all-gathered; sharded weights are
- * gathered for both forward and backward, also frozen ones, of which nothing else is done. */
-static void add_collectives(ppsched_update_cost *out, const ppsched_model *model, double parameters, double devices)
+/* A group of `devices` over the replicas, with `between` devices of a pipeline from a replica to the next: in a node those
+ * within a replica's stage, for each replica whose stage is there. */
+static struct ppi_spread spread_of(const ppsched_model *model, double devices, uint32_t between)
 {
     const ppsched_training *training = &model->training;
-    struct ppi_spread group = {devices,
-                               (double)training->tensor_parallel * training->context_parallel * training->data_parallel};
+    uint64_t stage = (uint64_t)training->tensor_parallel * training->context_parallel, node = model->device.node_devices;
+    struct ppi_spread group = {devices, (double)stage * training->data_parallel * between, 0};
+    if (between == 1)
+        return group;
+    double own = devices / training->data_parallel, near = (double)node / ((double)stage / own);
+    uint64_t replicas = node / (stage * between);
+    near = near < 1 ? 1 : near > own ? own : near;
+    group.near = near * (double)(replicas < 1 ? 1 : replicas);
+    return group;
+}
+
+/* Gradients are all-reduced; with sharded states they are reduce-scattered and the weights all-gathered; sharded weights are
+ * gathered for both forward and backward, also frozen ones, of which nothing else is done. */
+static void add_collectives(ppsched_update_cost *out, const ppsched_model *model, double parameters, double devices,
+                            uint32_t between)
+{
+    const ppsched_training *training = &model->training;
+    struct ppi_spread group = spread_of(model, devices, between);
     if (devices <= 1 || parameters == 0)
         return;
     bool is_sharded = training->sharding > 0, is_trained = (training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) == 0;
@@ -21,7 +37,8 @@ static void add_collectives(ppsched_update_cost *out, const ppsched_model *model
                                ppi_collective_time(model, group, PPI_GATHER, parameters * training->weight_bytes);
 }
 
-void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters)
+void ppi_model_update_between(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters,
+                              uint32_t between)
 {
     const ppsched_training *training = &model->training;
     double common = (double)training->data_parallel * training->context_parallel;
@@ -35,9 +52,14 @@ void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, doub
     bool is_trained = (training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) == 0;
     out->optimizer_time = is_trained ? ppi_memory_time(model, bytes) : 0;
     ppsched_update_cost dense = *out, expert = *out;
-    add_collectives(&dense, model, parameters - expert_parameters, common);
-    add_collectives(&expert, model, expert_parameters, experts);
+    add_collectives(&dense, model, parameters - expert_parameters, common, between);
+    add_collectives(&expert, model, expert_parameters, experts, between);
     out->gradient_time = dense.gradient_time + expert.gradient_time;
     out->parameter_time = dense.parameter_time + expert.parameter_time;
     out->reduce_time = (dense.gradient_time + dense.parameter_time) + (expert.gradient_time + expert.parameter_time);
+}
+
+void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters)
+{
+    ppi_model_update_between(out, model, parameters, expert_parameters, 1);
 }

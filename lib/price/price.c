@@ -14,15 +14,17 @@
 void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes)
 {
     const ppsched_model *model = pricing->model;
+    uint32_t between = pricing->pipeline.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST ? pricing->pipeline.devices : 1;
     if (model->training.adapter_rank == 0) {
-        ppi_model_update(out, model, sizes->parameters, sizes->expert_parameters);
+        ppi_model_update_between(out, model, sizes->parameters, sizes->expert_parameters, between);
         return;
     }
     ppsched_model learning = *model;
     ppsched_update_cost frozen;
     learning.training.flags &= ~(uint32_t)PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
-    ppi_model_update(out, &learning, sizes->trained, sizes->expert_trained);
-    ppi_model_update(&frozen, model, sizes->parameters - sizes->trained, sizes->expert_parameters - sizes->expert_trained);
+    ppi_model_update_between(out, &learning, sizes->trained, sizes->expert_trained, between);
+    ppi_model_update_between(&frozen, model, sizes->parameters - sizes->trained,
+                             sizes->expert_parameters - sizes->expert_trained, between);
     out->reduce_time += frozen.reduce_time;
     out->parameter_time += frozen.parameter_time;
 }
@@ -177,8 +179,8 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
-    if (pipeline->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if (pipeline->rank_order < 0 || pipeline->rank_order > PPSCHED_RANK_ORDER_PIPELINE_FIRST)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "rank_order is %d; it must be 0 or 1", pipeline->rank_order);
     if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
                         PPSCHED_PAIR_RULE_MEGATRON_DELAYED);
@@ -223,7 +225,9 @@ ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model,
     ppsched_status status = ppi_pipeline_complete(&complete, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_priced_model_make(&made, model, error);
+    status = ppi_pricing_check_order(model, &complete, error);
+    if (status == PPSCHED_OK)
+        status = ppi_priced_model_make(&made, model, error);
     if (status == PPSCHED_OK)
         status = ppi_price_pipeline(out, &made, &complete, host, NULL, error);
     ppi_priced_model_clear(&made);

@@ -74,6 +74,12 @@ ppsched_status ppi_pricing_lay_out(struct ppi_pricing *pricing, ppsched_error *e
 /* Makes and evaluates the schedule, and sets the times of each stage. */
 ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error);
 
+/* Sets the links between the devices of the pipeline. */
+ppsched_status ppi_pricing_set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error);
+
+/* RANGE where experts are not divided as the order of ranks asks. */
+ppsched_status ppi_pricing_check_order(const ppsched_model *model, const ppsched_pipeline *pipeline, ppsched_error *error);
+
 /* Moves activations of each stage to the host, as the pipeline says: less memory, and passes that wait for copies. */
 ppsched_status ppi_pricing_offload(ppsched_config *config, struct ppi_pricing *pricing, ppsched_error *error);
 

@@ -7,18 +7,6 @@
 #include "price/price.h"
 #include "strategy/strategy.h"
 
-/* Neighbours of a pipeline are in one node where the whole job is. */
-static ppsched_status set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
-{
-    const ppsched_training *training = &pricing->model->training;
-    double all = (double)pricing->pipeline.devices * training->tensor_parallel * training->context_parallel *
-                 training->data_parallel;
-    double latency, rate;
-    ppi_model_link(&latency, &rate, pricing->model, all);
-    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &latency, 1, error);
-    return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &rate, 1, error) : status;
-}
-
 /* The limit of a schedule is that of a device without what its timeline does not hold. */
 static ppsched_status set_limit(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
 {
@@ -41,7 +29,7 @@ static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pric
     if (status == PPSCHED_OK)
         status = ppi_config_create(&plain, &shape, &pricing->model->host, error);
     if (status == PPSCHED_OK)
-        status = set_links(plain, pricing, error);
+        status = ppi_pricing_set_links(plain, pricing, error);
     if (status == PPSCHED_OK) {
         plain->progress = pipeline->progress;
         plain->progress_user = pipeline->progress_user;

@@ -8,7 +8,7 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched import Description, Model, Training
+from ppsched import Description, Error, Model, Training
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "layers"
 MLP = {"kind": "mlp", "width": 96}
@@ -55,6 +55,17 @@ class DescriptionTest(unittest.TestCase):
         self.refused("kind must be the name of a kind of block", kinds={"a": [{"heads": 4}]})
         self.refused("tower t: there is no token; did you mean tokens?", towers=[{"name": "t", "token": 3, "blocks": []}])
 
+    def test_nearest_names_of_kinds(self):
+        block = {"kind": "mlp", "width": 8}
+        for layers, mtp in ((["windw"], None), ("2xwindw", None), ("2xwindow", "windw")):
+            values = {"hidden_size": 8, "vocabulary_size": 9, "kinds": {"full": [block], "window": [block]}, "layers": layers}
+            with self.assertRaisesRegex(Error, "did you mean window?"):
+                Description({**values, **({} if mtp is None else {"mtp_layers": 1, "mtp_kind": mtp})})
+        for kind, meant in (("atention", "attention"), ("moe", "experts"), ("feed_forward", "mlp"), ("FFN", "mlp"), ("mla", "latent_attention"), ("gated_deltanet", "delta"),
+                            ("mamba2", "mamba"), ("swiglu_mlp", "mlp"), ("conv", "convolution"), ("linear-attention", "delta")):
+            with self.assertRaisesRegex(Error, f"kind a, block 0: there is no {kind}; did you mean {meant}\\?"):
+                Description({"hidden_size": 8, "vocabulary_size": 9, "kinds": {"a": [{"kind": kind}]}, "layers": "a"})
+
     def test_wrong_values(self):
         for block, part in (({"kind": "attention"}, "heads is 0; it must be 1 to 1048576"), ({"kind": "mlp", "width": 8, "heads": 2}, "it has no heads, which is 2"),
                             ({"kind": "mlp", "width": 8, "sinks": True}, "it has no sinks"), ({"kind": "attention", "heads": 5}, "5 heads do not divide hidden_size 64"),
@@ -70,7 +81,7 @@ class DescriptionTest(unittest.TestCase):
         self.refused("value_size is 0", kinds={"a": [{"kind": "latent_attention", "heads": 4, "key_value_rank": 8}]})
         self.refused("a name must not begin with a digit", kinds={"2a": [MLP]}, layers=["2a"])
         self.refused("the name of a part of every model", kinds={"head": [MLP]}, layers="head")
-        self.refused("mtp_kind must be the name of a kind", mtp_layers=1, mtp_kind="c")
+        self.refused("mtp_kind is c; there is no such kind; did you mean a?", mtp_layers=1, mtp_kind="c")
         self.refused("has experts; only the layers of the model may have them", towers=[{"name": "t", "hidden_size": 8, "layers": 1, "blocks": [
             {"kind": "experts", "experts": 2, "experts_per_token": 1, "width": 4}]}])
         self.refused("has the name of a kind", towers=[{"name": "a", "hidden_size": 8, "layers": 1, "blocks": []}])
@@ -166,9 +177,13 @@ class GuessTest(unittest.TestCase):
         self.assertTrue(Description.guess({"model_type": "newvl", "tie_word_embeddings": True, "text_config": NEW}).tied)
 
     def test_a_hub_name(self):
-        done = run_command(["model", "--model", "Someone/Some-Model-8B"])
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("download its config.json and give that file", done.stderr)
+        for name in ("Someone/Some-Model-8B", "Some-Model-3.1-8B", "gpt2"):
+            done = run_command(["model", "--model", name])
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("download its config.json and give that file", done.stderr)
+        self.assertIn("cannot read no/file.json", run_command(["model", "--model", "no/file.json"]).stderr)
+        path = self.file("config.json", NEW)
+        self.assertIn(f"{self.folder} is a folder; give {path}", run_command(["model", "--model", self.folder]).stderr)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,18 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(kinds(NEXT, mlp_only_layers=[0, 3])[:4], ["delta+mlp", "delta+experts", "delta+experts", "attention+mlp"])
         self.assertEqual(kinds(NEXT, num_experts=0)[0], "delta+mlp")
 
+    def test_values_that_mean_off(self):
+        """As the classes take them: a number of experts of 0 makes dense layers, and what is false in Python is off."""
+        moe = {**SIZES, "model_type": "qwen3_moe", "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+        for off in (0, []):
+            for fields in (moe, NEXT):
+                self.assertEqual({kind.split("+")[1] for kind in kinds(fields, num_experts=off)}, {"mlp"})
+            for name in ("attention_bias", "tie_word_embeddings"):
+                self.assertEqual(read(DENSE, **{name: off}).values(), read(DENSE, **{name: False}).values())
+        for fields, more in ((moe, {"num_experts": -1}), (V4, {"n_routed_experts": 0}), (DENSE, {"attention_bias": 2}), (DENSE, {"num_attention_heads": 0})):
+            with self.assertRaises(Error):
+                read(fields, **more)
+
     def test_kimi_goes_by_two_lists(self):
         delta, latent = "delta+experts", "latent_attention+experts"
         self.assertEqual(kinds(KIMI), ["delta+mlp", delta, latent, delta, delta, latent])

@@ -487,6 +487,21 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(own["attention_share"], 0)
         self.assertLess(own["step_time"], longer["step_time"])
 
+    def test_adapters_are_not_in_towers(self):
+        """As recipes freeze them; a description says itself which towers are frozen. Adapters of rank 8 by the shapes of the matrices."""
+        tower = {"depth": 2, "hidden_size": 32, "num_heads": 2, "intermediate_size": 64, "out_hidden_size": 64, "num_position_embeddings": 16, "patch_size": 4}
+        text = {"model_type": "qwen3_vl_text", "hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 3, "num_attention_heads": 4, "head_dim": 16,
+                "num_key_value_heads": 2, "intermediate_size": 128}
+        path, told = self.folder / "vl.json", self.folder / "told.json"
+        path.write_text(json.dumps({"model_type": "qwen3_vl", "text_config": text, "vision_config": tower}), encoding="utf-8")
+        own = 8 * 3 * (2 * (64 + 64) + 2 * (64 + 32) + 3 * (64 + 128))
+        row = answer("--model", path, "--seq", 64, "--lora-rank", 8)
+        self.assertEqual((row["parameters"]["adapters"], row["assumed"]), (own, ["towers without adapters"]))
+        run("--model", path, "--describe", "-o", told)
+        both = own + 8 * 2 * (4 * (32 + 32) + 2 * (32 + 64))
+        self.assertEqual(answer("--model", told, "--seq", 64, "--lora-rank", 8)["parameters"]["adapters"], both)
+        self.assertNotIn("assumed", answer("--model", path, "--seq", 64))
+
     def test_slices_tell_the_share_of_each_kind(self):
         """A delta rule has no attention; all stages have the mean of the layers."""
         kinds = {"delta": [{"kind": "delta", "heads": 8, "head_size": 64}], "full": [{"kind": "attention", "heads": 8}]}

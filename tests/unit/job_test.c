@@ -228,7 +228,7 @@ static void test_wrong_options(void **state)
     expect_refused(&options, PPSCHED_ERROR_RANGE, "sharding is 4; it must be 0 to 3");
     list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_TENSOR, 1, &three};
     expect_refused(&options, PPSCHED_ERROR_RANGE, "no layout of 8 devices is possible");
-    list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_GLOBAL_BATCH + 1, 1, &four};
+    list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_RANK_ORDER + 1, 1, &four};
     expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "dimension");
     list = (ppsched_job_list){PPSCHED_JOB_DIMENSION_TENSOR, 0, NULL};
     expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "the list of tensor parallelism has no values");

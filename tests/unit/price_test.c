@@ -409,9 +409,9 @@ static void test_refused(void **state)
     pipeline.offload_layers = LAYERS / 2;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "stage 0 has 4 decoders, and one must stay; at most 3");
     pipeline.offload_layers = 0;
-    pipeline.reserved = 1;
-    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved");
-    pipeline.reserved = 0;
+    pipeline.rank_order = 2;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "rank_order is 2; it must be 0 or 1");
+    pipeline.rank_order = PPSCHED_RANK_ORDER_DATA_FIRST;
     pipeline.pair_rule = 3;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "pair_rule");
     ppsched_model *without = NULL;

@@ -151,6 +151,13 @@ void ppi_family_qwen2_moe(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_add_layers(fields, draft, &stack);
 }
 
+/* 0 if the file says that there are none. */
+static uint32_t read_count(struct ppi_fields *fields, const char *names, uint32_t otherwise)
+{
+    uint32_t count = ppi_count_or(fields, names, 0, UINT32_MAX);
+    return count < UINT32_MAX ? count : ppi_size_or(fields, names, otherwise);
+}
+
 void ppi_family_qwen3_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {.sizes = {151936, 2048, 0, 24, 32, 4, 0},
@@ -162,7 +169,7 @@ void ppi_family_qwen3_moe(struct ppi_fields *fields, struct ppi_draft *draft)
         stack.end_window = 0;
     stack.experts = (ppsched_block){.kind = PPSCHED_BLOCK_KIND_EXPERTS,
                                     .flags = PPSCHED_BLOCK_FLAG_GATED,
-                                    .experts = ppi_size_or(fields, "num_experts|num_local_experts", 128),
+                                    .experts = read_count(fields, "num_experts|num_local_experts", 128),
                                     .experts_per_token = ppi_size_or(fields, "num_experts_per_tok", 8),
                                     .width = ppi_size_or(fields, "moe_intermediate_size", 768)};
     read_steps(fields, &stack);

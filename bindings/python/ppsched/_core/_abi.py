@@ -185,6 +185,7 @@ class JobDimension(enum.IntEnum):
     MICRO_BATCH = 6
     SHARDING = 7
     GLOBAL_BATCH = 8
+    RANK_ORDER = 9
 
 
 class JobGoal(enum.IntEnum):
@@ -355,6 +356,11 @@ class PairRule(enum.IntEnum):
     BEST = 0
     MEGATRON = 1
     MEGATRON_DELAYED = 2
+
+
+class RankOrder(enum.IntEnum):
+    DATA_FIRST = 0
+    PIPELINE_FIRST = 1
 
 
 class Quantity(enum.IntEnum):
@@ -902,6 +908,8 @@ class JobLayout(Structure):
     rank: int
     bound: float
     least_memory: float
+    rank_order: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("state", c_int32),
@@ -919,6 +927,8 @@ class JobLayout(Structure):
         ("rank", c_uint32),
         ("bound", c_double),
         ("least_memory", c_double),
+        ("rank_order", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1639,7 +1649,7 @@ class Pipeline(Structure):
     progress_user: Optional[int]
     memory_limit: float
     offload_layers: int
-    reserved: int
+    rank_order: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1654,7 +1664,7 @@ class Pipeline(Structure):
         ("progress_user", c_void_p),
         ("memory_limit", c_double),
         ("offload_layers", c_uint32),
-        ("reserved", c_uint32),
+        ("rank_order", c_int32),
     ]
 
 

@@ -13,13 +13,13 @@ from .launching import RUNTIME_NAMES
 from .layer_table import LayerTable, naming_rows, table_record
 from .model import Training, _training_record
 from .number_lists import numbers
-from .price import StepPrice, _step
+from .price import RANK_ORDERS, StepPrice, _step, rank_order_number
 from .views import sized
 
 # Names of dimensions, and those of the library.
 DIMENSIONS = {"tp": "TENSOR", "cp": "CONTEXT", "ep": "EXPERT", "etp": "EXPERT_TENSOR", "pp": "PIPELINE", "chunks": "CHUNKS",
-              "micro_batch": "MICRO_BATCH", "zero": "SHARDING", "global_batch": "GLOBAL_BATCH"}
-Values = Mapping[str, Union[int, Sequence[int]]]
+              "micro_batch": "MICRO_BATCH", "zero": "SHARDING", "global_batch": "GLOBAL_BATCH", "rank_order": "RANK_ORDER"}
+Values = Mapping[str, Union[int, Sequence[int], str, Sequence[str]]]
 
 
 class JobLayout(NamedTuple):
@@ -41,6 +41,7 @@ class JobLayout(NamedTuple):
     state: str
     bound: float
     least_memory: float
+    rank_order: str
 
 
 class FoundLayout(NamedTuple):
@@ -85,8 +86,8 @@ def _state(number: int) -> str:
 class Job:
     """The layouts of a training on `gpus` devices, in the order of their bounds.
 
-    fixed: values of some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch, one number or a list; all that is possible
-    is tried for the others. Of `training` the parallelism, the micro-batch and the sharding are not read. goal: "step" or "tokens".
+    fixed: values of some of tp, cp, ep, etp, pp, chunks, micro_batch, zero, global_batch and rank_order, one value or a list; all that is
+    possible is tried for the others, but of rank_order the first of RANK_ORDERS alone. Of `training` the parallelism, the micro-batch and the sharding are not read. goal: "step" or "tokens".
     runtime: a name; only layouts that it runs. table: measured costs, whose rows say each size in which layouts differ. Any number of threads may call price() at once.
     Errors: ppsched.Error with what is wrong, also where no layout is possible."""
 
@@ -124,7 +125,8 @@ class Job:
         call(lib.ppsched_job_get_layout, ctypes.byref(record), self._handle, c_count("layout", number))
         return JobLayout(number, record.tensor_parallel, record.context_parallel, record.expert_parallel, record.expert_tensor_parallel,
                          record.pipeline, record.data_parallel, record.chunks, record.micro_batch_size, record.microbatches,
-                         record.global_batch, record.sharding, _state(record.state), record.bound, record.least_memory)
+                         record.global_batch, record.sharding, _state(record.state), record.bound, record.least_memory,
+                         RANK_ORDERS[record.rank_order])
 
     def price(self, number: int, above: float = float("inf")) -> FoundLayout:
         """Prices a layout by the fastest pipeline that fits. If some runtime runs one of them, only those count. If it cannot be faster than
@@ -152,7 +154,9 @@ def _lists(fixed: Values) -> Tuple["ctypes.Array[_abi.JobList]", List[object]]:
     for name, given in fixed.items():
         if name not in DIMENSIONS:
             raise Error(f"there is no {name!r}; layouts differ in {', '.join(DIMENSIONS)}")
-        values = [given] if isinstance(given, int) else list(given)
+        values = [given] if isinstance(given, (int, str)) else list(given)
+        if name == "rank_order":
+            values = [rank_order_number(value) for value in values]
         array = (ctypes.c_uint32 * len(values))(*(c_count(name, value) for value in values))
         kept[name] = array
         rows.append(_abi.JobList(_abi.JobDimension[DIMENSIONS[name]], len(values), ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))))

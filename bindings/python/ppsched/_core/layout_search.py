@@ -22,7 +22,7 @@ class JobWords(NamedTuple):
     training: Training
     device: Accelerator
     gpus: int
-    fixed: Tuple[Tuple[str, Union[int, Tuple[int, ...]]], ...] = ()
+    fixed: Tuple[Tuple[str, Any], ...] = ()
     goal: str = "step"
     runtime: Optional[str] = None
     strategies: Tuple[str, ...] = ()

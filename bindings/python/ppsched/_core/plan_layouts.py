@@ -5,13 +5,14 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from ._library import Error
 from .accelerators import Accelerator, find_accelerator
 from .description import Description, Transformer
-from .job import FoundLayout
+from .job import FoundLayout, JobLayout
 from .layer_table import LayerTable, frozen
 from .layers import LayerSplit, Split, config_from_layers
 from .config import Config
 from .layout_search import JobWords, Ranked, Search, search_layouts
 from .listener import Progress
 from .model import Model, Training
+from .price import RANK_ORDERS
 from .schedule import Schedule, generate
 from .shown import shown
 
@@ -58,6 +59,22 @@ def _limit(found: FoundLayout) -> Dict[str, Any]:
     return {"mem_limit": found.memory_limit - sum(device.other for device in devices) - max(device.gathered for device in devices)}
 
 
+def _links(words: JobWords, model: Model, layout: JobLayout) -> Tuple[Any, Any]:
+    """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
+    stage, node = layout.tp * layout.cp, words.device.node_devices
+    neighbour, replica = (stage * layout.dp, stage) if layout.rank_order == RANK_ORDERS[0] else (stage, stage * layout.pp)
+    if layout.pp == 1 or words.gpus <= node or neighbour + stage > node:
+        return model.link(words.gpus)
+
+    def share_node(one: int, other: int) -> bool:
+        return all((number * replica + min(one, other) * neighbour) // node == (number * replica + max(one, other) * neighbour + stage - 1) // node
+                   for number in range(min(layout.dp, node)))
+
+    last = layout.pp
+    pairs = [model.link(1 if share_node(one, other) else words.gpus) for one in range(last) for other in range(last)]
+    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
+
+
 def lay_out(words: JobWords, row: Ranked) -> LaidOut:
     """The schedule that was priced, in seconds and bytes."""
     layout, found = row.layout, row.found
@@ -71,7 +88,7 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
             recomputes.append(names.index(found.recompute) + 1 if may and found.recompute is not None else 0)
             left -= bool(names)
         position += count
-    latency, rate = model.link(words.gpus)
+    latency, rate = _links(words, model, layout)
     empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=latency, p2p_bandwidth=rate,
                    **_limit(found))
     split = Split(list(found.split), recomputes)
@@ -80,11 +97,11 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
 
 # --- rows ---
 
-def layout_row(words: JobWords, row: Ranked) -> Dict[str, int]:
+def layout_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
     layout = row.layout
     return {"tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp, "ep": layout.ep, "etp": layout.etp, "chunks": layout.chunks,
             "micro_batch": layout.micro_batch, "microbatches": layout.microbatches, "global_batch": layout.global_batch, "gpus": words.gpus,
-            "zero": layout.zero, "fsdp": layout.zero == 3, "seq": words.training.sequence_length}
+            "zero": layout.zero, "fsdp": layout.zero == 3, "seq": words.training.sequence_length, "rank_order": layout.rank_order}
 
 
 def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
@@ -139,11 +156,11 @@ def _described(model: ModelLike) -> Tuple[Description, Training]:
 
 
 def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
-    return tuple((name, value if isinstance(value, int) else tuple(value)) for name, value in fixed.items())
+    return tuple((name, value if isinstance(value, (int, str)) else tuple(value)) for name, value in fixed.items())
 
 
 def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str], table: Optional[LayerTable] = None,
-                 fixed: Optional[Mapping[str, Union[int, Sequence[int]]]] = None, top: int = 10, executor: Any = None,
+                 fixed: Optional[Mapping[str, Union[int, str, Sequence[int], Sequence[str]]]] = None, top: int = 10, executor: Any = None,
                  progress: Optional[Progress] = None, goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (),
                  memory_limit: float = 0.0) -> LayoutRows:
     """Finds the best layouts of a training on `gpus` devices. The rows are the same as in ppsched pick --gpus --json (docs/layout_search.md).
@@ -153,6 +170,7 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
     table: measured costs (docs/tables.md; default: the costs of a Model). Its rows must give each size in which layouts differ. The
     "layer_table" of a row says what was measured, and how gaps were filled.
     fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
+    rank_order, "tp-cp-ep-dp-pp" or "tp-cp-ep-pp-dp", is searched only if a list of both is given.
     goal: "step" or "tokens". runtime: name of a runtime; only layouts that it runs. memory_limit: bytes (default: memory of the device).
     executor: one of concurrent.futures, or an object that has submit, and futures with result, add_done_callback and cancel. The rows are
     the same to the last bit. Layouts of workers that are killed are priced in this process, with one RuntimeWarning. An exception in a

@@ -9,6 +9,7 @@ from .description import c_count
 from .enums import member
 from .listener import Progress, Told, check_progress
 from .model import Model
+from .shown import shown
 from .views import sized
 
 
@@ -45,9 +46,18 @@ class StepPrice(NamedTuple):
     memory: List[DevicePrice]
 
 
+RANK_ORDERS = ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")  # by their numbers
+
+
+def rank_order_number(word: object) -> int:
+    if word not in RANK_ORDERS:
+        raise Error(f"rank_order is {shown(word)}; it must be {' or '.join(RANK_ORDERS)}")
+    return RANK_ORDERS.index(str(word))
+
+
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
           split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0, pair_rule: str = "best",
-          offload_layers: int = 0, progress: Optional[Progress] = None) -> StepPrice:
+          offload_layers: int = 0, rank_order: str = "tp-cp-ep-dp-pp", progress: Optional[Progress] = None) -> StepPrice:
     """Estimates the time of a step of a model, in a pipeline of `devices` devices with `chunks` stages each.
 
     strategy: default 1f1b; if chunks is above 1, interleaved_1f1b. split: number of layers of each stage; towers, embedding, MTP layers and
@@ -55,6 +65,7 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     decoders of each stage; 0 means all. pair_rule: if the training asks for windows, the order in which the windows
     of overlapped pairs run: "best", or as Megatron-LM launches them, "megatron", and with --delay-wgrad-compute "megatron_delayed".
     offload_layers: the first so many decoders of each stage have their activations on the host from forward to backward.
+    rank_order: which dimension comes last, and so is between nodes: "tp-cp-ep-dp-pp" or "tp-cp-ep-pp-dp".
     progress: a function that strategies that search call, with the done share of the work and the best
     time so far. If it returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
     strategy does not support the sizes."""
@@ -64,6 +75,7 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     options.chunks, options.recompute_layers = c_count("chunks", chunks), c_count("recompute_layers", recompute_layers)
     options.pair_rule = member(_abi.PairRule, "pair_rule", pair_rule)
     options.offload_layers = c_count("offload_layers", offload_layers)
+    options.rank_order = rank_order_number(rank_order)
     options.strategy = None if strategy is None else encoded("strategy", strategy)
     options.recompute = None if recompute is None else encoded("recompute", recompute)
     counts = None if split is None else _counts(split, devices * chunks)

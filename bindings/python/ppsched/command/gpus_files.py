@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
 from .._core._library import Error, Refused, decoded, lib
 from .._core.layout_search import JobWords, Ranked
 from .._core.output import write_text
+from .._core.price import RANK_ORDERS
 from .._core.plan_layouts import LaidOut, lay_out
 
 CSV = "schedule.csv"
@@ -66,6 +67,8 @@ def _megatron_flags(made: LaidOut, row: Mapping[str, Any]) -> List[Tuple[str, Li
         words["--sequence-parallel"] = []
     if layout["ep"] > 1 or layout["etp"] != layout["tp"]:
         words["--expert-model-parallel-size"], words["--expert-tensor-parallel-size"] = [str(layout["ep"])], [str(layout["etp"])]
+    if layout["rank_order"] != RANK_ORDERS[0]:
+        words["--use-tp-pp-dp-mapping"] = []
     if layout["zero"] > 0:
         words["--use-distributed-optimizer"] = []
     if layout["zero"] > 1:

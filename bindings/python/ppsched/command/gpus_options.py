@@ -12,6 +12,7 @@ from .._core.writing import ending_of
 from .._core.shown import printable, shown
 from .._core.accelerators import Accelerator
 from .._core.whole_numbers import number_of
+from .._core.price import RANK_ORDERS
 from ..readers.model_files import ModelFile
 from .model_options import LORA, training_of
 from .number_options import count_of_devices, whole
@@ -25,7 +26,7 @@ USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
          "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
-         "memory_margin", "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
+         "memory_margin", "rank_order", "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 
 
@@ -40,6 +41,9 @@ def add_gpus_arguments(parser: Parser) -> None:
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
                        help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
                             "param cp)")
+    group.add_argument("--rank-order", nargs="+", choices=RANK_ORDERS, metavar="ORDER",
+                       help=f"with --gpus: orders of ranks to try, {' and '.join(RANK_ORDERS)}; the last dimension is between nodes. Only Megatron-LM "
+                            "and runtimes on it can be told the second (default: the first)")
     group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
@@ -114,6 +118,10 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
         if wrong is not None:
             raise Error(f"--{name} is {wrong}; it must be 1 to {MOST_DEVICES}")
         used *= numbers[0] if len(numbers) == 1 else 1
+    stages = options.get("zero")
+    wrong = next((number for number in ([stages] if isinstance(stages, int) else list(stages or [])) if not 0 <= number <= 3), None)
+    if wrong is not None:
+        raise Error(f"--zero is {wrong}; it must be 0 to 3")
     if gpus % used:
         near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
         raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give {' or '.join(near)}")
@@ -130,6 +138,8 @@ def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, A
     fixed: Dict[str, Any] = {name: _values(options, name) for name in SEARCHED if options.get(name) is not None}
     if "zero" not in fixed and (options.get("use_distributed_optimizer") or options.get("distributed_optimizer")):
         fixed["zero"] = 1
+    if arguments.rank_order:
+        fixed["rank_order"] = tuple(dict.fromkeys(arguments.rank_order))
     if values.get("chunks") is not None:
         fixed["chunks"] = tuple(values["chunks"])
     alone = {**options, **dict.fromkeys(("tp", "cp", "ep", "etp", "dp", "micro_batch", "zero"))}

@@ -9,6 +9,7 @@ from .._core.layout_search import JobWords, Ranked, Search, search_layouts
 from .._core.plan_layouts import LayoutRows, rows_of, training_of_layout
 from .._core.job import Job
 from .._core.model import Model
+from .._core.price import RANK_ORDERS
 from .._core.progress import ProgressBar
 from .._core.words import counted
 from .._core.writing import ending_of, stamped
@@ -82,12 +83,13 @@ def _recompute_word(row: Mapping[str, Any]) -> str:
 def _table(rows: LayoutRows, hour: Optional[float]) -> str:
     has_batches = len({row["layout"]["global_batch"] for row in rows}) > 1
     batch, cost = (["batch"] if has_batches else []), (["cost/Mtoken"] if hour is not None else [])
-    lines = [["place", "tp", "cp", "ep", "etp", "pp", "dp", "V", "micro batch", *batch, "zero", "schedule", "recompute", "step", "tokens/s", "MFU", *cost,
+    has_orders = any(row["layout"]["rank_order"] != RANK_ORDERS[0] for row in rows)
+    lines = [["place", "tp", "cp", "ep", "etp", "pp", "dp", "V", "micro batch", *batch, "zero", *(["rank order"] if has_orders else []), "schedule", "recompute", "step", "tokens/s", "MFU", *cost,
               "GiB", "runs on"]]
     for number, row in enumerate(rows):
         layout, step = row["layout"], row["step"]
         lines.append([str(number + 1), *(str(layout[name]) for name in NAMES[:-1]), *([str(layout["global_batch"])] if has_batches else []),
-                      "fsdp" if layout["fsdp"] else str(layout["zero"]), row["strategy"], _recompute_word(row), _time_word(step["step_time"]),
+                      "fsdp" if layout["fsdp"] else str(layout["zero"]), *([layout["rank_order"]] if has_orders else []), row["strategy"], _recompute_word(row), _time_word(step["step_time"]),
                       f"{step['tokens_per_second']:,.0f}", f"{step['mfu']:.1%}",
                       *([f"{cost_per_million(row, hour):.4g}"] if hour is not None else []),
                       f"{row['peak_memory'] / GIB:.1f}{'*' if row['memory_near_limit'] else ''}", " ".join(row["runnable_on"]) or "none"])

@@ -17,7 +17,7 @@ from ..readers.layer_table import read_layer_table
 from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
-from ..readers.model_files import ModelFile, guessed_model, model_of, read_model
+from ..readers.model_files import ModelFile, guessed_model, model_of, read_model, with_frozen_towers
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .over_file import tell_over_training
 from .printing import tell
@@ -167,6 +167,8 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
     options.update({name: value for name, value in given.items() if value is not None})
+    if given["lora_rank"]:
+        found = with_frozen_towers(path or arguments.config, found)
     arguments.assumed = list(found.assumed)
     _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
                                               **({arguments.config: not_taken(training)} if path is not None and config else {})},

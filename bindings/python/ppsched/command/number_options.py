@@ -101,6 +101,8 @@ def batches(word: str) -> List[int]:
     first, dots, last = word.partition("..")
     if not dots:
         return _counts(word)
+    if not first or not last:
+        raise argparse.ArgumentTypeError(f"{shown(word)}: A..B needs both numbers, such as 64..1024")
     least, most = whole(first), whole(last)
     if not 1 <= least <= most:
         raise argparse.ArgumentTypeError(f"{shown(word)}: A..B needs 1 or more, and B not below A")

@@ -8,9 +8,9 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Uni
 from .._core._library import Error
 from .._core.file_bytes import MODEL
 from .._core.description import Description, Transformer
-from .adapters import Adapters, options_of
+from .adapters import Adapters, nothing, options_of
 from .field_reader import Reader
-from .hub_models import config_of
+from .hub_models import CONFIG, config_of
 from .json_and_yaml import file_text, is_yaml, other_kind, read_json, read_yaml
 from .megatron_names import is_megatron, not_taken, plain, read_megatron
 from .megatron_training import training_options
@@ -19,13 +19,15 @@ from .shell_arguments import Script, is_script, read_arguments
 from .torchtitan import is_name, is_toml, named_values, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
+_HUB_NAME = re.compile(r"([A-Za-z0-9][\w.-]*/)?[\w.-]*[A-Za-z0-9]")  # organization, if it has one, and model
+_FILE_NAME = re.compile(r".*\.(json|ya?ml|toml|sh|py|txt|args|conf|cfg)", re.I)
 
 
 class ModelFile(NamedTuple):
     """A model and options read from a file. description: the model; options: options of the command that the file has; sequence: the
     model's longest sequence, or 0; not_taken: keys of the file that would change the result, but are not used; warnings: lines for the
-    user; assumed: values used for missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names."""
+    user; assumed: values used for missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names;
+    tells_frozen: it is a description, which says itself whether towers are frozen."""
 
     description: Description
     options: Dict[str, object]
@@ -35,11 +37,14 @@ class ModelFile(NamedTuple):
     assumed: Sequence[str] = ()
     is_megatron: bool = False
     transformer: Optional[Transformer] = None
+    tells_frozen: bool = False
 
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
-    if _HUB_NAME.fullmatch(path) and not os.path.exists(path):
+    if os.path.isdir(path) and os.path.isfile(os.path.join(path, CONFIG)):
+        raise Error(f"{path} is a folder; give {os.path.join(path, CONFIG)}")
+    if _HUB_NAME.fullmatch(path) and not _FILE_NAME.fullmatch(path) and not os.path.exists(path):
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
     values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
@@ -83,7 +88,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
                     f"description (docs/model.md){other_kind(fields, True)}")
     found = _described(where, fields)
-    return ModelFile(found, {}, found.sequence_length, (), [f"{where}: {warning}" for warning in found.warnings])
+    return ModelFile(found, {}, found.sequence_length, (), [f"{where}: {warning}" for warning in found.warnings], tells_frozen="kinds" in fields)
 
 
 def guessed_model(path: str) -> Optional[Description]:
@@ -117,6 +122,11 @@ def _of_hub(path: str, script: Script) -> ModelFile:
     found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers, script.adapters)
     adapted = {} if script.adapters is None else options_of(path, found.description, script.adapters)
     return found._replace(options={**training_options(path, training), **adapted}, not_taken=[*found.not_taken, *not_taken(training), *script.others])
+
+
+def with_frozen_towers(path: str, found: ModelFile) -> ModelFile:
+    """The model for training adapters, without adapters in its towers, as in recipes; a description says itself which towers are frozen."""
+    return found if found.tells_frozen else _with_towers(path, found, True, Adapters(1, nothing))
 
 
 def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Optional[Adapters] = None) -> ModelFile:
