@@ -11,6 +11,7 @@ import test_price
 from test_price import EXPERTS, LATENT, LAYOUT, LLAMA
 
 import ppsched
+from ppsched.readers.known_models import known_model
 
 EXPERT_LAYOUT = ("--tp", 2, "--pp", 4, "--dp", 2, "--ep", 2, "--seq", 4096, "--global-batch", 32)
 
@@ -123,6 +124,33 @@ class RunsOptionsTest(FolderTest):
             done = run_command(("calibrate", self.runs(*({**test_price.RunsTest.ROW, "gpu": name} for name in names)), "--device", "h100"))
             self.assertEqual(done.returncode, status, done.stderr)
         self.assertIn("runs of a cluster and of another (", done.stderr)
+
+    def test_models_by_their_names(self):
+        """Each is what its config.json says; other sizes in a row go over the name."""
+        configs = pathlib.Path(__file__).resolve().parents[1] / "published" / "configs"
+        for name, file in (("deepseek-v3", "deepseek-v3"), ("deepseek-v3+mtp", "deepseek-v3-mtp"), ("kimi-k2", "kimi-k2"), ("gpt-oss-120b", "gpt-oss-120b"),
+                           ("Nemotron_3_Nano", "nemotron-3-nano-30b-a3b"), ("Nemotron_3_Super", "nemotron-3-super-120b-a12b"),
+                           ("qwen3-235b-a22b", "qwen3-235b-a22b"), ("qwen3-30b-a3b", "qwen3-30b-a3b")):
+            wanted = ppsched.Description(json.loads((configs / f"{file}.json").read_text(encoding="utf-8")))
+            self.assertEqual(ppsched.Description(known_model(name)).json(), wanted.json(), name)
+        row = {"gpu": "h100", "seq": 4096, "mbs": 1, "gbs": 64, "tp": 2, "ep": 8, "dp": 8, "pp": 1, "measured_step_s": 1, "model": "qwen3-30b-a3b"}
+        config = str(configs / "qwen3-30b-a3b.json")
+        steps = [run["step_time"] for run in self.answer("price", "--runs", self.runs(row, {**row, "config": config}, {**row, "params": 1},
+                                                                                    {**row, "layers": 48, "hidden": 2048}))["runs"]]
+        self.assertEqual(len(set(steps)), 1)
+        other = {**row, "layers": 24, "hidden": 2048, "heads": 16, "vocab": 32000}
+        self.assertNotEqual(self.answer("price", "--runs", self.runs({**other, "ep": 1}))["runs"][0]["step_time"], steps[0])
+
+    def test_unknown_settings(self):
+        told = {**test_price.RunsTest.ROW, "recompute": ""}
+        steps = [run["step_time"] for run in self.answer("price", "--runs", self.runs(told, {**told, "recompute": "not told"}))["runs"]]
+        self.assertEqual(steps[0], steps[1])
+
+    def test_experts_that_are_not_divided(self):
+        """Where as many devices as tp cannot share each expert, one has it."""
+        row = {"gpu": "h100", "seq": 4096, "mbs": 1, "gbs": 32, "tp": 2, "ep": 8, "dp": 4, "pp": 1, "measured_step_s": 1, "config": "experts.json"}
+        steps = [run["step_time"] for run in self.answer("price", "--runs", self.runs(row, {**row, "etp": 1}))["runs"]]
+        self.assertEqual(steps[0], steps[1])
 
 
 class ErrorTest(FolderTest):

@@ -12,6 +12,7 @@ from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.words import nearest
 from .json_and_yaml import file_text
+from .known_models import known_model
 from .model_files import model_of, read_mapping_of
 
 NEEDED = ("gpu", "seq", "mbs", "gbs", "measured_step_s")
@@ -29,6 +30,7 @@ READ = (*NEEDED, *SIZES, "id", "model", "config", "params", "kv_heads", "ffn", "
 HARMLESS = ("source", "overlap_in_the_run", "settings_complete", "settings_from", "measured_unit", "measured_value", "published_memory_GiB", "note",
             "predicted_step_s", "can_describe", "why_not")  # of tests/published, and of whoever compares
 DECIDING = ("strategy", "split", "zero", "gradient_bytes", "recompute", "fp8_recipe")
+UNKNOWN = ("not told", "unknown")  # the same as an empty cell
 NEAR = 0.03  # share of the told number of parameters
 
 
@@ -65,7 +67,8 @@ class _Row:
         self.where, self.cells = where, cells
 
     def text(self, name: str) -> str:
-        return (self.cells.get(name) or "").strip()
+        text = (self.cells.get(name) or "").strip()
+        return "" if text.lower() in UNKNOWN else text
 
     def number(self, name: str, default: Optional[float] = None) -> float:
         """Above 0."""
@@ -132,6 +135,15 @@ def _by_parameters(row: _Row) -> Transformer:
     return shapes[best]
 
 
+def _by_name(row: _Row) -> Optional[Dict[str, Any]]:
+    """A known model of the name, unless the row has other sizes."""
+    known = known_model(row.text("model"))
+    for name, of_config in (("layers", "num_hidden_layers"), ("hidden", "hidden_size"), ("heads", "num_attention_heads")):
+        if known is not None and row.text(name) and row.count(name) != known[of_config]:
+            return None
+    return known
+
+
 class _Files:
     """Descriptions of rows, each made once, and devices."""
 
@@ -144,8 +156,11 @@ class _Files:
         config = row.text("config")
         dropout = row.switch("dropout")
         key = (config, dropout, *(row.text(name) for name in (*SIZES, "kv_heads", "ffn", "experts", "topk", "seq", "params")))
+        key = (*key, row.text("model"))
         if key not in self._made:
-            self._made[key] = self._read(row, config) if config else Description(_by_parameters(row)._replace(dropout=dropout))
+            known = None if config else _by_name(row)
+            self._made[key] = (self._read(row, config) if config else model_of(row.text("model"), known).description if known is not None
+                               else Description(_by_parameters(row)._replace(dropout=dropout)))
         return self._made[key]
 
     def device(self, row: _Row) -> str:
@@ -179,9 +194,10 @@ def _precision(row: _Row) -> str:
 
 def _training(row: _Row, replicas: int) -> Training:
     sharding, ep, tp = row.choice("zero", SHARDING), row.count("ep", 1), row.count("tp", 1)
-    whole = sharding == 3
+    whole, cp = sharding == 3, row.count("cp", 1)
+    etp = tp if tp * cp * replicas % (ep * tp) == 0 else 1  # as Megatron-LM has it, where that is possible
     return Training(
-        row.count("seq"), row.count("mbs"), tp, row.count("cp", 1), ep, (row.count("etp", 0) or tp) if ep > 1 else 0, replicas, sharding,
+        row.count("seq"), row.count("mbs"), tp, cp, ep, (row.count("etp", 0) or etp) if ep > 1 else 0, replicas, sharding,
         gradient_bytes=row.number("gradient_bytes", 2.0 if whole else 4.0), sequence_parallel=row.switch("sequence_parallel"),
         keeps_scores=row.switch("keeps_scores"), overlaps_tensor=row.switch("tp_overlap"), overlaps_context=row.switch("cp_overlap", True),
         overlaps_experts=row.switch("ep_overlap"), overlaps_gradients=row.switch("grad_overlap", whole),
