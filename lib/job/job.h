@@ -104,7 +104,7 @@ ppsched_status ppi_job_price(ppsched_price **out, ppsched_job_found *found, cons
                              double above, ppsched_error *error);
 
 /* Why a runtime does not support the parallelism of a layout; NULL: it does. */
-const char *ppi_job_unsupported(int32_t runtime, const ppsched_job_layout *layout);
+const char *ppi_job_unsupported(const ppsched_job *job, int32_t runtime, const ppsched_job_layout *layout);
 
 /* Which runtimes run a priced schedule with its split in a layout. */
 ppsched_status ppi_job_ask_runtimes(uint32_t *runs_on, const ppsched_job *job, const ppsched_job_layout *layout,

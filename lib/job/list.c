@@ -165,7 +165,8 @@ static bool is_order(struct listing *listing, int32_t order)
 static bool may_run(struct listing *listing)
 {
     const struct ppi_runtime *runtime = NULL;
-    const char *why = listing->job->runtime == 0 ? NULL : ppi_job_unsupported(listing->job->runtime, &listing->layout);
+    const ppsched_job *job = listing->job;
+    const char *why = job->runtime == 0 ? NULL : ppi_job_unsupported(job, job->runtime, &listing->layout);
     if (why == NULL)
         return true;
     ppi_runtime_find(&runtime, listing->job->runtime, NULL);

@@ -26,10 +26,23 @@ static const struct support supports[PPI_LAST_RUNTIME + 1] = {
     [PPSCHED_RUNTIME_JAXPP] = {ANY, ANY, false, false, false},
     [PPSCHED_RUNTIME_MINDSPEED] = {NONE | STATES, NONE | STATES, true, true, true, true}};
 
-const char *ppi_job_unsupported(int32_t runtime, const ppsched_job_layout *layout)
+static const struct ppi_split_rules *rules_of(int32_t runtime)
+{
+    const struct ppi_runtime *row = NULL;
+    ppi_runtime_find(&row, runtime, NULL);
+    return &row->rules;
+}
+
+const char *ppi_job_unsupported(const ppsched_job *job, int32_t runtime, const ppsched_job_layout *layout)
 {
     const struct support *own = &supports[runtime];
     uint32_t shardings = layout->pipeline > 1 ? own->shardings : own->alone;
+    const ppsched_description_info *shape = job->base->shape;
+    bool may_not_send = shape->streams > 1 && rules_of(runtime)->sends_one_stream;
+    if (may_not_send && layout->pipeline > 1)
+        return "it sends one residual stream from stage to stage, and the model has several (hyper-connections)";
+    if (may_not_send && shape->mtp_layers > 0)
+        return "it has several residual streams (hyper-connections) only in models without MTP layers";
     if (layout->context_parallel > 1 && !own->context)
         return "it has no context parallelism";
     if (layout->expert_parallel > 1 && !own->experts)
@@ -65,7 +78,8 @@ static ppsched_status ask(uint32_t *runs_on, int32_t number, const struct ppi_pr
     const struct ppi_runtime *runtime = NULL;
     ppi_runtime_find(&runtime, number, NULL);
     ppsched_status status = ppi_launch_ask(&launch, runtime, NULL);
-    *runs_on |= status == PPSCHED_OK || needs_no_pipeline(pricing) ? 1u << number : 0;
+    bool trains_alone = needs_no_pipeline(pricing) && !(parts->has_streams && runtime->rules.sends_one_stream);
+    *runs_on |= status == PPSCHED_OK || trains_alone ? 1u << number : 0;
     return status == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "the check of runtimes") : PPSCHED_OK;
 }
 
@@ -76,7 +90,7 @@ ppsched_status ppi_job_ask_runtimes(uint32_t *runs_on, const ppsched_job *job, c
     *runs_on = 0;
     ppsched_status status = ppi_parts_make(&parts, pricing->arena.host, pricing->layers, &pricing->split, error);
     for (int32_t i = 1; i <= PPI_LAST_RUNTIME && status == PPSCHED_OK; i++)
-        if ((job->runtime == 0 || job->runtime == i) && ppi_job_unsupported(i, layout) == NULL)
+        if ((job->runtime == 0 || job->runtime == i) && ppi_job_unsupported(job, i, layout) == NULL)
             status = ask(runs_on, i, pricing, &parts, error);
     ppi_parts_clear(&parts);
     return status;

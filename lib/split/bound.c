@@ -20,14 +20,6 @@ static double fastest_of(const struct ppi_values *speeds)
 
 /* --- blocks --- */
 
-double ppi_load_work_of(const struct ppi_split_load *load, uint32_t layer)
-{
-    const double *cost = ppi_layer_at(load->layers, layer)->kinds[0].cost;
-    const double split = cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT], whole = cost[PPI_LAYER_BACKWARD];
-    return ppi_layer_at(load->layers, layer)->given.forward_time +
-           (load->has_whole_backwards ? whole : ppi_smaller(whole, split));
-}
-
 uint32_t ppi_load_sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *path)
 {
     const ppsched_layers *layers = load->layers;
@@ -59,12 +51,10 @@ double ppi_split_path(const ppsched_layers *layers, const struct ppi_values *spe
     return types != NULL ? path : path / fastest_of(speeds);
 }
 
-double ppi_load_time_on(const struct ppi_split_load *load, uint32_t device, uint32_t begin, uint32_t end, double work)
+double ppi_load_typed_time(const struct ppi_split_load *load, uint32_t device, uint32_t begin, uint32_t end)
 {
-    if (load->types == NULL)
-        return work / ppi_load_speed(load, device);
     const double *own = load->types->work + (size_t)device * load->layers->entry_count;
-    work = 0;
+    double work = 0;
     for (uint32_t i = begin; i < end; i++)
         work += own[load->layers->entry_of[i]];
     return work;

@@ -50,13 +50,26 @@ static inline double ppi_load_speed(const struct ppi_split_load *load, uint32_t 
 }
 
 /* The work of a layer at speed 1: a forward and the least backward, as an order may have full backwards or split ones. */
-double ppi_load_work_of(const struct ppi_split_load *load, uint32_t layer);
+static inline double ppi_load_work_of(const struct ppi_split_load *load, uint32_t layer)
+{
+    const double *cost = ppi_layer_at(load->layers, layer)->kinds[0].cost;
+    const double split = cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT], whole = cost[PPI_LAYER_BACKWARD];
+    return ppi_layer_at(load->layers, layer)->given.forward_time +
+           (load->has_whole_backwards ? whole : ppi_smaller(whole, split));
+}
 
 /* The work of layers that must stay together, and their time on the forward path. Returns where they end. */
 uint32_t ppi_load_sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *path);
 
+/* The time on a device of layers, where devices differ by more than speeds. */
+double ppi_load_typed_time(const struct ppi_split_load *load, uint32_t device, uint32_t begin, uint32_t end);
+
 /* The time on a device of layers whose work at speed 1 is `work`. */
-double ppi_load_time_on(const struct ppi_split_load *load, uint32_t device, uint32_t begin, uint32_t end, double work);
+static inline double ppi_load_time_on(const struct ppi_split_load *load, uint32_t device, uint32_t begin, uint32_t end,
+                                      double work)
+{
+    return load->types != NULL ? ppi_load_typed_time(load, device, begin, end) : work / ppi_load_speed(load, device);
+}
 
 /* Whether `needed` is within `time`; if not, lowers `*next`, the next time to try, to it. */
 static inline bool ppi_load_is_within(double needed, double time, double *next)

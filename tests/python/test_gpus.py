@@ -126,6 +126,24 @@ class GpusTest(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("no pipeline: FSDP alone wins", again.stdout)
 
+    def test_megatron_has_no_pipeline_for_several_streams(self):
+        """Nor MTP layers: its TransformerConfig refuses both with enable_mhc_connections."""
+        block = {"kind": "attention", "heads": 8}
+        values = {"hidden_size": 512, "vocabulary_size": 1000, "streams": 4, "kinds": {"a": [block, {"kind": "mlp", "width": 2048}]}, "layers": "8xa"}
+        path = self.folder / "streams.json"
+        words = ("pick", "--model", path, "--device", "h100", "--gpus", 8, "--seq", 1024, "--global-batch", 16, "--json", "--runtime")
+        for more, pipelines in ((("megatron",), {1}), (("primus",), {1, 2, 4, 8})):
+            path.write_text(json.dumps(values), encoding="utf-8")
+            rows = json.loads(run_command((*words, *more)).stdout)
+            found = {row["layout"]["pp"] for row in (rows["layouts"] if isinstance(rows, dict) else rows)}
+            self.assertLessEqual(found, pipelines)
+            self.assertIn(1, found)
+        done = run_command((*words, "megatron", "--pp", 2, "--tp", 1))
+        self.assertIn("megatron does not run it: it sends one residual stream from stage to stage", done.stderr)
+        path.write_text(json.dumps({**values, "mtp_layers": 1}), encoding="utf-8")
+        done = run_command((*words, "megatron", "--pp", 1, "--tp", 1))
+        self.assertIn("megatron does not run it: it has several residual streams (hyper-connections) only in models without MTP layers", done.stderr)
+
     def test_a_runtime_that_supports_no_layout(self):
         self.refused("deepspeed does not run it: it has no context parallelism", "--gpus", 16, "--runtime", "deepspeed", "--cp", 2)
         self.refused("torchtitan does not run it: it does not shard optimizer states alone with a pipeline (zero 1)", "--gpus", 16, "--runtime",
