@@ -13,6 +13,7 @@
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 #include "search/explore.h"
+#include "split/load.h"
 #include "split/split_search.h"
 #include "steady/steady.h"
 #include "ir/stage_graph.h"
@@ -125,9 +126,9 @@ double ppi_split_fastest(const struct ppi_values *speeds)
     __builtin_trap();
 }
 
-double ppi_split_path(const ppsched_layers *layers)
+double ppi_split_path(const ppsched_layers *layers, const struct ppi_values *speeds, const struct ppi_split_types *types)
 {
-    (void)layers;
+    (void)layers, (void)speeds, (void)types;
     __builtin_trap();
 }
 

@@ -3,6 +3,7 @@
 #include "scenario/scenario.h"
 
 #include "base/error.h"
+#include "base/inline.h"
 #include "scenario/draw.h"
 
 /* A node on the path of the depth-first search, and how many of its waits are visited. */
@@ -68,7 +69,7 @@ static void add_input(const struct making *making, struct ppi_scenario_node *nod
 }
 
 /* Adds what a unit in a stage graph waits for after its turn: inputs, then turns on other devices. */
-static void add_waits(const struct making *making, size_t unit)
+PPI_APART void add_waits(const struct making *making, size_t unit)
 {
     struct ppi_scenario_graph *graph = making->graph;
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
@@ -127,10 +128,12 @@ static void add_unit(struct making *making, size_t unit)
     node->duration = ppi_unit_duration(making->costs, making->waits->timeline->schedule, op) * fixed_factor(making, node);
     node->stream = ppi_stream_of(making->options->seed, op->kind, op->stage,
                                  ppi_micro_slice_of(&making->waits->timeline->schedule->shape, op));
-    for (size_t i = 0; making->graph->more == NULL && i < ppi_unit_length(op); i++)
-        add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
-    if (making->graph->more != NULL)
+    if (making->graph->more != NULL) {
         add_waits(making, unit);
+        return;
+    }
+    for (size_t i = 0; i < ppi_unit_length(op); i++)
+        add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
     if (ppi_senders_of(making->waits->timeline) != NULL)
         add_sent(making, node, unit);
     if (making->graph->ends != NULL)

@@ -88,7 +88,7 @@ PPI_APART void note_outputs(const struct run *run, uint32_t number, const struct
 }
 
 /* When a wait in a stage graph is over. */
-static struct times wait_until(const struct run *run, const struct ppi_scenario_wait *wait)
+PPI_APART struct times wait_until(const struct run *run, const struct ppi_scenario_wait *wait)
 {
     struct times there;
     for (int k = 0; k < LANES; k++)
@@ -177,6 +177,15 @@ static double arrival_in(const struct run *run, const struct ppi_scenario_node *
     return arrival_of(run, node, i, has_outputs).at[lane];
 }
 
+/* The node that a unit in a stage graph waited for last, other than its turn. */
+PPI_APART uint32_t reason_in_graph(const struct run *run, uint32_t number, uint32_t lane, double start)
+{
+    for (size_t i = run->graph.more_end[number - 1]; i < run->graph.more_end[number]; i++)
+        if (wait_until(run, &run->graph.more[i]).at[lane] == start)
+            return run->graph.more[i].node;
+    return PPI_BEGINNING;
+}
+
 /* The node that a node waited for last in a scenario; at equal times its device before its inputs. */
 static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
 {
@@ -190,10 +199,8 @@ static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
     }
     if (run->ends[node->turn].at[lane] == start)
         return node->turn;
-    for (size_t i = run->graph.more != NULL ? run->graph.more_end[number - 1] : 0;
-         run->graph.more != NULL && i < run->graph.more_end[number]; i++)
-        if (wait_until(run, &run->graph.more[i]).at[lane] == start)
-            return run->graph.more[i].node;
+    if (run->graph.more != NULL)
+        return reason_in_graph(run, number, lane, start);
     return node->input[node->input[0] != PPI_BEGINNING && arrival_in(run, node, 0, lane) == start ? 0 : 1];
 }
 

@@ -91,14 +91,15 @@ class Chosen:
 
     def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
         """The data that launchers need for a candidate. csv: the file with its order."""
-        figures, order, runs = self._figures(candidate), self.order(candidate), self.runs_on(candidate)
+        figures, runs = self._figures(candidate), self.runs_on(candidate)
+        timed = figures.schedule if isinstance(figures, Timeline) else self.order(candidate)
         devices = figures.device_metrics
         return {**with_former(candidate_row(candidate, self.plan.config.units)), **self._split_row(candidate),
-                "devices": order.devices,
+                "devices": timed.devices,
                 "memory_limits": [device.memory_limit if math.isfinite(device.memory_limit) else None for device in devices],
                 "peak_memory_by_device": [device.peak_memory for device in devices],
                 "peak_op_by_device": [None if device.peak_position is None else str(queue[device.peak_position])
-                                      for device, queue in zip(devices, order.queues)],
+                                      for device, queue in zip(devices, timed.queues)],
                 "idle_by_device": [with_former(idle._asdict()) for idle in figures.idle],
                 "runs_on": runs.order, "runnable": bool(runs.order), "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
