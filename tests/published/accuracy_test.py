@@ -17,6 +17,7 @@ from ppsched.command.step_errors import ERRORS
 from ppsched.readers.device_files import read_device
 from ppsched.readers.runs import read_runs
 
+import causes
 import ppsched
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -153,7 +154,7 @@ def one_node_table():
 
 
 def page_parts(rows):
-    return {"families": families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
+    return {"causes": causes.table(causes.groups()), "constants": causes.constants(), "families": families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
             "far off, open": far_off([row for row in rows if not row.run.is_told]), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
             "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
 
