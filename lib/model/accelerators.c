@@ -54,7 +54,7 @@ static const ppsched_accelerator devices[] = {
     /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. The
      * driver reports 81,920 MiB. */
     {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9,
-     .memory = 81920 * MIB, .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), .shares_ports = 1,
+     .memory = 81920 * MIB, .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), OF_SOFTWARE,
      .matrix_share = 0.9, .host_time = 53e-6, PCIE_4},
     /* NVIDIA H100 SXM data sheet (2023): 989.4 TFLOPS, 1978.9 (8 bits), 133.8 (fp16), 3.35 TB/s, NVLink 900 GB/s both ways;
      * NDR 400 Gb/s. The driver reports 81,559 MiB. */
@@ -65,9 +65,11 @@ static const ppsched_accelerator devices[] = {
     {DEVICE("h800"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,
      .memory_bandwidth = 3350e9, .memory = 81559 * MIB, .inside = LINK(200e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6),
      PCIE_5, HOPPER},
-    /* NVIDIA H20 SXM: 148 TFLOPS, 296 (8 bits), 96 GB at 4 TB/s, NVLink 900 GB/s both ways. */
+    /* NVIDIA H20 SXM: 148 TFLOPS, 296 (8 bits), 96 GB at 4 TB/s, NVLink 900 GB/s both ways. No run is known, so that it has
+     * only what the software says. */
     {DEVICE("h20"), .node_devices = 8, .matrix_rate = 148e12, .rate_8bit = 296e12, .vector_rate = 74e12,
-     .memory_bandwidth = 4000e9, .memory = 96e9, .inside = LINK(450e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6), PCIE_5},
+     .memory_bandwidth = 4000e9, .memory = 96e9, .inside = LINK(450e9, 0.65, 10e-6), .between = LINK(50e9, 0.9, 20e-6), PCIE_5,
+     OF_SOFTWARE},
     /* NVIDIA H200 SXM data sheet (2024): as H100 with 141 GB at 4.8 TB/s. The driver reports 143,771 MiB, of which PyTorch has
      * 139.8 GiB. */
     {DEVICE("h200"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,

@@ -6,7 +6,6 @@
 #include "base/nearest.h"
 #include "ir/stage_graph.h"
 #include "plan/plan.h"
-#include "strategy/shared_head.h"
 
 /* Chunks per device by default: with stages up to USUAL_CHUNKS; with layers each number up to FEW_CHUNKS, and some larger
  * ones. */
@@ -260,8 +259,7 @@ static bool suits_graph(const struct ppi_strategy *strategy, const ppsched_confi
         return strategy->serves_graphs;
     ppsched_config plain = *config; /* without options of other strategies */
     plain.option_count = 0;
-    return ppi_task_make(&task, strategy, &plain, NULL) == PPSCHED_OK &&
-           ppi_check_shared_head(&task, &plain, NULL) == PPSCHED_OK;
+    return ppi_task_make(&task, strategy, &plain, NULL) == PPSCHED_OK;
 }
 
 /* Whether the head is apart, so that devices may share it. */

@@ -63,6 +63,15 @@ class NoEffectTest(FolderTest):
                             (("--frozen-weights", "--overlap", "grad"), "--overlap grad: no weight has a gradient with --frozen-weights; leave grad out")):
             self.assertIn(line, self.refused("price", "--model", self.llama, *LAYOUT, *words))
 
+    def test_overlaps_have_an_effect_on_each_device(self):
+        for device in ppsched.accelerators():
+            plain, overlapped = (self.answer("price", "--model", self.llama, *LAYOUT, "--device", device.name, *more)["step_time"]
+                                 for more in ((), ("--overlap", "tp")))
+            self.assertLess(overlapped, plain, device.name)
+        own = self.write("own.json", json.dumps({"like": "h100", "hidden_share": 0}))
+        done = run_command(("price", "--model", self.llama, *LAYOUT, "--device", own, "--overlap", "tp,grad"))
+        self.assertEqual(done.stderr, "ppsched price: note: --overlap tp has no effect: h100 has no hidden_share\n")
+
     def test_switches(self):
         for words, line in ((("--model", self.llama, *LAYOUT, "--one-copy-a-node"), "--one-copy-a-node has no effect: the model has no experts"),
                             (("--model", self.llama, *LAYOUT, "--etp", 2), "--etp has no effect: the model has no experts"),
