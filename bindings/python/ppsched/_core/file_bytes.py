@@ -19,15 +19,22 @@ def cannot_read(path: object, error: OSError) -> Error:
     return Error(f"cannot read {path}: {error.strerror}{_instead(str(path), error)}")
 
 
+def neighbour_of(path: str) -> str:
+    """The file of the same folder that was probably meant, or an empty text."""
+    folder, name = os.path.split(path)
+    with os.scandir(folder or ".") as entries:
+        meant = misspelt(name, [entry.name for entry in itertools.islice(entries, _NEIGHBOURS)])
+    return os.path.join(folder, meant) if meant else ""
+
+
 def _instead(path: str, error: OSError) -> str:
     folder, name = os.path.split(path)
     try:
         if isinstance(error, IsADirectoryError):
             return "; give a file in it"
         if isinstance(error, FileNotFoundError) and name:
-            with os.scandir(folder or ".") as entries:
-                meant = misspelt(name, [entry.name for entry in itertools.islice(entries, _NEIGHBOURS)])
-            return f"; did you mean {os.path.join(folder, meant)}?" if meant else ""
+            meant = neighbour_of(path)
+            return f"; did you mean {meant}?" if meant else ""
     except FileNotFoundError:
         return f"; there is no folder {folder}"
     except (OSError, ValueError):

@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
-from .._core.file_bytes import MODEL
+from .._core.file_bytes import MODEL, neighbour_of
 from .._core.description import Description, Transformer
 from .adapters import Adapters, nothing, options_of
 from .field_reader import Reader
@@ -44,7 +44,8 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
     if os.path.isdir(path) and os.path.isfile(os.path.join(path, CONFIG)):
         raise Error(f"{path} is a folder; give {os.path.join(path, CONFIG)}")
-    if _HUB_NAME.fullmatch(path) and not _FILE_NAME.fullmatch(path) and not os.path.exists(path):
+    may_be_of_hub = _HUB_NAME.fullmatch(path) and not _FILE_NAME.fullmatch(path)
+    if may_be_of_hub and not os.path.exists(path) and ("/" in path or not neighbour_of(path)):
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
     values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
