@@ -52,8 +52,13 @@ struct middle {
     double cap;           /* of a stage */
 };
 
-/* Where the stage that starts at layer `start` may end at most within the cap; `start` where it may nowhere. The first stage
- * and the last may have none of the middle. */
+/* Whether a stage may have none of the middle: the first, unless its last layer stays with the next. The last is not asked. */
+static bool may_have_none(const struct middle *own, uint32_t stage)
+{
+    return stage == 0 && (own->from == 0 || may_end_after(own->layers, own->from - 1));
+}
+
+/* Where the stage that starts at layer `start` may end at most within the cap; `start` where it may nowhere. */
 static uint32_t farthest(const struct middle *own, uint32_t stage, uint32_t start)
 {
     double time = (stage == 0 ? own->before : 0) + (stage + 1 == own->stages ? own->after : 0);
@@ -75,7 +80,7 @@ static bool divides(const struct middle *own, uint32_t stage, uint32_t start)
         uint32_t left = own->stages - 2 - stage, end = farthest(own, stage, start); /* each of the middle has a layer */
         while (end > start && (own->to - end < left || !may_end_after(own->layers, end - 1)))
             end--;
-        if (own->to - end < left || (end == start && stage > 0))
+        if (own->to - end < left || (end == start && !may_have_none(own, stage)))
             return false;
         start = end;
     }
@@ -120,7 +125,7 @@ static bool balance(uint32_t *counts, const ppsched_layers *layers, uint32_t sta
         for (uint32_t end = next; end <= last; end++) {
             time += end > next ? time_of(layer_at(layers, end - 1)) : 0;
             double far = time > share ? time - share : share - time;
-            bool may_end = end == next ? s == 0 : may_end_after(layers, end - 1);
+            bool may_end = end == next ? may_have_none(&own, s) : may_end_after(layers, end - 1);
             if (!may_end || far >= distance || !divides(&own, s + 1, end))
                 continue;
             best = end;

@@ -144,6 +144,20 @@ class GpusTest(unittest.TestCase):
         done = run_command((*words, "megatron", "--pp", 1, "--tp", 1))
         self.assertIn("megatron does not run it: it has several residual streams (hyper-connections) only in models without MTP layers", done.stderr)
 
+    def test_layers_that_stay_with_a_tower(self):
+        """A tower that takes long leaves the first stage with the layers to which it adds features, and no others."""
+        block = [{"kind": "attention", "heads": 8}, {"kind": "mlp", "width": 2048}]
+        tower = {"name": "vision", "hidden_size": 1024, "layers": 30, "tokens": 4096, "deepstack_layers": 3, "blocks": block}
+        path = self.folder / "tower.json"
+        path.write_text(json.dumps({"hidden_size": 512, "vocabulary_size": 1000, "kinds": {"a": block}, "layers": "8xa", "towers": [tower]}), encoding="utf-8")
+        for pipeline, most in ((2, 5), (4, 5), (6, 3)):
+            done = run_command(("pick", "--model", path, "--device", "h100", "--gpus", 12, "--tp", 1, "--pp", pipeline, "--seq", 1024, "--global-batch", 48,
+                                "--json"))
+            rows = json.loads(done.stdout)
+            row = (rows["layouts"] if isinstance(rows, dict) else rows)[0]
+            self.assertGreaterEqual(row["split"][0], 2 + 3)
+            self.assertLessEqual(row["split"][0], 2 + most)
+
     def test_a_runtime_that_supports_no_layout(self):
         self.refused("deepspeed does not run it: it has no context parallelism", "--gpus", 16, "--runtime", "deepspeed", "--cp", 2)
         self.refused("torchtitan does not run it: it does not shard optimizer states alone with a pipeline (zero 1)", "--gpus", 16, "--runtime",
