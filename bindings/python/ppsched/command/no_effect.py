@@ -45,7 +45,7 @@ def _reasons(arguments: argparse.Namespace, job: Job) -> Dict[str, str]:
     """Why each of some options would have no effect."""
     model, training = job.model, job.model.training
     assert model.accelerator is not None
-    reasons = {}
+    reasons: Dict[str, str] = {}
     if not any(row.feed_forwards > row.feed_forwards_active for row in model.rows):
         reasons.update(one_copy_a_node="the model has no experts", etp="the model has no experts")
     if training.tensor_parallel == 1 and arguments.sequence_parallel:
