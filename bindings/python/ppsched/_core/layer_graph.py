@@ -93,7 +93,8 @@ def _checked(rows: Sequence[Any]) -> None:
 
 def _blocks_of(rows: Sequence[Mapping[str, Any]], layers: Layers) -> List[int]:
     """Numbers of layers that stay together: those with `with_next`, and those of the first or the last stage."""
-    blocks, joins, place = [], False, None
+    blocks: List[int] = []
+    joins, place = False, None
     entries = layers._entries()
     for row, entry in zip(rows, entries):
         for _ in range(entry.count):

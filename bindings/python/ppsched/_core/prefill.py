@@ -49,7 +49,8 @@ def prefill_chunks(config: Config, tokens: Union[int, Sequence[int]], *, constan
     given.block = _count("block", block)
     if isinstance(tokens, Sequence) and not isinstance(tokens, str):
         prompts = [_count(f"tokens[{i}]", own) for i, own in enumerate(tokens)]
-        given.prompts, given.prompt_count = (ctypes.c_uint64 * max(len(prompts), 1))(*prompts), len(prompts)
+        given.prompts = ctypes.cast((ctypes.c_uint64 * max(len(prompts), 1))(*prompts), ctypes.POINTER(ctypes.c_uint64))
+        given.prompt_count = len(prompts)
     else:
         given.tokens = _count("tokens", tokens)
         prompts = [given.tokens]

@@ -161,7 +161,7 @@ def with_scale(stated: Sequence[Layer], plain: Sequence[Layer], others: Sequence
     for name, other in others:
         if [(row.get("name"), row.get("count", 1)) for row in other] != [(row.get("name"), row.get("count", 1)) for row in plain]:
             raise Error(f"{name}: its layers must have the same names and counts as the layers of the model, in the same order")
-    found = [_scaled_row(*rows[:2], rows[2:]) for rows in zip(stated, plain, *(other for _, other in others))]
+    found = [_scaled_row(own, first, [other[i] for _, other in others]) for i, (own, first) in enumerate(zip(stated, plain))]
     is_replaced = any(replaced for _, replaced in found)
     kept = len(others) + is_replaced
     return Scaled([{**row, "device_scale": row["device_scale"][:kept]} for row, _ in found], kept if is_replaced else 0)

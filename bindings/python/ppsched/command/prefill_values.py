@@ -55,7 +55,7 @@ def with_prefill(values: Dict[str, Any]) -> Dict[str, Any]:
 
 def _requests(found: Chunks) -> List[int]:
     """The prompt of each chunk."""
-    requests = list(found.config.microbatch_request)
+    requests = [int(request) for request in found.config.microbatch_request]
     return requests if len(requests) == len(found.tokens) else [0] * len(found.tokens)
 
 
