@@ -240,6 +240,8 @@ static uint32_t row_parallel(const ppsched_training *training)
 static double feature_bytes(const struct listing *listing, uint32_t layer)
 {
     const ppsched_training *training = &listing->model->training;
+    if (listing->model->shape->tower_count == 0)
+        return 0;
     double features = features_from(listing, layer) * training->micro_batch_size / training->context_parallel;
     return features / row_parallel(training) * training->activation_bytes;
 }
