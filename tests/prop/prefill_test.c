@@ -192,7 +192,7 @@ static struct problem draw_prompts(uint64_t *seed)
 static void try_prompts(double *best, const struct problem *p, const ppsched_config *config, size_t prompt, uint64_t *chunks,
                         size_t count)
 {
-    if (prompt == p->prefill.prompt_count) {
+    if (prompt == MOST_PROMPTS || prompt == p->prefill.prompt_count) {
         if (p->prefill.chunks == 0 || count == p->prefill.chunks)
             *best = fmin(*best, p->stages == p->devices ? walk(p, chunks, count) : evaluate(p, config, chunks, count));
         return;

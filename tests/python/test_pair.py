@@ -260,6 +260,18 @@ class TraceTest(FolderTest):
 
 
 class WindowsOfStagesTest(FolderTest):
+    def test_launch_lines_delay_weights_of_their_own(self):
+        words = ("--devices", "2", "--stages", "4", "--microbatches", "6", "--quiet", "--windows", "w.json")
+        for windows, wanted in ((SPLIT, True), (LAYER, False), ([SPLIT, SPLIT, DENSE_SPLIT, SPLIT], True)):
+            self.write("w.json", windows)
+            for told in (("schedule", "--strategy", "interleaved_1f1b_overlap", *words, "--launch", "megatron"),
+                         ("pick", "--strategies", "interleaved_1f1b_overlap", *words, "--runtime", "megatron")):
+                code, output, errors = self.run_here(*told)
+                self.assertEqual(code, 0, errors)
+                self.assertIn("--overlap-moe-expert-parallel-comm", output)
+                self.assertEqual("--overlap-moe-expert-parallel-comm --delay-wgrad-compute" in output, wanted)
+                self.assertIn("Megatron-LM launches them in an order of its own", output + errors)
+
     SIZES = ("--num-devices", 2, "-s", 4, "-b", 8)
 
     def makespan(self, *words):

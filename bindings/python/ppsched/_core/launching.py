@@ -2,7 +2,7 @@
 """Launch arguments: what a training runtime gets to run a schedule."""
 import ctypes
 import re
-from typing import TYPE_CHECKING, Dict, List, Optional, Union
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Union
 
 from . import _abi
 from ._abi import Kind, Runtime
@@ -13,6 +13,7 @@ from .layers import LayerSplit, split_record
 from .number_lists import integer
 from .shown import shown
 from .views import sized
+from .windows import StageWindows
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -68,11 +69,14 @@ def without_others(reason: str) -> str:
 
 def launch_notes(schedule: "Schedule", runtime: str, model: Optional[LayerSplit] = None, layers: int = 0) -> List[str]:
     """Notes on what a launch line runs, which the line does not show. layers: see Schedule.launch."""
-    notes = []
+    notes, line = [], ""
     try:
-        schedule.launch(runtime, exact=True, model=model, layers=layers)
+        line = schedule.launch(runtime, exact=True, model=model, layers=layers)
     except Refused as error:
         notes.append(without_others(str(error)))
+    if schedule.config.windows and _OVERLAPS in line:
+        notes.append("the windows of a pair are timed in their best order; Megatron-LM launches them in an order of its own, which may take "
+                     "longer: ppsched price --pair-windows --pair-rule megatron or megatron_delayed")
     if runtime == "torchtitan" and schedule.kinds & {Kind.I, Kind.W}:
         notes.append("split backwards need another attention than torchtitan's default FlexAttention, as its backward of inputs fails at "
                      "the BlockMask")
@@ -89,6 +93,16 @@ def _turning_stage(schedule: "Schedule") -> Optional[int]:
     eval(), where there are none."""
     devices = [schedule.device_of(stage) for stage in range(schedule.stages)]
     return next((stage for stage, (one, other) in enumerate(zip(devices, devices[1:])) if one == other), None)
+
+
+_OVERLAPS = "--overlap-moe-expert-parallel-comm"
+
+
+def with_delayed_weights(line: str, windows: Sequence[StageWindows]) -> str:
+    """A line of Megatron-LM that overlaps pairs, with the option that takes the weight gradients out of the backward's windows, if the
+    windows of all stages have them on their own."""
+    delays = bool(windows) and all(stage.lists["weight"] for stage in windows)
+    return line.replace(_OVERLAPS, f"{_OVERLAPS} --delay-wgrad-compute") if delays else line
 
 
 def with_options(line: str, options: str) -> str:

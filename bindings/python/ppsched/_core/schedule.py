@@ -12,7 +12,7 @@ from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_h
 from .config import PASSES, Config, Quantities, config_of, quantities_in
 from .exporting import Take, export, export_format, whole_text, with_end
 from .filling import text_of
-from .launching import launch_line
+from .launching import launch_line, with_delayed_weights
 from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
 from .lowering import Buffer, Link, Proof, buffers, channel_model, links, prefetch_of, lowered, proof
@@ -406,9 +406,11 @@ class Schedule(Shared):
         and pytorch read the order, made by export("csv"). Without it they read schedule.csv, but only if none of their classes makes
         exactly this order. exact: also refuse a runtime that would make its own order of this kind. layers: number of decoders of the model,
         from which some runtimes compute the stages per device; 0: unknown. model: the layers with their split, which the line then contains.
-        micro_batch: samples per microbatch, data_parallel: replicas; the batch sizes follow from them.
+        micro_batch: samples per microbatch, data_parallel: replicas; the batch sizes follow from them. If pairs are overlapped and the
+        config's windows have weight gradients of their own, the line of Megatron-LM has --delay-wgrad-compute.
         """
-        return launch_line(self._handle, runtime, csv, exact, layers, model, micro_batch, data_parallel)
+        line = launch_line(self._handle, runtime, csv, exact, layers, model, micro_batch, data_parallel)
+        return with_delayed_weights(line, self.config.windows)
 
     def _repr_svg_(self) -> Optional[str]:
         """The picture for notebooks, with the times of its config. None if that cannot be timed, or the picture would be large."""

@@ -14,6 +14,7 @@ from .device_fit import Fit, constants, fit
 from .model_command import columns
 from .price_runs import errors_of, group_of, tell_open, tell_unread
 from .printing import print_text, tell
+from .usage import OneFile
 
 
 def add_commands(commands: Commands) -> None:
@@ -25,7 +26,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--device", help="device whose constants are the start of the fit: a known device or a file (default: the device of the "
                                          "runs)")
     parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: the columns of each run say the model)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the device file here (default: print it)")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the device file here (default: print it)")
     parser.examples = ("ppsched calibrate runs.csv -o device.json",)
     parser.set_defaults(run=run_calibrate)
 

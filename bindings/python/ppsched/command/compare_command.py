@@ -20,7 +20,7 @@ from .plan_telling import check_answer, groups_line, of_runtime, page_text, rows
 from .printing import print_text
 from .problem_values import merged
 from .speed_sweep import add_speed_argument, run_speed_sweep
-from .usage import ANSWER, UsageError
+from .usage import ANSWER, OneFile, UsageError
 
 ENDINGS = (".json", ".txt", ".csv", *PAGES, *PICTURES)
 MOST_DRAWN = 5  # schedules in a picture
@@ -38,7 +38,7 @@ def add_commands(commands: Commands) -> None:
                         "ppsched compare -c problem.yaml -o ranked.html                  # a page with timelines",
                         "ppsched compare --devices 8 --microbatches 32 -o ranked.csv")
     answer = compare.group(ANSWER)
-    answer.add_argument("-o", "--output", metavar="FILE",
+    answer.add_argument("-o", "--output", action=OneFile, metavar="FILE",
                          help=f"write to a file: .json, .txt, .csv, .html for a page with timelines, or .png .svg .pdf for a picture of the "
                               f"best of each strategy, {MOST_DRAWN} at most")
     answer.add_argument("--all", action="store_true", help="try all group sizes, and show all in the table, not only the best of each strategy")

@@ -39,7 +39,7 @@ from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
 from .transfer_report import TransferReport
-from .usage import LAYERS, SENDS, UsageError
+from .usage import LAYERS, OneFile, SENDS, UsageError
 from .windows_option import take_windows
 
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
@@ -88,7 +88,7 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
                         help="PyTorch's CSV, or JSON from ppsched schedule; - means standard input; for chakra traces their prefix, or the file of "
                              "any rank")
     parser.add_argument("--from", choices=(*READ_FORMATS, CHAKRA), dest="source", help="format of FILE (default: by its ending)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
 
 
 def _read_traces(path: str) -> Schedule:

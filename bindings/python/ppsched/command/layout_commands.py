@@ -12,7 +12,7 @@ from .._core.words import counted
 from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
-from .usage import UsageError
+from .usage import OneFile, UsageError
 
 # Flags of Megatron-LM's launcher that take a number, and the library's names for them.
 NUMBERS = {"num_layers_per_virtual_pipeline_stage": "layers_per_chunk", "num_virtual_stages_per_pipeline_rank": "chunks",
@@ -32,7 +32,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--num-layers", type=whole, metavar="L", help="decoders of the model")
     parser.add_argument("--mtp-num-layers", type=whole, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     string = parser.add_argument_group("with a string")
     string.add_argument("--vp", type=whole, metavar="V", help="stages per device that the layout must have")
     flags = parser.add_argument_group("as Megatron-LM's launcher does")

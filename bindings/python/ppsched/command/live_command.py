@@ -22,7 +22,7 @@ from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .size_options import add_size_arguments
 from .split_finding import found_split
-from .usage import KEPT, LAYERS, MICROBATCHES, UsageError
+from .usage import KEPT, LAYERS, MICROBATCHES, OneFile, UsageError
 
 
 def add_commands(commands: Commands) -> None:
@@ -44,7 +44,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--beside", metavar="NAME[:V]", nargs="+", action="extend",
                         help="also draw these strategies below, with V stages per device; at most three. They follow the controls of the "
                              "page, and are in the link")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the page to this .html file, and open nothing")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 

@@ -19,7 +19,7 @@ from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .printing import tell, print_text
-from .usage import UsageError
+from .usage import OneFile, UsageError
 
 CAUSES = ("weights", "gradients", "optimizer", "activations", "total")
 PASSES = ("forward", "input", "weight")
@@ -37,7 +37,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--megatron-formula", action="store_true",
                         help="also print the result of Megatron-LM's theoretical_memory_usage.py")
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
     parser.add_argument("--describe", action="store_true",
                         help="write the description of the model instead (with -o to a file). For an unknown model type, write a first draft of a "
                              "description with \"unknown\", and exit with code 1")

@@ -28,7 +28,7 @@ def _transfers(values: Mapping[str, Any]) -> List[str]:
 def _stages(values: Mapping[str, Any]) -> List[str]:
     """More stages than devices, of a cost that was not given."""
     devices, stages = values.get("num_devices"), values.get("num_stages")
-    stated = ("forward_times", "layers", "num_layers", "chunks")
+    stated = ("forward_times", "windows", "layers", "num_layers", "chunks")
     if not devices or not stages or stages <= devices or any(values.get(name) is not None for name in stated):
         return []
     ratio = stages / devices

@@ -12,7 +12,7 @@ from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
 from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
-from .usage import UsageError
+from .usage import OneFile, UsageError
 from .windows_option import plain_windows, read_value, tell_idle_slowdowns, windows_of_trace
 
 WIDTH = 72  # of the picture
@@ -49,7 +49,7 @@ def add_commands(commands: Commands) -> None:
                         help="number of pairs in a row; a pair may start before the pair before it ends. Also prints the time that one more pair "
                              "takes (default: 1)")
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")
     parser.set_defaults(run=run_pair)
 

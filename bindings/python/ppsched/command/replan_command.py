@@ -20,7 +20,7 @@ from .problem_options import add_problem_arguments
 from .problem_values import make_config, merged
 from .size_options import add_end_arguments
 from .slow_options import factors_of
-from .usage import ANSWER, LAYERS, UsageError
+from .usage import ANSWER, LAYERS, OneFile, UsageError
 
 CHANGE = "what changes"
 
@@ -61,7 +61,7 @@ def add_commands(commands: Commands) -> None:
     change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="as JSON")
-    answer.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    answer.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.set_defaults(run=run_replan)
 
 

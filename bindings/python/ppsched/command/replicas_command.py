@@ -17,7 +17,7 @@ from .printing import print_text
 from .problem_options import add_problem_arguments
 from .problem_values import make_config, merged
 from .size_options import add_end_arguments
-from .usage import ANSWER, LAYERS, UsageError
+from .usage import ANSWER, LAYERS, OneFile, UsageError
 
 SHARED = "replicas"
 
@@ -46,7 +46,7 @@ def add_commands(commands: Commands) -> None:
                         help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="as JSON")
-    answer.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    answer.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.set_defaults(run=run_replicas)
 
 

@@ -38,7 +38,7 @@ from .size_options import add_size_arguments
 from .slot_report import slot_rows
 from .split_finding import found_split
 from .text_columns import text_columns, with_width
-from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, UsageError
+from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, OneFile, RUNTIMES, SENDS, UsageError, VARYING
 
 
 BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what is told with the text of a schedule
@@ -88,7 +88,7 @@ def add_commands(commands: Commands) -> None:
                         help="format of the output (default: by the file's ending, else text). csv is PyTorch's; chakra writes one trace per rank, "
                              "to -o PREFIX")
     answer.add_argument("--json", nargs=0, action=_Format, dest="format", help="as --format json")
-    answer.add_argument("-o", "--output", metavar="FILE",
+    answer.add_argument("-o", "--output", action=OneFile, metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
     add_export_arguments(answer)
     add_chakra_arguments(parser.group("--format chakra"))

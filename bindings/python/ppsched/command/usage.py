@@ -61,6 +61,15 @@ def print_help(text: str) -> None:
     sys.stdout.write(text)
 
 
+class OneFile(argparse.Action):
+    """Takes one file; a second one is refused, not dropped."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Optional[str] = None) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice, with {getattr(namespace, self.dest)} and {values}; this command writes one file")
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; --help has the usage. first: the options that matter most, by their names in the namespace,
     which --help shows alone; none where it shows all. examples: lines for the end of the help."""
