@@ -114,7 +114,9 @@ static bool keep(struct ppi_fit_search *within, struct ppi_choice *choice)
 {
     if (ppi_choice_is_within(choice, within->placing->limits)) {
         within->shortest = ppi_smaller(within->shortest, ppi_choice_step(choice));
-        return ppi_choice_keep(&within->best, choice);
+        const bool is_kept = ppi_choice_keep(&within->best, choice);
+        within->kept += is_kept;
+        return is_kept;
     }
     ppi_choice_clear(choice);
     return false;
@@ -234,7 +236,7 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
 {
     struct ppi_placing *placing = within->placing;
     struct ppi_choice placed;
-    const ppsched_schedule *before = within->best.schedule;
+    const uint32_t before = within->kept;
     placing->lead = ppi_lead(placing, rule.lead);
     placing->is_forced = rule.is_forced;
     placing->is_late = rule.is_late;
@@ -255,7 +257,7 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
     }
     if (status == PPSCHED_ERROR_INVALID_SCHEDULE && rule.is_forced) /* ops of time 0: a reload after its backward */
         status = PPSCHED_OK;
-    if (within->best.schedule != before) {
+    if (within->kept != before) {
         within->rule = rule;
         memcpy(within->best_slack, within->slack, placing->schedule->shape.devices * sizeof *within->slack);
     }
@@ -301,13 +303,14 @@ static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, 
     uint32_t before = PPSCHED_NONE;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = first, idle = 0; i < last && idle < MOST_IDLE && status == PPSCHED_OK && goes_on(within); i++) {
-        const ppsched_schedule *best = within->best.schedule;
+        const uint32_t kept = within->kept;
+        const bool is_first = within->best.schedule == NULL;
         if (!set_slack(within, slacks[i]))
             break;
         uint32_t count = pick(within);
         if (count != before)
             status = try_rounds(within, (struct ppi_wait_rule){0}, error);
-        idle = within->best.schedule != best || best == NULL ? 0 : idle + 1;
+        idle = within->kept != kept || is_first ? 0 : idle + 1;
         before = count;
     }
     return status;
@@ -341,7 +344,7 @@ static ppsched_status adjust(struct ppi_fit_search *within, ppsched_error *error
     uint32_t devices = within->placing->schedule->shape.devices;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0, idle = 0; idle < 2 * devices && status == PPSCHED_OK && goes_on(within); i = (i + 1) % (2 * devices)) {
-        const ppsched_schedule *before = within->best.schedule;
+        const uint32_t before = within->kept;
         uint32_t d = i / 2;
         memcpy(within->slack, within->best_slack, devices * sizeof *within->slack);
         idle++;
@@ -350,7 +353,7 @@ static ppsched_status adjust(struct ppi_fit_search *within, ppsched_error *error
             continue;
         within->slack[d] = i % 2 == 0 ? within->slack[d] - 1 : within->slack[d] + 1;
         status = try_rounds(within, within->rule, error);
-        idle = within->best.schedule != before ? 0 : idle;
+        idle = within->kept != before ? 0 : idle;
     }
     return status;
 }

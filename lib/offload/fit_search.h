@@ -15,6 +15,7 @@ struct ppi_wait_rule {
 struct ppi_fit_search {
     struct ppi_placing *placing;  /* with the limits to keep */
     struct ppi_choice best;       /* of the choices that keep them; no schedule: none yet */
+    uint32_t kept;                /* how often `best` has become better */
     bool wants_any;               /* ends with the first that keeps them */
     double step;                  /* ends with a choice of that step, the one without copies */
     double overshoot;             /* the least, over choices with all waits, of the largest peak over limit of a device */
