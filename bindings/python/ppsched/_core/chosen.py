@@ -67,6 +67,8 @@ class Chosen:
         is_rule = is_plain and not find_strategy(candidate.strategy).searches
         if candidate.number in self._timelines or not (is_rule and is_long) or plan.config.iterations != 1 or differs(plan.config):
             return self.timeline(candidate)
+        if find_strategy(candidate.strategy).offloads:
+            return self.timeline(candidate)
         with ProgressBar() as bar:
             return steady(candidate.strategy, plan.config_of(candidate), progress=bar)
 
