@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import ppsched
+from ppsched._core.layer_graph import branches_of
 from ppsched.command import cli
 
 
@@ -141,6 +142,25 @@ class SplitTest(unittest.TestCase):
         (found,) = ppsched.split_layer_graph(ppsched.Config(4, 16), rows)
         self.assertGreaterEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4)
         self.assertLessEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4 * 1.2)
+
+
+class BranchesTest(unittest.TestCase):
+    def test_the_work_grows_with_the_number_of_entries(self):
+        """Twice the entries, twice the keys that are asked for."""
+        class Row(dict):
+            asked = 0
+
+            def get(self, *words):
+                Row.asked += 1
+                return super().get(*words)
+
+        def asked(count):
+            Row.asked = 0
+            rows = [Row({"name": f"layer{i}", "forward_time": 1, **({"after": [f"layer{i - 1}"] * (i > 0)} if i % 2 == 0 else {})}) for i in range(count)]
+            self.assertEqual(len(branches_of(rows)), count // 2)
+            return Row.asked
+
+        self.assertLess(asked(400), 2.1 * asked(200))
 
 
 class CommandTest(unittest.TestCase):
