@@ -248,7 +248,8 @@ static void test_all_paths_to_recompute(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits), cmocka_unit_test(test_all_splits_on_devices_that_differ),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits),
+                                       cmocka_unit_test(test_all_splits_on_devices_that_differ),
                                        cmocka_unit_test(test_all_paths_to_recompute)};
     return cmocka_run_group_tests_name("split_pairs", tests, NULL, NULL);
 }
