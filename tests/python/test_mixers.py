@@ -201,6 +201,8 @@ class TowersTest(unittest.TestCase):
             del text[name]
         (audio,), _ = self.towers({"model_type": "qwen2_5_omni_thinker", "text_config": text, "audio_config": {"encoder_layers": 2}})
         self.assertEqual((audio["blocks"][0]["chunk"], audio["patches_per_token"]), (100, 2))
+        both = {"encoder_layers": 2, "num_hidden_layers": 3}  # as the class reads them
+        self.assertEqual(self.towers({"model_type": "qwen2_5_omni_thinker", "text_config": text, "audio_config": both})[0][0]["layers"], 3)
 
     def test_windows_of_a_tower_are_chunks(self):
         vision = {**TOWER, "depth": 5, "window_size": 16, "fullatt_block_indexes": [4]}

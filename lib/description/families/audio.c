@@ -6,13 +6,19 @@
 #include "description/families/tower_parts.h"
 #include "description/families/towers.h"
 
+/* A size under the name that all models have, which the class takes over its own name. */
+static uint32_t size_of(struct ppi_fields *audio, const char *common, const char *own, uint32_t otherwise)
+{
+    return ppi_count_or(audio, common, 1, ppi_count_or(audio, own, 1, otherwise));
+}
+
 static void read_sizes(struct ppi_fields *audio, struct ppi_tower_parts *parts)
 {
     parts->tower.name = "audio";
-    parts->tower.hidden_size = ppi_count_or(audio, "d_model|hidden_size", 1, 1280);
-    parts->tower.layers = ppi_count_or(audio, "encoder_layers|num_hidden_layers", 1, 32);
-    parts->mlp->width = ppi_count_or(audio, "encoder_ffn_dim|intermediate_size", 1, 5120);
-    parts->attention->heads = ppi_count_or(audio, "encoder_attention_heads|num_attention_heads", 1, 20);
+    parts->tower.hidden_size = size_of(audio, "hidden_size", "d_model", 1280);
+    parts->tower.layers = size_of(audio, "num_hidden_layers", "encoder_layers", 32);
+    parts->mlp->width = size_of(audio, "intermediate_size", "encoder_ffn_dim", 5120);
+    parts->attention->heads = size_of(audio, "num_attention_heads", "encoder_attention_heads", 20);
     parts->tower.has_norm_bias = 1;
     ppi_ignore(audio, "activation_function|activation_dropout|attention_dropout|dropout|scale_embedding|max_source_positions");
 }
@@ -48,7 +54,8 @@ static void read_qwen3_omni(struct ppi_fields *audio, struct ppi_fields *wrapper
 
 /* --- Qwen2.5-Omni --- */
 
-/* Keys have no bias: queries and values have. Two convolutions, of which the second halves the frames; attention sees the frames of one window. */
+/* Keys have no bias: queries and values have. Two convolutions, of which the second halves the frames; attention sees the frames
+ * of one window. */
 static void read_qwen2_omni(struct ppi_fields *audio, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
 {
     read_sizes(audio, parts);
