@@ -54,8 +54,8 @@ static void read_qwen3_omni(struct ppi_fields *audio, struct ppi_fields *wrapper
 
 /* --- Qwen2.5-Omni --- */
 
-/* Keys have no bias: queries and values have. Two convolutions, of which the second halves the frames; attention sees the frames
- * of one window. */
+/* Queries and values have biases, keys have none. Two convolutions, of which the second halves the frames; attention sees the
+ * frames of one window. */
 static void read_qwen2_omni(struct ppi_fields *audio, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
 {
     read_sizes(audio, parts);
