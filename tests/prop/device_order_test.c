@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders of devices of unlike speed, overhead, links and limits against all orders and all splits: the best is found, bounds hold, and
- * nothing is called proved that is worse. */
+/* Orders of devices of unlike speed, overhead, links and limits against all orders and all splits: the best is found, bounds
+ * hold, and nothing is called proved that is worse. */
 #include "prop/split_draw.h"
 #include "support/plans.h"
 #include "support/rounds.h"
