@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits over devices of unlike speed and overhead against all splits and all that may be recomputed: layers move off slow devices, bounds
- * hold, and nothing is called proved that is worse. */
+/* Splits over devices of unlike speed and overhead against all splits and all that may be recomputed: layers move off slow
+ * devices, bounds hold, and nothing is called proved that is worse. */
 #include "prop/split_draw.h"
 #include "support/plans.h"
 #include "support/rounds.h"
