@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunked prefill: how to cut prompts into chunks, so that a pipeline of forwards ends early.
  *
- * A chunk is a microbatch. Each chunk attends to all earlier tokens of its prompt, so of equal
- * chunks a later chunk takes longer. More chunks fill the pipeline better, but each chunk adds a
+ * A chunk is a microbatch. Each chunk attends to all earlier tokens of its prompt, so of two equal
+ * chunks the later one takes longer. More chunks fill the pipeline better, but each chunk adds a
  * constant cost. */
 #ifndef PPSCHED_PREFILL_H
 #define PPSCHED_PREFILL_H

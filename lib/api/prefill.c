@@ -35,9 +35,10 @@ static ppsched_status check_tokens(const ppsched_prefill *own, uint64_t *blocks,
                         own->prompt_count, (unsigned long long)own->tokens, PPI_MOST_BLOCKS);
     for (size_t i = 0; i < own->prompt_count; i++) {
         if (own->prompts[i] == 0 || own->prompts[i] > MOST_TOKENS - sum)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                            "prompt %zu of the prefill has %llu tokens; it must have 1 or more, all together at most 2^53", i,
-                            (unsigned long long)own->prompts[i]);
+            return ppi_fail(
+                error, PPSCHED_ERROR_RANGE,
+                "prompt %zu of the prefill has %llu tokens; it must have 1 or more, and all prompts together at most 2^53", i,
+                (unsigned long long)own->prompts[i]);
         sum += own->prompts[i];
         *blocks += own->prompts[i] / own->block + (own->prompts[i] % own->block != 0);
     }
@@ -180,7 +181,7 @@ static ppsched_status price_prompt(struct priced *out, const struct ppi_prompts 
         const uint64_t own = chunks[*at];
         if (own == 0 || own > tokens - before)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                            "chunk %zu has %llu tokens; it must have 1 or more, all chunks of prompt %u together %llu", *at,
+                            "chunk %zu has %llu tokens; it must have 1 or more, and all chunks of prompt %u together %llu", *at,
                             (unsigned long long)own, prompt, (unsigned long long)tokens);
         out->requests[*at] = prompt;
         out->shares[*at] = (double)own / (double)ppi_tokens_of_all(prompts);
