@@ -1375,6 +1375,8 @@ export interface Accelerator {
   memory_hidden: number;
   scan_share: number;
   host_bandwidth: number;
+  pod_nodes: number;
+  beyond: LinkRate;
 }
 
 export interface PairWindows {

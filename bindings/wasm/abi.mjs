@@ -1300,7 +1300,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 296, fields: {
+  Accelerator: { size: 344, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1334,6 +1334,9 @@ export const STRUCTS = {
     memory_hidden: ["f64", 272, 1],
     scan_share: ["f64", 280, 1],
     host_bandwidth: ["f64", 288, 1],
+    pod_nodes: ["u32", 296, 1],
+    reserved: ["u32", 300, 1],
+    beyond: ["LinkRate", 304, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

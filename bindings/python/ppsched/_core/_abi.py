@@ -2252,6 +2252,9 @@ class Accelerator(Structure):
     memory_hidden: float
     scan_share: float
     host_bandwidth: float
+    pod_nodes: int
+    reserved: int
+    beyond: LinkRate
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2286,6 +2289,9 @@ class Accelerator(Structure):
         ("memory_hidden", c_double),
         ("scan_share", c_double),
         ("host_bandwidth", c_double),
+        ("pod_nodes", c_uint32),
+        ("reserved", c_uint32),
+        ("beyond", LinkRate),
     ]
 
 
