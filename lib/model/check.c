@@ -146,7 +146,7 @@ static ppsched_status check_link(const char *name, const ppsched_link_rate *link
     if (!(link->efficiency >= 0 && link->efficiency <= 1 && link->latency >= 0 && ppi_is_finite(link->latency) &&
           link->all_reduce >= 0 && ppi_is_finite(link->all_reduce) && link->all_gather >= 0 && ppi_is_finite(link->all_gather)))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "the link %s: efficiency must be 0 to 1, latency and factors finite and at least 0", name);
+                        "link %s: efficiency must be 0 to 1, latency and factors finite and at least 0", name);
     return PPSCHED_OK;
 }
 
@@ -160,7 +160,7 @@ static ppsched_status check_pods(const ppsched_accelerator *device, ppsched_erro
                         device->beyond.bandwidth);
     if (status == PPSCHED_OK && device->pod_nodes > 0)
         status = check_above_0("beyond.bandwidth", device->beyond.bandwidth, error);
-    return status == PPSCHED_OK ? check_link("between pods", &device->beyond, error) : status;
+    return status == PPSCHED_OK ? check_link("between the pods", &device->beyond, error) : status;
 }
 
 static ppsched_status check_device(const ppsched_model *model, ppsched_error *error)
@@ -182,9 +182,9 @@ static ppsched_status check_device(const ppsched_model *model, ppsched_error *er
     if (status == PPSCHED_OK)
         status = check_efficiency("memory_efficiency", device->memory_efficiency, device->memory_efficiency_count, error);
     if (status == PPSCHED_OK)
-        status = check_link("inside a node", &device->inside, error);
+        status = check_link("inside the node", &device->inside, error);
     if (status == PPSCHED_OK)
-        status = check_link("between nodes", &device->between, error);
+        status = check_link("between the nodes", &device->between, error);
     return status == PPSCHED_OK ? check_pods(device, error) : status;
 }
 
