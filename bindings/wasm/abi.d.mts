@@ -816,6 +816,7 @@ export interface LowerOptions {
   unshard_lookaheads: number;
   unshard_lookahead_count: number;
   receive_prefetch: number;
+  reduce_every: number;
 }
 
 export interface RecomputeOptions {

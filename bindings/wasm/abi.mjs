@@ -762,7 +762,7 @@ export const STRUCTS = {
     last_decoders: ["i64", 40, 1],
     mtps: ["i64", 48, 1],
   } },
-  LowerOptions: { size: 44, fields: {
+  LowerOptions: { size: 52, fields: {
     size: ["u32", 0, 1],
     lowering: ["i32", 4, 1, Lowering],
     merge_backwards: ["u32", 8, 1],
@@ -774,6 +774,8 @@ export const STRUCTS = {
     unshard_lookaheads: ["pointer", 32, 1],
     unshard_lookahead_count: ["u32", 36, 1],
     receive_prefetch: ["u32", 40, 1],
+    reduce_every: ["u32", 44, 1],
+    reserved: ["u32", 48, 1],
   } },
   RecomputeOptions: { size: 8, fields: {
     size: ["u32", 0, 1],

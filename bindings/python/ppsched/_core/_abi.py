@@ -1101,6 +1101,8 @@ class LowerOptions(Structure):
     unshard_lookaheads: _Pointer[c_uint32]
     unshard_lookahead_count: int
     receive_prefetch: int
+    reduce_every: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -1113,6 +1115,8 @@ class LowerOptions(Structure):
         ("unshard_lookaheads", POINTER(c_uint32)),
         ("unshard_lookahead_count", c_uint32),
         ("receive_prefetch", c_uint32),
+        ("reduce_every", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
