@@ -14,7 +14,7 @@ import warnings
 from in_process import run_command
 
 import ppsched
-from ppsched._core.layout_search import JobWords, search_layouts
+from ppsched._core.layout_search import WARMED, JobWords, search_layouts
 from ppsched._core.plan_layouts import lay_out
 from ppsched.readers.layer_table import COLUMNS
 
@@ -198,7 +198,7 @@ class GpusTest(unittest.TestCase):
             shared = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=executor)
         self.assertEqual((list(shared), shared.counts), (list(alone), alone.counts))
         self.assertEqual(sum(alone.counts.values()), 2 * alone.counts["layouts"])
-        for killed in (2, 10**6):
+        for killed in (WARMED + 2, 10**6):
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 lost = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(killed))
