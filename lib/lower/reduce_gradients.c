@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration, or of several. With waits, each is waited
- * for at once, or as late as one reduction at a time allows. */
+/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration, or of several. With waits,
+ * each is waited for at once, or as late as one reduction at a time allows. */
 #include "base/error.h"
 #include "lower/passes.h"
 
