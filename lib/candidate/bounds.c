@@ -27,7 +27,8 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
         *oldest = *asked;
         oldest->value = bound.value;
     }
-    *out = bound.value;
+    if (status == PPSCHED_OK)
+        *out = bound.value;
     return status;
 }
 
@@ -77,10 +78,12 @@ static double overhead_of_pass(const ppsched_config *config)
 static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
                               const ppsched_config *config, const struct ppi_split_types *types)
 {
-    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
+    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
+                            *overheads = &config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD];
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
     const double size = ppi_candidate_size(plan, config);
+    const bool counts_overhead = layers == plan->layers;
     struct ppi_split_load load = {.layers = layers,
                                   .device_of = schedule->placement.device_of,
                                   .speeds = speeds,
@@ -88,9 +91,12 @@ static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *la
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
-                                  .overhead = layers == plan->layers ? overhead_of_pass(config) / size : 0,
+                                  .overhead = counts_overhead ? overhead_of_pass(config) / size : 0,
+                                  .own_overhead = counts_overhead ? (config->is_forward_only ? 1 : 2) / size : 0,
+                                  .overheads = overheads,
                                   .may_be_empty = plan->may_be_empty,
-                                  .any_order = plan->orders_devices && (types != NULL || speeds->count > 1),
+                                  .any_order = plan->orders_devices &&
+                                               (types != NULL || speeds->count > 1 || overheads->count > 1),
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
         load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
@@ -108,7 +114,7 @@ static ppsched_status work_of_channel(double *out, const ppsched_plan *plan, uin
     struct ppi_split_types types = {0};
     ppsched_status status = ppi_layers_on_channel(&layers, plan->layers, channel, error);
     if (status == PPSCHED_OK && are_scaled)
-        status = ppi_split_types_make(&types, config, layers, config->has_whole_backwards, error);
+        status = ppi_split_types_make(&types, config, layers, true, error);
     if (status == PPSCHED_OK)
         *out = ppi_larger(*out, work_on_devices(plan, layers, schedule, config, are_scaled ? &types : NULL));
     ppi_release(&config->host, types.work);
@@ -155,7 +161,8 @@ static ppsched_status bound_of_layers(double *out, const ppsched_plan *plan, con
     struct ppi_split_types types = {0};
     if (!ppi_layers_are_scaled(config, plan->layers))
         return bound_of_types(out, plan, candidate, schedule, config, NULL, error);
-    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, config->has_whole_backwards, error);
+    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, ppi_candidate_has_windows(plan, candidate),
+                                                 error);
     if (status == PPSCHED_OK)
         status = bound_of_types(out, plan, candidate, schedule, config, &types, error);
     ppi_release(&config->host, types.work);
@@ -188,7 +195,8 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
     ppsched_status status = bound_of_layers(out, plan, candidate, schedule, config, error);
-    *out = ppi_larger(*out, candidate->order_bound);
+    if (status == PPSCHED_OK)
+        *out = ppi_larger(*out, candidate->order_bound);
     return status;
 }
 
