@@ -99,7 +99,8 @@ static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompts *pro
 static ppsched_status check_config(const ppsched_config *config, const struct ppi_prompts *prompts, ppsched_error *error)
 {
     static const int32_t others[] = {PPSCHED_QUANTITY_MICROBATCH_SCALE, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
-                                     PPSCHED_QUANTITY_MICROBATCH_REQUEST};
+                                     PPSCHED_QUANTITY_MICROBATCH_REQUEST},
+                         overheads[] = {PPSCHED_QUANTITY_OP_OVERHEAD, PPSCHED_QUANTITY_DEVICE_OVERHEAD};
     PPI_REQUIRE_CHAIN(config, "a prefill");
     if (!config->is_forward_only)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "a prefill has forwards only; set that for the config");
@@ -109,9 +110,11 @@ static ppsched_status check_config(const ppsched_config *config, const struct pp
     if (prompts->blocks > PPSCHED_MAX_CELLS / config->shape.stages)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u blocks of a prefill for %u stages; give larger blocks", prompts->blocks,
                         config->shape.stages);
-    if (config->values[PPSCHED_QUANTITY_OP_OVERHEAD].count > 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "op_overhead is given, but the time of a chunk would multiply it; add it to constant instead");
+    for (size_t i = 0; i < sizeof overheads / sizeof *overheads; i++)
+        if (config->values[overheads[i]].count > 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                            "%s is given, but the time of a chunk would multiply it; add it to constant instead",
+                            ppsched_quantity_name(overheads[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (config->values[others[i]].count > 0)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
