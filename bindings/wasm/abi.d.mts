@@ -405,6 +405,7 @@ export const Quantity: {
   readonly DEVICE_SCALE: 24;
   readonly LAYER_TYPES: 25;
   readonly STAGE_SCALE: 26;
+  readonly DEVICE_OVERHEAD: 27;
   readonly MEM_FORWARD: 32;
   readonly MEM_BACKWARD_INPUT: 33;
   readonly MEM_BACKWARD_WEIGHT: 34;
@@ -816,6 +817,7 @@ export interface LowerOptions {
   unshard_lookaheads: number;
   unshard_lookahead_count: number;
   receive_prefetch: number;
+  reduce_every: number;
 }
 
 export interface RecomputeOptions {
@@ -1375,6 +1377,8 @@ export interface Accelerator {
   memory_hidden: number;
   scan_share: number;
   host_bandwidth: number;
+  pod_nodes: number;
+  beyond: LinkRate;
 }
 
 export interface PairWindows {

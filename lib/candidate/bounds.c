@@ -74,14 +74,41 @@ static double overhead_of_pass(const ppsched_config *config)
                                                                      : ppi_smaller(whole, split));
 }
 
+/* The microbatches of each copy of the model, weighted by their scale. */
+static void count_passes(double passes[2], const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const struct ppi_shape *shape = &config->shape;
+    if (!ppi_has_factors(config)) {
+        const uint32_t second = schedule->placement.copies == 2 ? shape->microbatches / 2 : 0;
+        passes[0] = (double)(shape->microbatches - second) * shape->slices;
+        passes[1] = (double)second * shape->slices;
+        return;
+    }
+    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
+        passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
+            ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
+}
+
+/* The least scale of a microbatch. */
+static double least_factor(const ppsched_config *config)
+{
+    const struct ppi_shape *shape = &config->shape;
+    double least = ppi_has_factors(config) ? PPI_INFINITE : 1;
+    for (uint32_t i = 0; i < shape->microbatches * shape->slices && ppi_has_factors(config); i++)
+        least = ppi_smaller(least, ppi_config_factor(config, i / shape->slices, i % shape->slices).time);
+    return least;
+}
+
 /* The work of the most loaded device, for any split. `layers`: the plan's, or what of them a channel runs. */
 static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
                               const ppsched_config *config, const struct ppi_split_types *types)
 {
-    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
+    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
+                            *overheads = &config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD];
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
     const double size = ppi_candidate_size(plan, config);
+    const bool counts_overhead = layers == plan->layers;
     struct ppi_split_load load = {.layers = layers,
                                   .device_of = schedule->placement.device_of,
                                   .speeds = speeds,
@@ -89,13 +116,14 @@ static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *la
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
-                                  .overhead = layers == plan->layers ? overhead_of_pass(config) / size : 0,
+                                  .overhead = counts_overhead ? overhead_of_pass(config) / size : 0,
+                                  .own_overhead = counts_overhead ? (config->is_forward_only ? 1 : 2) / size : 0,
+                                  .overheads = overheads,
                                   .may_be_empty = plan->may_be_empty,
-                                  .any_order = plan->orders_devices && (types != NULL || speeds->count > 1),
+                                  .any_order = plan->orders_devices &&
+                                               (types != NULL || speeds->count > 1 || overheads->count > 1),
                                   .has_whole_backwards = config->has_whole_backwards};
-    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
-        load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
-            ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
+    count_passes(load.passes, schedule, config);
     load.is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
                     load.copies == 1 && shape->stages == shape->devices;
     return size * ppi_split_bound(&load);
@@ -139,14 +167,11 @@ static ppsched_status bound_of_types(double *out, const ppsched_plan *plan, cons
                                      const ppsched_schedule *schedule, const ppsched_config *config,
                                      const struct ppi_split_types *types, ppsched_error *error)
 {
-    double least = PPI_INFINITE;
     ppsched_status status = find_work(out, plan, candidate, schedule, config, types, error);
     if (status != PPSCHED_OK || !schedule->flushes)
         return status;
-    for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++)
-        least = ppi_smaller(least, ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time);
     const double path = ppi_split_path(plan->layers, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], types);
-    *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least * path + least_on_links(schedule, config));
+    *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least_factor(config) * path + least_on_links(schedule, config));
     return PPSCHED_OK;
 }
 

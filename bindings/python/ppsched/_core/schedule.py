@@ -115,7 +115,7 @@ class Schedule(Shared):
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                   slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                   mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
+                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch. Other texts are refused.
 
         `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -145,7 +145,7 @@ class Schedule(Shared):
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
              slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
+             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
         """Reads a file as from_text reads a text. If no format is given, the file's ending says it: .csv or .json."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
@@ -179,7 +179,8 @@ class Schedule(Shared):
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: int = 0, merge_backwards: bool = False,
-              split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None) -> "Schedule":
+              split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None,
+              reduce_every: int = 0) -> "Schedule":
         """Makes a schedule that a runtime can run. The lowering says where sends and receives are put: "pytorch", "by_time",
         "just_in_time"; with "none" there are none, and only the other passes run.
 
@@ -190,9 +191,12 @@ class Schedule(Shared):
         add the wait, too: 3 right after the REDUCE_GRAD, 4 before the next one of the device (PyTorch's defer_reduce_grad_wait).
         merge_backwards: joins each I and the W right after it to a B. split_backwards: the reverse. defer_receives: as PyTorch's
         defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a receive comes before its consumer, if possible (default: 1).
+        reduce_every: with reduce_grad, how many iterations are summed up before gradients are reduced (default: 1); it must divide the
+        iterations.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
-                         split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch))
+                         split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch),
+                         reduce_every=reduce_every)
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":
