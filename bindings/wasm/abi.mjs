@@ -1666,6 +1666,8 @@ export const FUNCTIONS = {
   ppsched_schedule_placement: ["i32", "pointer"],
   ppsched_schedule_device_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_peer_of: ["u32", "pointer", "pointer"],
+  ppsched_schedule_peer_stage: ["u32", "pointer", "pointer"],
+  ppsched_schedule_place_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_input: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_device: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_passes: ["i32", "pointer", "u32"],

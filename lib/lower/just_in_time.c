@@ -5,13 +5,17 @@
  * blocks, can the devices deadlock.
  *
  * With a prefetch distance (lead), a device also waits for the receives of that many next units before it runs a unit. In a
- * wait cycle the device whose receive is farthest ahead drops it until it has run one more unit. */
+ * wait cycle the device whose receive is farthest ahead drops it until it has run one more unit.
+ *
+ * On a stage graph an op may have several inputs and outputs. An op of several devices runs when it is next on all of them,
+ * with its inputs. */
 #include "base/error.h"
+#include "ir/ports.h"
 #include "lower/inputs.h"
 #include "lower/passes.h"
 
 /* What a device waits for. */
-enum wait { RUNS, SENDS, RECEIVES, ENDED /* or at a flush */ };
+enum wait { RUNS, SENDS, RECEIVES, GATHERS /* the other devices of its op */, ENDED /* or at a flush */ };
 
 struct device {
     size_t position; /* of its next unit */
@@ -23,6 +27,13 @@ struct device {
     uint32_t mark;                /* number of the last walk along waiting devices */
 };
 
+/* On a stage graph: what a device sends of the op before its position. */
+struct sending {
+    struct ppi_ports outputs;   /* after `output` */
+    struct ppi_transfer output; /* the next, if `has_output` */
+    bool has_output;
+};
+
 struct history {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
@@ -32,11 +43,19 @@ struct history {
     uint32_t mark;
     uint32_t iteration_end; /* first microbatch after the next flush */
     uint32_t lead;
+    const struct ppi_stage_graph *graph;
+    struct sending *sendings; /* on a stage graph, by device */
+    uint32_t *gathered;       /* on a stage graph, by stage: how many devices have come to its next op */
 };
 
 static bool meets(const struct device *from, const struct device *to)
 {
     return from->wait == SENDS && to->wait == RECEIVES && from->transfer.number == to->transfer.number;
+}
+
+PPI_APART void go_on_sending(struct sending *sending)
+{
+    sending->has_output = ppi_next_sent(&sending->outputs, &sending->output);
 }
 
 /* Writes a send and its receive; both devices may continue. */
@@ -50,6 +69,8 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
         status = ppi_builder_append(history->out, met.to, &met.receive, 1, error);
     from->wait = RUNS;
     from->sent++;
+    if (history->graph != NULL)
+        go_on_sending(&history->sendings[met.from]);
     history->ready[history->ready_count++] = met.from;
     if (to->wait == RECEIVES && to->transfer.number == met.number) {
         to->wait = RUNS;
@@ -63,6 +84,10 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
 {
     struct device *device = &history->devices[d];
     const ppsched_op *ops = history->schedule->queues[d].ops;
+    if (history->graph != NULL) {
+        *out = history->sendings[d].output;
+        return history->sendings[d].has_output;
+    }
     size_t length = device->position >= 2 && ppi_unit_length(&ops[device->position - 2]) == 2 ? 2 : 1;
     for (; device->position > 0 && device->sent < length; device->sent++)
         if (ppi_transfer_out(history->schedule, &ops[device->position - length + device->sent], out))
@@ -73,10 +98,29 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
 /* The worst missing input of a unit: none, one of its own device, one of another device. */
 enum missing { NOTHING, OWN_VALUE, TRANSFER };
 
-/* `*out`: the first missing input from another device. */
-static enum missing missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+PPI_APART enum missing missing_on_graph(const struct history *history, uint32_t d, const ppsched_op *op,
+                                        struct ppi_transfer *out)
 {
     enum missing missing = NOTHING;
+    struct ppi_transfer input;
+    for (struct ppi_ports ports = ppi_ports_in(history->schedule, op, d); ppi_next_port(&ports, &input);) {
+        if (history->there[input.number])
+            continue;
+        if (input.from != input.to) {
+            *out = input;
+            return TRANSFER;
+        }
+        missing = OWN_VALUE;
+    }
+    return missing;
+}
+
+/* `*out`: the first missing input from another device. */
+static enum missing missing_input(const struct history *history, uint32_t d, const ppsched_op *unit, struct ppi_transfer *out)
+{
+    enum missing missing = NOTHING;
+    if (history->graph != NULL)
+        return missing_on_graph(history, d, unit, out);
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         uint32_t input = ppi_input_of(history->schedule, &unit[i]);
         if (input == PPSCHED_NONE || history->there[input])
@@ -88,15 +132,32 @@ static enum missing missing_input(const struct history *history, const ppsched_o
     return missing;
 }
 
-/* Whether the sender of an input waits to send it; `*out`: the first such input. */
-static bool offered_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+/* Whether the sender of a transfer waits to send it. */
+static bool is_offered(const struct history *history, const struct ppi_transfer *transfer)
+{
+    const struct device *from = &history->devices[transfer->from];
+    return from->wait == SENDS && from->transfer.number == transfer->number;
+}
+
+PPI_APART bool offered_on_graph(const struct history *history, uint32_t d, const ppsched_op *op, struct ppi_transfer *out)
 {
     struct ppi_transfer transfer;
+    for (struct ppi_ports ports = ppi_ports_in(history->schedule, op, d); ppi_next_sent(&ports, &transfer);)
+        if (is_offered(history, &transfer)) {
+            *out = transfer;
+            return true;
+        }
+    return false;
+}
+
+/* Whether the sender of an input waits to send it; `*out`: the first such input. */
+static bool offered_input(const struct history *history, uint32_t d, const ppsched_op *unit, struct ppi_transfer *out)
+{
+    struct ppi_transfer transfer;
+    if (history->graph != NULL)
+        return offered_on_graph(history, d, unit, out);
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        if (!ppi_transfer_in(history->schedule, &unit[i], &transfer))
-            continue;
-        const struct device *from = &history->devices[transfer.from];
-        if (from->wait != SENDS || from->transfer.number != transfer.number)
+        if (!ppi_transfer_in(history->schedule, &unit[i], &transfer) || !is_offered(history, &transfer))
             continue;
         *out = transfer;
         return true;
@@ -115,11 +176,11 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
         position += ppi_unit_length(&queue->ops[position]);
         if (position == queue->count || ppi_waits_for_flush(&queue->ops[position], history->iteration_end))
             break;
-        if (offered_input(history, &queue->ops[position], &device->transfer)) {
+        if (offered_input(history, d, &queue->ops[position], &device->transfer)) {
             device->ahead = 0;
             return true;
         }
-        if (!found && i < device->reach && missing_input(history, &queue->ops[position], &device->transfer) == TRANSFER) {
+        if (!found && i < device->reach && missing_input(history, d, &queue->ops[position], &device->transfer) == TRANSFER) {
             found = true;
             device->ahead = i + 1;
         }
@@ -130,8 +191,47 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
 /* The missing input of a device; if a transfer, the one that it receives next. */
 static enum missing next_receive(const struct history *history, uint32_t d, struct device *device)
 {
-    enum missing missing = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
+    enum missing missing = missing_input(history, d, &history->schedule->queues[d].ops[device->position], &device->transfer);
     return history->lead > 0 && next_ahead(history, d, device, missing == TRANSFER) ? TRANSFER : missing;
+}
+
+/* Runs the op that is next on a device of a stage graph, if that is there: what stays on the device is there at once. */
+PPI_APART ppsched_status run_on_graph(struct history *history, uint32_t d, ppsched_error *error)
+{
+    struct device *device = &history->devices[d];
+    const ppsched_op *op = &history->schedule->queues[d].ops[device->position];
+    struct ppi_transfer own;
+    for (struct ppi_ports ports = ppi_ports_out(history->schedule, op, d); ppi_next_port(&ports, &own);)
+        if (own.from == own.to)
+            history->there[own.number] = true;
+    history->sendings[d].outputs = ppi_ports_out(history->schedule, op, d);
+    go_on_sending(&history->sendings[d]);
+    device->position++;
+    device->reach = history->lead;
+    return ppi_builder_append(history->out, d, op, 1, error);
+}
+
+/* A device has come to an op that it may run; the last of the op's devices runs it on all of them. `*waits`: not the last. */
+PPI_APART ppsched_status come_to(struct history *history, uint32_t d, bool *waits, ppsched_error *error)
+{
+    uint32_t stage = history->schedule->queues[d].ops[history->devices[d].position].stage, count = 0;
+    const uint32_t *devices = ppi_devices_of(&history->schedule->placement, stage, &count);
+    ppsched_status status = PPSCHED_OK;
+    *waits = ++history->gathered[stage] < count;
+    if (*waits) {
+        history->devices[d].wait = GATHERS;
+        return PPSCHED_OK;
+    }
+    history->gathered[stage] = 0;
+    for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
+        struct device *other = &history->devices[devices[i]];
+        status = run_on_graph(history, devices[i], error);
+        if (devices[i] != d) {
+            other->wait = RUNS;
+            history->ready[history->ready_count++] = devices[i];
+        }
+    }
+    return status;
 }
 
 /* Runs a device until it waits. */
@@ -158,6 +258,13 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
         size_t length = ppi_unit_length(unit);
         if (missing == OWN_VALUE)
             return PPSCHED_ERROR_INVALID_SCHEDULE; /* another stage of the device comes too late */
+        if (history->graph != NULL) {
+            bool waits = false;
+            ppsched_status came = come_to(history, d, &waits, error);
+            if (came != PPSCHED_OK || waits)
+                return came;
+            continue;
+        }
         ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
         if (status != PPSCHED_OK)
             return status;
@@ -170,8 +277,26 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
     }
 }
 
-static uint32_t waits_for(const struct device *device)
+/* A device of an op that has not come to it. */
+PPI_APART uint32_t absent_from(const struct history *history, uint32_t d)
 {
+    const ppsched_queue *queues = history->schedule->queues;
+    const ppsched_op *op = &queues[d].ops[history->devices[d].position];
+    uint32_t count = 0;
+    const uint32_t *devices = ppi_devices_of(&history->schedule->placement, op->stage, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct device *other = &history->devices[devices[i]];
+        if (other->wait != GATHERS || !ppi_is_same_op(&queues[devices[i]].ops[other->position], op))
+            return devices[i];
+    }
+    return d;
+}
+
+static uint32_t waits_for(const struct history *history, uint32_t d)
+{
+    const struct device *device = &history->devices[d];
+    if (device->wait == GATHERS)
+        return absent_from(history, d);
     return device->wait == SENDS ? device->transfer.to : device->transfer.from;
 }
 
@@ -180,7 +305,7 @@ static bool is_more_willing(const struct device *device, const struct device *ot
 {
     if (device->wait == RECEIVES)
         return device->ahead > 0 && (other == NULL || other->wait == SENDS || device->ahead > other->ahead);
-    return other == NULL;
+    return device->wait == SENDS && other == NULL;
 }
 
 /* The device of a wait cycle that gives way: the first on the walk that waits farthest ahead, else one that sends; PPSCHED_NONE
@@ -193,12 +318,12 @@ static uint32_t find_willing(struct history *history, uint32_t d)
         if (history->devices[d].wait == ENDED)
             return PPSCHED_NONE;
         history->devices[d].mark = history->mark;
-        d = waits_for(&history->devices[d]);
+        d = waits_for(history, d);
     }
     for (uint32_t first = d;;) {
         if (is_more_willing(&history->devices[d], willing == PPSCHED_NONE ? NULL : &history->devices[willing]))
             willing = d;
-        d = waits_for(&history->devices[d]);
+        d = waits_for(history, d);
         if (d == first)
             return willing;
     }
@@ -257,15 +382,22 @@ ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedu
                                       ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct history history = {.schedule = schedule, .out = out, .lead = lead};
+    struct history history = {.schedule = schedule, .out = out, .lead = lead, .graph = schedule->placement.graph};
     history.there = ppi_allocate_zeroed(host, ppi_transfer_numbers(schedule), sizeof *history.there);
     history.devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.devices);
     history.ready = ppi_allocate(host, schedule->shape.devices, 2 * sizeof *history.ready);
+    if (history.graph != NULL) {
+        history.gathered = ppi_allocate_zeroed(host, schedule->shape.stages, sizeof *history.gathered);
+        history.sendings = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.sendings);
+    }
     ppsched_status status = PPSCHED_OK;
-    if (history.there == NULL || history.devices == NULL || history.ready == NULL)
+    if (history.there == NULL || history.devices == NULL || history.ready == NULL ||
+        (history.graph != NULL && (history.gathered == NULL || history.sendings == NULL)))
         status = ppi_fail_memory(error, "the lowering");
     else
         status = run_iterations(&history, error);
+    ppi_release(host, history.sendings);
+    ppi_release(host, history.gathered);
     ppi_release(host, history.ready);
     ppi_release(host, history.devices);
     ppi_release(host, history.there);

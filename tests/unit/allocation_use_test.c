@@ -547,6 +547,8 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_runs_stage(own->schedule, 1, 1));
     NO_MEMORY_FOR(ppsched_schedule_has_graph(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_peer_of(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
+    NO_MEMORY_FOR(ppsched_schedule_peer_stage(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
+    NO_MEMORY_FOR(ppsched_schedule_place_of(own->lowered, 1, 0));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_op_count(own->schedule));

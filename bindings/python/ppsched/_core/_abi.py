@@ -2747,6 +2747,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_peer_stage": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_place_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_stage_input": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_stage_device": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_stage_passes": (c_int32, [c_void_p, c_uint32]),
@@ -2998,6 +3000,8 @@ class Library(CDLL):
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
     ppsched_schedule_peer_of: Callable[..., int]
+    ppsched_schedule_peer_stage: Callable[..., int]
+    ppsched_schedule_place_of: Callable[..., int]
     ppsched_schedule_stage_input: Callable[..., int]
     ppsched_schedule_stage_device: Callable[..., int]
     ppsched_schedule_stage_passes: Callable[..., int]
