@@ -25,7 +25,7 @@ static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
 
 /* --- the run --- */
 
-static void make_ready(struct run *run, uint32_t device)
+PPI_INLINE void make_ready(struct run *run, uint32_t device)
 {
     if (run->is_ready[device])
         return;

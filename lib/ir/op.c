@@ -71,11 +71,12 @@ PPI_APART size_t put_rest(char *text, const ppsched_op *op)
 
 PPI_INLINE size_t put_op(char *text, const ppsched_op *op)
 {
-    const char *kind = rows[op->kind].token;
+    const struct row *row = &rows[op->kind];
+    const char *kind = row->token;
     size_t length = ppi_integer_to_text(text, op->stage), kind_length = strlen(kind);
     memcpy(text + length, kind, kind_length);
     length += kind_length;
-    if (rows[op->kind].has_microbatch)
+    if (row->has_microbatch)
         length += ppi_integer_to_text(text + length, op->microbatch);
     if (((op->flags & PPSCHED_OP_FLAG_SLICED) | op->reserved) != 0)
         length += put_rest(text + length, op);

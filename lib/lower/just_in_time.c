@@ -32,6 +32,7 @@ struct sending {
     struct ppi_ports outputs;   /* after `output` */
     struct ppi_transfer output; /* the next, if `has_output` */
     bool has_output;
+    uint32_t sent; /* those before `output` */
 };
 
 struct history {
@@ -53,11 +54,6 @@ static bool meets(const struct device *from, const struct device *to)
     return from->wait == SENDS && to->wait == RECEIVES && from->transfer.number == to->transfer.number;
 }
 
-PPI_APART void go_on_sending(struct sending *sending)
-{
-    sending->has_output = ppi_next_sent(&sending->outputs, &sending->output);
-}
-
 /* Writes a send and its receive; both devices may continue. */
 static ppsched_status meet(struct history *history, const struct ppi_transfer *transfer, ppsched_error *error)
 {
@@ -69,8 +65,6 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
         status = ppi_builder_append(history->out, met.to, &met.receive, 1, error);
     from->wait = RUNS;
     from->sent++;
-    if (history->graph != NULL)
-        go_on_sending(&history->sendings[met.from]);
     history->ready[history->ready_count++] = met.from;
     if (to->wait == RECEIVES && to->transfer.number == met.number) {
         to->wait = RUNS;
@@ -79,15 +73,27 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
     return status;
 }
 
+static void go_on_sending(struct sending *sending)
+{
+    sending->has_output = ppi_next_sent(&sending->outputs, &sending->output);
+}
+
+/* Finds the next send of an op of a stage graph, of which `sent` are written. */
+PPI_APART bool next_on_graph(struct sending *sending, uint32_t sent, struct ppi_transfer *out)
+{
+    for (; sending->sent < sent; sending->sent++)
+        go_on_sending(sending);
+    *out = sending->output;
+    return sending->has_output;
+}
+
 /* Finds the next send of the unit before a device's position. */
-static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *out)
+PPI_INLINE bool next_send(struct history *history, uint32_t d, bool on_graph, struct ppi_transfer *out)
 {
     struct device *device = &history->devices[d];
     const ppsched_op *ops = history->schedule->queues[d].ops;
-    if (history->graph != NULL) {
-        *out = history->sendings[d].output;
-        return history->sendings[d].has_output;
-    }
+    if (on_graph)
+        return next_on_graph(&history->sendings[d], device->sent, out);
     size_t length = device->position >= 2 && ppi_unit_length(&ops[device->position - 2]) == 2 ? 2 : 1;
     for (; device->position > 0 && device->sent < length; device->sent++)
         if (ppi_transfer_out(history->schedule, &ops[device->position - length + device->sent], out))
@@ -116,10 +122,11 @@ PPI_APART enum missing missing_on_graph(const struct history *history, uint32_t 
 }
 
 /* `*out`: the first missing input from another device. */
-static enum missing missing_input(const struct history *history, uint32_t d, const ppsched_op *unit, struct ppi_transfer *out)
+PPI_INLINE enum missing missing_input(const struct history *history, uint32_t d, bool on_graph, const ppsched_op *unit,
+                                      struct ppi_transfer *out)
 {
     enum missing missing = NOTHING;
-    if (history->graph != NULL)
+    if (on_graph)
         return missing_on_graph(history, d, unit, out);
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         uint32_t input = ppi_input_of(history->schedule, &unit[i]);
@@ -151,10 +158,11 @@ PPI_APART bool offered_on_graph(const struct history *history, uint32_t d, const
 }
 
 /* Whether the sender of an input waits to send it; `*out`: the first such input. */
-static bool offered_input(const struct history *history, uint32_t d, const ppsched_op *unit, struct ppi_transfer *out)
+PPI_INLINE bool offered_input(const struct history *history, uint32_t d, bool on_graph, const ppsched_op *unit,
+                              struct ppi_transfer *out)
 {
     struct ppi_transfer transfer;
-    if (history->graph != NULL)
+    if (on_graph)
         return offered_on_graph(history, d, unit, out);
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         if (!ppi_transfer_in(history->schedule, &unit[i], &transfer) || !is_offered(history, &transfer))
@@ -167,7 +175,7 @@ static bool offered_input(const struct history *history, uint32_t d, const ppsch
 
 /* Finds what a device receives for the units within its lead: an offered input, else one it waits for. `found`: it waits for an
  * input of its next unit. */
-static bool next_ahead(const struct history *history, uint32_t d, struct device *device, bool found)
+PPI_INLINE bool next_ahead(const struct history *history, uint32_t d, bool on_graph, struct device *device, bool found)
 {
     const ppsched_queue *queue = &history->schedule->queues[d];
     size_t position = device->position;
@@ -176,11 +184,12 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
         position += ppi_unit_length(&queue->ops[position]);
         if (position == queue->count || ppi_waits_for_flush(&queue->ops[position], history->iteration_end))
             break;
-        if (offered_input(history, d, &queue->ops[position], &device->transfer)) {
+        if (offered_input(history, d, on_graph, &queue->ops[position], &device->transfer)) {
             device->ahead = 0;
             return true;
         }
-        if (!found && i < device->reach && missing_input(history, d, &queue->ops[position], &device->transfer) == TRANSFER) {
+        if (!found && i < device->reach &&
+            missing_input(history, d, on_graph, &queue->ops[position], &device->transfer) == TRANSFER) {
             found = true;
             device->ahead = i + 1;
         }
@@ -189,10 +198,11 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
 }
 
 /* The missing input of a device; if a transfer, the one that it receives next. */
-static enum missing next_receive(const struct history *history, uint32_t d, struct device *device)
+PPI_INLINE enum missing next_receive(const struct history *history, uint32_t d, bool on_graph, struct device *device)
 {
-    enum missing missing = missing_input(history, d, &history->schedule->queues[d].ops[device->position], &device->transfer);
-    return history->lead > 0 && next_ahead(history, d, device, missing == TRANSFER) ? TRANSFER : missing;
+    enum missing missing = missing_input(history, d, on_graph, &history->schedule->queues[d].ops[device->position],
+                                         &device->transfer);
+    return history->lead > 0 && next_ahead(history, d, on_graph, device, missing == TRANSFER) ? TRANSFER : missing;
 }
 
 /* Runs the op that is next on a device of a stage graph, if that is there: what stays on the device is there at once. */
@@ -205,6 +215,7 @@ PPI_APART ppsched_status run_on_graph(struct history *history, uint32_t d, ppsch
         if (own.from == own.to)
             history->there[own.number] = true;
     history->sendings[d].outputs = ppi_ports_out(history->schedule, op, d);
+    history->sendings[d].sent = device->sent = 0;
     go_on_sending(&history->sendings[d]);
     device->position++;
     device->reach = history->lead;
@@ -235,12 +246,12 @@ PPI_APART ppsched_status come_to(struct history *history, uint32_t d, bool *wait
 }
 
 /* Runs a device until it waits. */
-static ppsched_status run_device(struct history *history, uint32_t d, ppsched_error *error)
+PPI_INLINE ppsched_status run_device(struct history *history, uint32_t d, bool on_graph, ppsched_error *error)
 {
     const ppsched_queue *queue = &history->schedule->queues[d];
     struct device *device = &history->devices[d];
     for (;;) {
-        if (next_send(history, d, &device->transfer)) {
+        if (next_send(history, d, on_graph, &device->transfer)) {
             device->wait = SENDS;
             return meets(device, &history->devices[device->transfer.to]) ? meet(history, &device->transfer, error) : PPSCHED_OK;
         }
@@ -248,7 +259,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        const enum missing missing = next_receive(history, d, device);
+        const enum missing missing = next_receive(history, d, on_graph, device);
         if (missing == TRANSFER) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
@@ -258,7 +269,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
         size_t length = ppi_unit_length(unit);
         if (missing == OWN_VALUE)
             return PPSCHED_ERROR_INVALID_SCHEDULE; /* another stage of the device comes too late */
-        if (history->graph != NULL) {
+        if (on_graph) {
             bool waits = false;
             ppsched_status came = come_to(history, d, &waits, error);
             if (came != PPSCHED_OK || waits)
@@ -351,7 +362,7 @@ static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_e
 }
 
 /* Runs until all devices have ended, or reached a flush. */
-static ppsched_status run(struct history *history, ppsched_error *error)
+PPI_INLINE ppsched_status run(struct history *history, bool on_graph, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t next = 0;
@@ -359,11 +370,17 @@ static ppsched_status run(struct history *history, ppsched_error *error)
         history->ready[history->ready_count++] = d;
     while (status == PPSCHED_OK && history->ready_count > 0) {
         while (status == PPSCHED_OK && history->ready_count > 0)
-            status = run_device(history, history->ready[--history->ready_count], error);
+            status = run_device(history, history->ready[--history->ready_count], on_graph, error);
         if (status == PPSCHED_OK)
             status = resolve(history, &next, error);
     }
     return status;
+}
+
+/* A copy of the code, so that chains do not ask for a graph in each step. */
+PPI_APART ppsched_status run_graph(struct history *history, ppsched_error *error)
+{
+    return run(history, true, error);
 }
 
 static ppsched_status run_iterations(struct history *history, ppsched_error *error)
@@ -373,7 +390,7 @@ static ppsched_status run_iterations(struct history *history, ppsched_error *err
         history->devices[d].reach = history->lead;
     for (uint32_t i = 0; i < history->schedule->shape.iterations && status == PPSCHED_OK; i++) {
         history->iteration_end = ppi_iteration_end(history->schedule, i);
-        status = run(history, error);
+        status = history->graph != NULL ? run_graph(history, error) : run(history, false, error);
     }
     return status;
 }
