@@ -27,20 +27,24 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
         *oldest = *asked;
         oldest->value = bound.value;
     }
-    *out = bound.value;
+    if (status == PPSCHED_OK)
+        *out = bound.value;
     return status;
 }
 
 /* The bound of a candidate that may offload: the bound without a memory limit. */
-static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan, const struct ppi_known_bound *asked,
-                                          const ppsched_config *config, ppsched_error *error)
+static ppsched_status bound_without_limit(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                          const struct ppi_known_bound *asked, const ppsched_config *config,
+                                          ppsched_error *error)
 {
+    struct ppi_known_bound without = *asked;
     ppsched_config *unlimited = NULL;
+    without.memory_limit = PPI_INFINITE;
     ppsched_status status = ppi_config_copy(&unlimited, config, error);
     if (status == PPSCHED_OK)
         status = ppi_config_set_values(unlimited, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, error);
     if (status == PPSCHED_OK)
-        status = find_bound(out, NULL, plan, asked, unlimited, error);
+        status = find_bound(out, known, plan, &without, unlimited, error);
     ppi_config_destroy(unlimited);
     return status;
 }
@@ -74,10 +78,12 @@ static double overhead_of_pass(const ppsched_config *config)
 static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
                               const ppsched_config *config, const struct ppi_split_types *types)
 {
-    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
+    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
+                            *overheads = &config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD];
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
     const double size = ppi_candidate_size(plan, config);
+    const bool counts_overhead = layers == plan->layers;
     struct ppi_split_load load = {.layers = layers,
                                   .device_of = schedule->placement.device_of,
                                   .speeds = speeds,
@@ -85,9 +91,12 @@ static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *la
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
-                                  .overhead = layers == plan->layers ? overhead_of_pass(config) / size : 0,
+                                  .overhead = counts_overhead ? overhead_of_pass(config) / size : 0,
+                                  .own_overhead = counts_overhead ? (config->is_forward_only ? 1 : 2) / size : 0,
+                                  .overheads = overheads,
                                   .may_be_empty = plan->may_be_empty,
-                                  .any_order = plan->orders_devices && (types != NULL || speeds->count > 1),
+                                  .any_order = plan->orders_devices &&
+                                               (types != NULL || speeds->count > 1 || overheads->count > 1),
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
         load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
@@ -105,7 +114,7 @@ static ppsched_status work_of_channel(double *out, const ppsched_plan *plan, uin
     struct ppi_split_types types = {0};
     ppsched_status status = ppi_layers_on_channel(&layers, plan->layers, channel, error);
     if (status == PPSCHED_OK && are_scaled)
-        status = ppi_split_types_make(&types, config, layers, config->has_whole_backwards, error);
+        status = ppi_split_types_make(&types, config, layers, true, error);
     if (status == PPSCHED_OK)
         *out = ppi_larger(*out, work_on_devices(plan, layers, schedule, config, are_scaled ? &types : NULL));
     ppi_release(&config->host, types.work);
@@ -152,7 +161,8 @@ static ppsched_status bound_of_layers(double *out, const ppsched_plan *plan, con
     struct ppi_split_types types = {0};
     if (!ppi_layers_are_scaled(config, plan->layers))
         return bound_of_types(out, plan, candidate, schedule, config, NULL, error);
-    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, config->has_whole_backwards, error);
+    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, ppi_candidate_has_windows(plan, candidate),
+                                                 error);
     if (status == PPSCHED_OK)
         status = bound_of_types(out, plan, candidate, schedule, config, &types, error);
     ppi_release(&config->host, types.work);
@@ -169,10 +179,12 @@ ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *know
                                           .microbatches = candidate->microbatches,
                                           .slices = candidate->slices,
                                           .memory_limit = candidate->memory_limit};
-    if (candidate->offloads || candidate->strategy->offloads)
-        return bound_without_limit(out, plan, &asked, config, error);
     const bool is_shared = config->graph != NULL && plan->config->graph == NULL; /* by a strategy with stages of its own */
-    return find_bound(out, candidate->microbatch_order == NULL && !is_shared ? known : NULL, plan, &asked, config, error);
+    if (candidate->microbatch_order != NULL || is_shared)
+        known = NULL;
+    if (candidate->offloads || candidate->strategy->offloads)
+        return bound_without_limit(out, known, plan, &asked, config, error);
+    return find_bound(out, known, plan, &asked, config, error);
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
@@ -183,7 +195,8 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
     ppsched_status status = bound_of_layers(out, plan, candidate, schedule, config, error);
-    *out = ppi_larger(*out, candidate->order_bound);
+    if (status == PPSCHED_OK)
+        *out = ppi_larger(*out, candidate->order_bound);
     return status;
 }
 

@@ -116,6 +116,10 @@ void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t de
 /* Static memory of a stage by cause. */
 void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
+/* Whether devices are not all as fast as stated, and the same problem with devices that are. `*out` borrows the lists. */
+bool ppi_has_speeds(const ppsched_config *config);
+void ppi_as_stated(ppsched_config *out, const ppsched_config *config);
+
 /* The speed of a device: its ops take their time divided by it. */
 double ppi_speed_of(const ppsched_config *config, uint32_t device);
 
@@ -123,7 +127,10 @@ double ppi_speed_of(const ppsched_config *config, uint32_t device);
 double ppi_device_scale(const ppsched_config *config, uint32_t kind, uint32_t device);
 double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage, uint32_t device);
 
-/* Makes durations at speed 1 those of a device. */
+/* The time of each op on a device, in addition to op_overhead. */
+double ppi_device_overhead(const ppsched_config *config, uint32_t device);
+
+/* Makes durations at speed 1 those of a device, its overhead included. */
 void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device);
 
 /* The same, RANGE if a time is too large; and for the slowest device of a stage on several. */
@@ -139,7 +146,7 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
 bool ppi_memory_rises(const ppsched_config *config);
 struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage);
 
-/* Adds op_overhead of F, B, I and W, indexed by kind. */
+/* Adds op_overhead of F, B, I and W, indexed by kind; without that of a device. */
 void ppi_add_op_overhead(double *duration, const ppsched_config *config);
 
 /* Whether microbatches or slices differ; the factors of one. */
@@ -254,6 +261,13 @@ static inline double ppi_link_delay_of(const struct ppi_costs *costs, const ppsc
     if (costs->factors == NULL)
         return own->delay[backward];
     return ppi_scaled_delay(own->delay[backward], own->latency[backward], ppi_factor_of(costs, schedule, op).memory);
+}
+
+/* Whether given times of overlapped pairs are scaled on some device or stage. */
+static inline bool ppi_scales_pairs(const struct ppi_costs *costs)
+{
+    return costs->overlapped.values != NULL &&
+           (costs->speeds.values != NULL || costs->device_scale.values != NULL || costs->stage_scale.values != NULL);
 }
 
 /* The config's time of an overlapped pair at speed 1; the list is set. */

@@ -192,6 +192,17 @@ static const char *copy_name(struct ppi_arena *arena, const char *name)
     return copy;
 }
 
+/* A name in the list: that of one of the two entries before, as patterns repeat, or a copy. */
+static const char *take_name(ppsched_layers *layers, const char *name)
+{
+    for (uint32_t back = 1; back <= 2 && back <= layers->entry_count; back++) {
+        const char *before = layers->entries[layers->entry_count - back].given.name;
+        if (strcmp(before, name) == 0)
+            return before;
+    }
+    return copy_name(&layers->arena, name);
+}
+
 static const double *copy_scale(struct ppi_arena *arena, const ppsched_layer *given)
 {
     const size_t count = (size_t)given->type_count * PPSCHED_KIND_W;
@@ -210,15 +221,17 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
         return status;
     entry->given = *given;
     entry->given.count = given->count > 0 ? given->count : 1;
-    entry->given.name = copy_name(&layers->arena, given->name);
+    entry->given.name = take_name(layers, given->name);
     if (given->hybrid_symbols != NULL)
         entry->given.hybrid_symbols = copy_name(&layers->arena, given->hybrid_symbols);
-    ppsched_recompute *kinds = ppi_arena_take(&layers->arena, given->recompute_count, sizeof *kinds);
+    ppsched_recompute *kinds = given->recompute_count == 0
+                                   ? NULL
+                                   : ppi_arena_take(&layers->arena, given->recompute_count, sizeof *kinds);
     for (uint32_t k = 0; k < given->recompute_count && kinds != NULL; k++) {
         kinds[k] = given->recomputes[k];
         kinds[k].name = copy_name(&layers->arena, given->recomputes[k].name);
     }
-    entry->given.recomputes = given->recompute_count > 0 ? kinds : NULL;
+    entry->given.recomputes = kinds;
     entry->given.device_scale = copy_scale(&layers->arena, given);
     entry->given.windows = ppi_layer_windows_copy(&layers->arena, given->windows);
     if (given->type_count > 0 && layers->types > 0 && given->type_count != layers->types)
@@ -293,7 +306,7 @@ ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host
     made->host = *host;
     made->arena.host = &made->host;
     atomic_init(&made->references, 1);
-    made->entries = ppi_arena_take_zeroed(&made->arena, count, sizeof *made->entries);
+    made->entries = ppi_arena_take(&made->arena, count, sizeof *made->entries);
     ppsched_status status = ppi_arena_check(&made->arena, "the layers", error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
         status = take_entry(made, layers[i], error);
@@ -352,6 +365,8 @@ static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const s
     double *memory[] = {&layer->mem_forward, &layer->mem_backward_input, &layer->mem_backward_weight};
     for (uint32_t k = 0; k < layer->recompute_count; k++)
         kinds[k] = layer->recomputes[k];
+    if (size->backward == 0)
+        layer->mem_slice_gradients = 0;
     if (size->slices > 1)
         add_slices(layer, kinds, size);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
@@ -421,6 +436,15 @@ double ppi_type_scale_again(const ppsched_layers *layers, uint32_t type)
         scaled += time * ppi_type_scale(layers, e, type, PPSCHED_KIND_F);
     }
     return plain > 0 ? scaled / plain : 1;
+}
+
+double ppi_layers_pair_scale(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    const uint32_t type = ppi_type_of(config, layers, device);
+    double least = PPI_INFINITE;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        least = ppi_smaller(least, ppi_type_scale(layers, e, type, PPSCHED_KIND_F));
+    return least * ppi_device_scale(config, PPSCHED_KIND_F, device) / ppi_speed_of(config, device);
 }
 
 double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import ppsched
+from ppsched._core.layer_graph import branches_of
 from ppsched.command import cli
 
 
@@ -50,6 +51,7 @@ class Model:
             self.branches.append({"rows": own, "inputs": inputs, "passes": passes})
             self.rows += own
         self.limit = rng.choice([None, 3, 5, 8])
+        self.speeds = [1.0] * self.devices
 
     def config(self, choice):
         """The problem of stages of each branch's division, device and kind of recomputation."""
@@ -69,7 +71,7 @@ class Model:
                 stages["mem_recomputed_backward"].append(max([0] + [row["mem_forward"] for row, kind in zip(rows, kinds) if kind]))
             last.append(len(stages["placement"]) - 1)
         limit = {} if self.limit is None else {"mem_limit": self.limit}
-        return ppsched.Config(self.devices, self.microbatches, len(stages["placement"]), split_backward=False, **stages, **limit)
+        return ppsched.Config(self.devices, self.microbatches, len(stages["placement"]), split_backward=False, device_speeds=self.speeds, **stages, **limit)
 
     def choices(self):
         def of(branch):
@@ -79,13 +81,15 @@ class Model:
                         yield parts, first, again
         return itertools.product(*(list(of(branch)) for branch in self.branches))
 
-    def best(self):
+    def best(self, **options):
         best = float("inf")
         for choice in self.choices():
             try:
-                best = min(best, ppsched.generate("auto", self.config(choice)).evaluate().metrics.makespan)
+                metrics = ppsched.generate("auto", self.config(choice).replace(options=options)).evaluate().metrics
             except ppsched.Refused:
-                pass
+                continue
+            if metrics.limit_device is None:
+                best = min(best, metrics.makespan)
         return best
 
 
@@ -104,6 +108,7 @@ class SplitTest(unittest.TestCase):
                 self.assertEqual(best, float("inf"))
                 continue
             made = found.timeline.metrics.makespan
+            self.assertIsNone(found.timeline.metrics.limit_device)
             self.assertGreaterEqual(made, best * (1 - 1e-9))
             again = [([range(0)] * len(own["layers"]), own["devices"][0], own["recompute"] is not None) for own in found.branches]
             for number, (own, branch) in enumerate(zip(found.branches, model.branches)):
@@ -124,6 +129,27 @@ class SplitTest(unittest.TestCase):
         if "PPSCHED_GRAPH_SPLITS" in os.environ:
             print(f"{fits} of {rounds} fit, {worse} above the best, {total / fits:.2%} on average")
 
+    def test_devices_of_unequal_speeds(self):
+        """Some have a split that fits only where one of two towers is elsewhere, or where devices have equal shares of their memory."""
+        seeds = [*range(int(os.environ["PPSCHED_GRAPH_SPEEDS"]))] if "PPSCHED_GRAPH_SPEEDS" in os.environ else [1, 3, 14, 22, 28, 31]
+        fits = 0
+        for seed in seeds:
+            rng = random.Random(seed)
+            model = Model(rng)
+            model.speeds = [rng.choice((0.3, 0.5, 0.8, 1, 2)) for _ in range(model.devices)]
+            if sum(1 for _ in model.choices()) > 120:
+                continue
+            limit = {} if model.limit is None else {"mem_limit": model.limit}
+            base = ppsched.Config(model.devices, model.microbatches, split_backward=False, device_speeds=model.speeds, **limit)
+            best = model.best(effort=1)
+            try:
+                (found,) = ppsched.split_layer_graph(base, model.rows)
+                self.assertLessEqual(found.timeline.metrics.makespan, best * (1 + 1e-9), seed)
+                fits += 1
+            except ppsched.Refused:
+                self.assertEqual(best, float("inf"), seed)
+        self.assertGreater(fits, len(seeds) / 3)
+
     def test_times_that_are_no_round_numbers(self):
         """Sums of times differ in their last bits."""
         rng = random.Random(3)
@@ -141,6 +167,66 @@ class SplitTest(unittest.TestCase):
         (found,) = ppsched.split_layer_graph(ppsched.Config(4, 16), rows)
         self.assertGreaterEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4)
         self.assertLessEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4 * 1.2)
+
+
+class BranchesTest(unittest.TestCase):
+    def test_the_work_grows_with_the_number_of_entries(self):
+        """Twice the entries, twice the keys that are asked for."""
+        class Row(dict):
+            asked = 0
+
+            def get(self, *words):
+                Row.asked += 1
+                return super().get(*words)
+
+        def asked(count):
+            Row.asked = 0
+            rows = [Row({"name": f"layer{i}", "forward_time": 1, **({"after": [f"layer{i - 1}"] * (i > 0)} if i % 2 == 0 else {})}) for i in range(count)]
+            self.assertEqual(len(branches_of(rows)), count // 2)
+            return Row.asked
+
+        self.assertLess(asked(400), 2.1 * asked(200))
+
+
+class ArgumentsTest(unittest.TestCase):
+    ROWS = [{"name": "a", "count": 3, "forward_time": 1, "after": []}, {"name": "b", "count": 2, "forward_time": 1, "after": []},
+            {"name": "c", "count": 3, "forward_time": 2, "after": ["a", "b"]}]
+
+    def test_progress(self):
+        told = []
+        (found,) = ppsched.split_layer_graph(ppsched.Config(3, 4), self.ROWS, progress=lambda *now: told.append(now))
+        shares, bests = zip(*told)
+        self.assertEqual((list(shares), list(bests)), (sorted(shares), sorted(bests, reverse=True)))
+        self.assertEqual(told[-1], (1, found.timeline.metrics.makespan))
+        self.assertGreater(len({share for share in shares if share > 0.4}), 3)
+        for stop in (0, 0.5, 0.9):
+            told.clear()
+            with self.assertRaises(ppsched.Cancelled) as caught:
+                ppsched.split_layer_graph(ppsched.Config(3, 4), self.ROWS, progress=lambda share, best, stop=stop: told.append(share) or share <= stop)
+            self.assertEqual((sum(share > stop for share in told), caught.exception.status), (1, ppsched.Status.ERROR_CANCELLED))
+        with self.assertRaises(ZeroDivisionError):
+            ppsched.split_layer_graph(ppsched.Config(3, 4), self.ROWS, progress=lambda share, best: 1 / 0)
+
+    def test_what_is_wrong_is_told(self):
+        for given, part in (({"effort": "x"}, "effort must be an integer, not 'x'"), ({"effort": -1}, "effort is -1; it must be 0 to 12"),
+                            ({"effort": 13}, "effort is 13; it must be 0 to 12"), ({"top": 0}, "top is 0; it must be 1 or more"),
+                            ({"top": "x"}, "top must be an integer, not 'x'"), ({"progress": 3}, "progress must be a function, not 3"),
+                            ({"rows": []}, "layers is an empty list"), ({"rows": None}, "layers must be a list, not None"),
+                            ({"rows": "abc"}, "layers must be a list, not 'abc'"), ({"config": None}, "config must be a ppsched.Config, not None")):
+            with self.assertRaisesRegex(ppsched.Error, part, msg=repr(given)):
+                ppsched.split_layer_graph(**{"config": ppsched.Config(2, 2), "rows": self.ROWS, **given})
+        plain, drawn = (ppsched.split_layer_graph(ppsched.Config(2, 2), rows) for rows in (self.ROWS, iter(self.ROWS)))
+        self.assertEqual(plain[0].branches, drawn[0].branches)
+
+    def test_keys_of_a_layer(self):
+        """The type has all that files may have; layers of a chain have none of those of a graph."""
+        self.assertLessEqual({"after", "passes", "microbatches"}, set(ppsched.Layer.__annotations__))
+        for name, value in (("after", ["a"]), ("passes", "FI"), ("microbatches", [0])):
+            rows = [{"name": "a", "forward_time": 1}, {"name": "b", "forward_time": 1, name: value}]
+            with self.assertRaisesRegex(ppsched.Error, f"layer entry 1: {name} is only for layers that form a graph"):
+                ppsched.Layers(rows)
+        with self.assertRaisesRegex(ppsched.Error, "layer entry 0 has no 'afer'; it has name, count, .*, windows$"):
+            ppsched.Layers([{"name": "a", "afer": []}])
 
 
 class CommandTest(unittest.TestCase):
@@ -168,6 +254,8 @@ class CommandTest(unittest.TestCase):
         code, again, err = answer("schedule", "-c", file.name, "--json", "--quiet")
         self.assertEqual((code, err), (0, ""))
         self.assertAlmostEqual(json.loads(again)["metrics"]["makespan"], row["step_time"])
+        usual = ("--data-parallel-size", "1", "--objective", "makespan")
+        self.assertEqual(answer("pick", "-c", path, "--json", "--quiet", *usual)[:2], (0, json.dumps([row]) + "\n"))
         code, text, _ = answer("pick", "-c", path, "--quiet", "--top", "2")
         self.assertEqual((code, text.count("vision")), (0, 2))
 
@@ -186,7 +274,9 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(len(err.strip().splitlines()), 1, err)
         for words, part in ((("compare",), "pick"), (("schedule", "--strategy", "auto"), "pick"), (("pick", "--runtime", "megatron"), "runtime"),
                             (("pick", "--chunks", "2"), "chunks"), (("pick", "--lower", "by_time"), "lower"),
-                            (("pick", "-s", "4"), "stages")):
+                            (("pick", "-s", "4"), "stages"), (("pick", "--data-parallel-size", "2"), "--data-parallel-size is not for layers"),
+                            (("pick", "--micro-batch-size", "2"), "--micro-batch-size is not"), (("pick", "--any"), "--any is not"),
+                            (("pick", "--objective", "span"), "give makespan")):
             code, _, err = answer(words[0], "-c", self.file(), "--quiet", *words[1:])
             self.assertNotEqual(code, 0, words)
             self.assertIn(part, err)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ppsched price: a told layout, Megatron-LM's files, measured runs, and what is refused."""
-import csv
 import json
-import pathlib
-import tempfile
 import unittest
 
+from folder_case import RUN, FolderCase
 from in_process import run_command
 
 import ppsched
@@ -27,30 +25,16 @@ ARGUMENTS = {"num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "
 LAYOUT = ("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 8192, "--global-batch", 32)
 
 
-class PriceTest(unittest.TestCase):
+class PriceTest(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(folder.name)
-        self.addCleanup(folder.cleanup)
+        super().setUp()
         self.llama = self.write("llama.json", json.dumps(LLAMA))
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
-        return str(self.folder / name)
-
-    def answer(self, *words):
-        done = run_command((*words, "--json"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
 
     def price(self, *words):
         return self.answer("price", *words)
 
-    def refused(self, *words):
-        done = run_command(("price", *words))
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stdout, "")
-        return done.stderr
+    def refused(self, *words, lines=1):
+        return super().refused("price", *words, lines=lines)
 
 
 class LayoutTest(PriceTest):
@@ -153,6 +137,23 @@ class LayoutTest(PriceTest):
         counted = self.price("--model", smaller, *LAYOUT, "--account-for-embedding", "--account-for-loss")
         self.assertEqual(counted["step_time"], self.price("--model", smaller, *LAYOUT, "--split", 7, 8, 8, 7)["step_time"])
 
+    def test_layers_that_must_be_in_one_stage(self):
+        """The first layers of Qwen3-VL, to which the tower adds features, are in the first stage, as in every split that pick makes."""
+        tower = {"depth": 4, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4, "in_channels": 3, "patch_size": 16, "spatial_merge_size": 2,
+                 "temporal_patch_size": 2, "out_hidden_size": 1024, "num_position_embeddings": 64, "deepstack_visual_indexes": [1, 2, 3]}
+        text = {**EXPERTS, "model_type": "qwen3_vl_text", "tie_word_embeddings": False}
+        del text["num_local_experts"], text["num_experts_per_tok"]
+        path = self.write("vision.json", json.dumps({"model_type": "qwen3_vl", "text_config": text, "vision_config": tower}))
+        words = ("--model", path, "--seq", 1024, "--global-batch", 8)
+        for wrong in (("--pp", 2, "--split", 2, 6), ("--pp", 2, "--layout", "Ett|ttttttL"), ("--pp", 4)):
+            self.assertIn("layer 4 (decoder) in stage 1 must be in the same stage as the layer before it: it uses what that layer or a tower makes; "
+                          "give a --split or --layout that keeps them together", self.refused(*words, *wrong))
+        for right in (("--pp", 2, "--split", 3, 5), ("--pp", 2), ("--pp", 4, "--split", 3, 2, 2, 1)):
+            self.assertGreater(self.price(*words, *right)["step_time"], 0)
+        model = run_command(("model", *words, "--pp", 4))
+        self.assertIn("warning: no runtime runs the even split with --pp 4: layer 4 (decoder) in stage 1 must be in the same stage", model.stderr)
+        self.assertEqual((model.returncode, run_command(("model", *words, "--pp", 2)).stderr), (0, ""))
+
     def test_the_table(self):
         done = run_command(("price", "--model", self.llama, *LAYOUT))
         self.assertIn("a step on 16 devices", done.stdout)
@@ -185,6 +186,24 @@ class MegatronTest(PriceTest):
             wanted = self.price("-c", self.write("file.json", json.dumps(fields)))
             self.assertNotEqual(wanted["step_time"], plain, more)
             self.assertEqual(self.price("--model", script), wanted, more)
+
+    def test_the_order_of_ranks(self):
+        model = ppsched.Model(ppsched.read_model(self.llama).description, ppsched.Training(
+            sequence_length=8192, tensor_parallel=2, data_parallel=2, sharding=1, sequence_parallel=True), "h100")
+        steps = [self.price("--model", self.llama, *LAYOUT, "--zero", 1, *words)["step_time"] for words in (
+            (), ("--rank-order", "tp-cp-ep-dp-pp"), ("--rank-order", "tp-cp-ep-pp-dp"))]
+        self.assertEqual(steps[1:], [ppsched.price(model, 4, 16, rank_order=order).step_time for order in ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")])
+        self.assertEqual(steps[0], steps[1])
+        self.assertNotEqual(steps[1], steps[2])
+        for is_on, order in ((True, "tp-cp-ep-pp-dp"), (False, "tp-cp-ep-dp-pp")):
+            path = self.write("mapping.json", json.dumps({**ARGUMENTS, "use_tp_pp_dp_mapping": is_on}))
+            done = run_command(("price", "-c", path, "--json"))
+            self.assertEqual(done.stderr, "")  # it is read
+            self.assertEqual(json.loads(done.stdout), self.price("-c", self.write("plain.json", json.dumps(ARGUMENTS)), "--rank-order", order))
+        done = run_command(("model", "-c", self.write("mapping.json", json.dumps({**ARGUMENTS, "use_tp_pp_dp_mapping": True}))))
+        self.assertIn("use_tp_pp_dp_mapping", done.stderr)
+        wrong = run_command(("price", "--model", self.llama, *LAYOUT, "--rank-order", "pp-dp"))
+        self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1))
 
     def test_switches_without_effect(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "world_size": 8, "overlap_grad_reduce": True}))
@@ -310,16 +329,7 @@ class RefusedTest(PriceTest):
 
 
 class RunsTest(PriceTest):
-    ROW = {"id": "one", "gpu": "h100", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocab": 128256, "seq": 8192,
-           "mbs": 1, "gbs": 32, "tp": 2, "pp": 4, "dp": 2, "zero": 1, "sequence_parallel": "yes", "measured_step_s": 10}
-
-    def runs(self, *rows):
-        path = self.folder / "runs.csv"
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-            lines.writeheader()
-            lines.writerows(rows)
-        return str(path)
+    ROW = RUN
 
     def test_a_row_is_the_layout(self):
         row = self.price("--runs", self.runs({**self.ROW, "params": 8030261248}))
@@ -340,7 +350,7 @@ class RunsTest(PriceTest):
         gated = {**gpt, "params": 1725044736}
         steps = [row["step_time"] for row in self.price("--runs", self.runs(gpt, gated))["runs"]]
         self.assertLess(steps[0], steps[1])
-        self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9})))
+        self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9}), lines=3))
 
     def test_a_config_beside_it(self):
         self.write("experts.json", json.dumps(EXPERTS))
@@ -386,6 +396,11 @@ class RunsTest(PriceTest):
         self.assertEqual(found["errors"][0]["layouts"], 1)
         self.assertEqual(found["errors"][0]["bias"], found["runs"][2]["error"])
 
+    def test_other_models_and_schedules_count(self):
+        """Also where no column has the name of the model."""
+        rows = [{**self.ROW, **cells} for cells in ({}, {"layers": 16}, {"hidden": 2048}, {"strategy": "gpipe"}, {"split": "account_embedding_loss", "layers": 30})]
+        self.assertEqual(self.price("--runs", self.runs(*rows))["errors"][0]["layouts"], len(rows))
+
     def test_open_settings_do_not_count(self):
         found = self.price("--runs", self.runs({**self.ROW, "strategy": "1f1b"}, {**self.ROW, "strategy": "", "mbs": 2}))
         self.assertEqual((len(found["runs"]), found["errors"][0]["layouts"]), (2, 1))
@@ -403,7 +418,7 @@ class RunsTest(PriceTest):
             self.assertIn("runs.csv, line 3: ", done.stderr)
             self.assertIn(words, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""})))
+        self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""}), lines=3))
         self.assertIn("it has no column gpu", self.refused("--runs", self.write("x.csv", "seq,mbs,gbs,measured_step_s\n1,1,1,1\n")))
         self.assertIn("leave --precision out", self.refused("--runs", self.runs(self.ROW), "--precision", "fp8"))
 

@@ -1272,7 +1272,7 @@ static const struct row filled[] = {
     ROW(ppsched_price_get_step, ppsched_step_price, step_price),
     ROW(ppsched_price_get_device, ppsched_device_price, device_price),
     ROW(ppsched_price_get_pipeline, ppsched_pipeline, price_pipeline),
-    ROW(ppsched_job_get_layout, ppsched_job_layout, job_layout),
+    ROW_SINCE(ppsched_job_get_layout, ppsched_job_layout, rank_order, job_layout),
     ROW(ppsched_job_evaluate_layout, ppsched_job_found, job_found),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_memory, megatron_memory),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, describe),

@@ -8,7 +8,7 @@ from .._core.description import Description
 from .._core.layer_table import LayerTable
 from .._core.layout import Layout
 from .._core.model import Model, Training
-from .._core.price import StepPrice, price
+from .._core.price import RANK_ORDERS, StepPrice, price
 from .._core.shown import shown
 from .._core.words import nearest
 from ..readers.megatron_step import MODULES
@@ -124,8 +124,10 @@ def priced(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> StepPr
     try:
         return price(job.model, job.pp, job.microbatches, chunks=job.vpp, strategy=options.get("strategy"), split=split,
                      recompute=recompute.kind, recompute_layers=recompute.layers, pair_rule=options.get("pair_rule") or "best",
-                     offload_layers=offloaded)
+                     offload_layers=offloaded, rank_order=options.get("rank_order") or RANK_ORDERS[0])
     except Error as error:
         if "do not divide among" in str(error):
             error.args = (f"{str(error).split(';', maxsplit=1)[0]}; give --split, --layout, --account-for-embedding or --account-for-loss",)
+        elif "same stage as the layer before" in str(error):
+            error.args = (f"{error}: it uses what that layer or a tower makes; give a --split or --layout that keeps them together",)
         raise
