@@ -32,15 +32,18 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
 }
 
 /* The bound of a candidate that may offload: the bound without a memory limit. */
-static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan, const struct ppi_known_bound *asked,
-                                          const ppsched_config *config, ppsched_error *error)
+static ppsched_status bound_without_limit(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                          const struct ppi_known_bound *asked, const ppsched_config *config,
+                                          ppsched_error *error)
 {
+    struct ppi_known_bound without = *asked;
     ppsched_config *unlimited = NULL;
+    without.memory_limit = PPI_INFINITE;
     ppsched_status status = ppi_config_copy(&unlimited, config, error);
     if (status == PPSCHED_OK)
         status = ppi_config_set_values(unlimited, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, error);
     if (status == PPSCHED_OK)
-        status = find_bound(out, NULL, plan, asked, unlimited, error);
+        status = find_bound(out, known, plan, &without, unlimited, error);
     ppi_config_destroy(unlimited);
     return status;
 }
@@ -169,10 +172,12 @@ ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *know
                                           .microbatches = candidate->microbatches,
                                           .slices = candidate->slices,
                                           .memory_limit = candidate->memory_limit};
-    if (candidate->offloads || candidate->strategy->offloads)
-        return bound_without_limit(out, plan, &asked, config, error);
     const bool is_shared = config->graph != NULL && plan->config->graph == NULL; /* by a strategy with stages of its own */
-    return find_bound(out, candidate->microbatch_order == NULL && !is_shared ? known : NULL, plan, &asked, config, error);
+    if (candidate->microbatch_order != NULL || is_shared)
+        known = NULL;
+    if (candidate->offloads || candidate->strategy->offloads)
+        return bound_without_limit(out, known, plan, &asked, config, error);
+    return find_bound(out, known, plan, &asked, config, error);
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,

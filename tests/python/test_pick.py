@@ -16,6 +16,7 @@ from in_process import run_command
 
 import ppsched
 from ppsched._core.launching import RUNTIME_NAMES
+from ppsched._core.runs_on import none_runs, runs_on_candidate
 from ppsched.page.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
@@ -55,6 +56,35 @@ class FolderTest(unittest.TestCase):
 
 
 PROBLEM = ("--num-devices", 4, "-s", 4, "-b", 8)
+
+
+class OffloadingStrategyTest(FolderTest):
+    """No runtime reads OFFLOAD, so where all orders have some the best of all is the best, and few candidates are evaluated."""
+
+    def test_all_orders_have_offload(self):
+        for devices, microbatches, chunks in ((1, 2, 1), (2, 1, 1), (2, 3, 2), (3, 2, 3), (4, 8, 2), (4, 40, 1)):
+            made = ppsched.plan(ppsched.Config(devices, microbatches), strategies="pipeoffload", chunks=chunks)
+            self.assertTrue(none_runs(made))
+            for candidate in made:
+                if candidate.fits:
+                    self.assertIn("OFFLOAD", made.schedule(candidate).export("json"))
+                    self.assertEqual(str(runs_on_candidate(made, candidate)), "none")
+
+    def test_others_may_run(self):
+        for costs, options in (({"offload_times": 9}, {}), ({"host_latency": 1}, {}), ({"mem_limit": 9}, {}), ({}, {"memory_limits": [9]}),
+                               ({}, {"strategies": ["pipeoffload", "gpipe"]})):
+            made = ppsched.plan(ppsched.Config(4, 8, **costs), **{"strategies": "pipeoffload", "chunks": [1, 2], "top": 1, **options})
+            self.assertFalse(none_runs(made), (costs, options))
+
+    def test_answer(self):
+        for top, words in ((1, ()), (3, ()), (1, ("--offload-times", 50)), (1, ("--mem-limit", 3)), (2, ("--iterations", 2))):
+            words = (*PROBLEM, "--strategies", "pipeoffload", *words, "--json")
+            best, every = json.loads(self.succeed("pick", "--top", top, *words)), json.loads(self.succeed("compare", *words))
+            fitting = [row for row in every if row["fits"]]
+            runnable = [row for row in fitting if row["runs_on"]]
+            wanted = (runnable + [row for row in fitting if not row["runs_on"]])[:len(best)]
+            self.assertEqual([(row["options"], row["chunks"], row["step_time"]) for row in best],
+                             [(row["options"], row["chunks"], row["step_time"]) for row in wanted], words)
 
 
 class FilesTest(FolderTest):
@@ -313,7 +343,7 @@ class AgainTest(FolderTest):
         plan.write(plan[0], self.folder / "a.csv")
         plan.write(plan[0], str(self.folder / "a.trace.json"), time_scale=1000)
         plan.write(plan[0], self.folder / "a.any", "json")
-        self.assertEqual(self.read("a.csv"), plan.schedule(plan[0]).export("csv"))
+        self.assertEqual(self.read("a.csv"), plan.schedule(plan[0]).export("json"))
         written = json.loads(self.read("a.trace.json"))
         self.assertEqual(written.pop("version"), ppsched.__version__)
         self.assertEqual(written, json.loads(plan.timeline(plan[0]).export("chrome", time_scale=1000)))

@@ -15,6 +15,7 @@ from .runs_on import RunsOn, runs_on_candidate
 from .schedule import Schedule
 from .slow_devices import differs
 from .steady import Steady, steady
+from .strategy import find_strategy
 from .timeline import Timeline
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Chosen:
         is_plain = plan.lowering == Lowering.NONE and not candidate.offloaded and not candidate.ordered and candidate.number not in plan._own
         is_long = candidate.stages * candidate.microbatches * candidate.slices >= LONG
         if candidate.number in self._timelines or not (is_plain and is_long) or plan.config.iterations != 1 or differs(plan.config):
+            return self.timeline(candidate)
+        if find_strategy(candidate.strategy).offloads:
             return self.timeline(candidate)
         with ProgressBar() as bar:
             return steady(candidate.strategy, plan.config_of(candidate), progress=bar)

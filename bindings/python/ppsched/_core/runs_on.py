@@ -11,6 +11,7 @@ from .layers import LayerSplit
 from .listener import Progress
 from .rounding import at_least
 from .schedule import Schedule, generate
+from .strategy import find_strategy
 from .words import counted
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ def _is_runnable(plan: "Plan", candidate: Candidate, progress: Optional[Progress
     if candidate.runs_on is not None:
         return bool(candidate.runs_on)
     return bool(runs_on_candidate(plan, candidate, progress).order)
+
+
+def none_runs(plan: "Plan") -> bool:
+    """Whether surely no runtime runs any candidate: in each order activations go to the host, and no runtime reads OFFLOAD. They do where
+    the strategy offloads, copies take no time, and no limit makes them wait; else orders may turn out to have none."""
+    config = plan.config
+    takes_time = any(len(values) for values in (config.offload_times, config.reload_times, config.host_latency, config.host_bandwidth))
+    if takes_time or len(config.mem_limit) or any(candidate.memory_limit is not None for candidate in plan) or plan._own:
+        return False
+    return all(find_strategy(name).offloads for name in {candidate.strategy for candidate in plan})
 
 
 def runnable_first(plan: "Plan", count: int, progress: Optional[Progress] = None) -> List[Candidate]:
