@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calibrators: runs of a device whose constants are known, the sum that a fit makes least, runs that are left out, progress, and
- * what is refused. */
+/* Calibrators: runs of a device whose constants are known, the sum that a fit makes least, runs that are left out, progress,
+ * and what is refused. */
 #include "support/model.h"
 
 #include <math.h>
