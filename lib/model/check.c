@@ -241,6 +241,7 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     if (status != PPSCHED_OK || !model->has_device)
         return status;
     model->device.node_devices = model->device.node_devices > 0 ? model->device.node_devices : 1;
+    model->device.hidden_share = model->device.hidden_share == 0 ? 1 : model->device.hidden_share;
     status = ppi_model_check_device(&model->device, error);
     return status == PPSCHED_OK ? check_precision(model, error) : status;
 }

@@ -73,6 +73,22 @@ def too_large(rows):
             and max(device.total for device in row.step.memory) > read_device(row.run.device).memory]
 
 
+# --- memory that was published ---
+
+def published_memory(rows):
+    """Runs with the GiB in use on their fullest device: published, and computed."""
+    with open(HERE / "runs.csv", encoding="utf-8", newline="") as file:
+        told = {row["id"]: float(row["published_memory_GiB"]) for row in csv.DictReader(file) if row["published_memory_GiB"]}
+    return [(row.run, told[row.run.name], max(device.total for device in row.step.memory) / 2**30) for row in rows if row.run.name in told]
+
+
+def memory_table(rows):
+    lines = ["| device | run | published | computed | error |", "|---|---|---|---|---|"]
+    lines += [f"| {run.device} | {run.name} | {told:.1f} GiB | {ours:.1f} GiB | {ours / told - 1:+.0%} |".replace("%", " %")
+              for run, told, ours in published_memory(rows)]
+    return "\n".join(lines)
+
+
 # --- whether layouts are in the order in which they were measured ---
 
 def ranks(values):
@@ -156,7 +172,7 @@ def one_node_table():
 def page_parts(rows):
     return {"causes": causes.table(causes.groups()), "constants": causes.constants(), "families": families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
             "far off, open": far_off([row for row in rows if not row.run.is_told]), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
-            "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
+            "errors": page_table(known(by_group(rows))), "far off": far_off(rows), "memory": memory_table(rows)}
 
 
 def updated(page, parts):
@@ -179,7 +195,7 @@ class AccuracyTest(unittest.TestCase):
             path = pathlib.Path(folder) / "runs.csv"
             with open(HERE / "runs.csv", encoding="utf-8", newline="") as file, open(path, "w", encoding="utf-8", newline="") as plain:
                 rows = csv.DictReader(file)
-                kept = [name for name in rows.fieldnames if name not in ("config", "etp", "offload_layers", "keeps_scores", "dropout", "frozen_weights")]
+                kept = [name for name in rows.fieldnames if name not in ("config", "etp", "offload_layers", "optimizer_bytes", "keeps_scores", "dropout", "frozen_weights")]
                 lines = csv.DictWriter(plain, kept, extrasaction="ignore")
                 lines.writeheader()
                 lines.writerows({**row, **({"layers": "", "hidden": "", "heads": "", "vocab": ""} if row["model"].startswith("qwen2.5") else {})} for row in rows)
@@ -234,6 +250,12 @@ class AccuracyTest(unittest.TestCase):
         for run in offloaded:
             kept = Priced(run, price_run(run._replace(settings={**run.settings, "offload_layers": 0}), read_device(run.device)))
             self.assertEqual(too_large([kept]), [run.name])
+
+    def test_published_memory_is_near(self):
+        found = published_memory(self.rows)
+        self.assertEqual(len(found), 3)
+        for run, told, ours in found:
+            self.assertAlmostEqual(ours / told, 1, delta=0.1, msg=run.name)
 
     def test_layouts_are_in_order(self):
         found = families(self.rows)
