@@ -109,10 +109,11 @@ typedef struct ppsched_price ppsched_price;
 
 /* Prices a layout. The model must have an accelerator. A NULL `pipeline` means one device and one
  * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also for a model
- * without an accelerator, and where there is no split and the number of decoders is not a multiple
- * of the number of stages; MISMATCH where the split has another number of layers than the model;
- * REFUSED where the strategy does not support the sizes, or finds nothing within the memory limit;
- * CANCELLED where `progress` stopped the call; NO_MEMORY. */
+ * without an accelerator, where there is no split and the number of decoders is not a multiple of
+ * the number of stages, and where layers that must be in one stage are not; MISMATCH where the
+ * split has another number of layers than the model; REFUSED where the strategy does not support
+ * the sizes, or finds nothing within the memory limit; CANCELLED where
+ * `progress` stopped the call; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,

@@ -328,18 +328,22 @@ static bool step(struct ppi_transfer_run *run, uint32_t device)
         compute(run, device, i);
         return false;
     }
+    if (ppi_is_comm(op)) {
+        if (starts_calls(run, device, i))
+            return false;
+        run->comms.position[device]++;
+        run->timeline->spans[i] = (ppsched_span){-1, -1};
+        look_at(run, i);
+        return true;
+    }
     if (ppi_keeps_less(op->kind))
         return step_saving(run, device, i);
     if (op->kind == PPSCHED_KIND_WAIT_REDUCE_GRAD && ppi_sharding_takes_time(&run->sharding))
         return ppi_sharding_reduced(&run->sharding, device) <= run->now &&
                end_wait(run, device, i, &run->timeline->idle[device].weights);
-    if (ppi_is_comm(op) && starts_calls(run, device, i))
-        return false;
     run->comms.position[device]++;
-    run->timeline->spans[i] = ppi_is_comm(op) ? (ppsched_span){-1, -1} : (ppsched_span){run->now, run->now};
-    if (ppi_is_comm(op))
-        look_at(run, i);
-    else if (ppi_sharding_takes_time(&run->sharding) && ppi_is_sharding(op->kind))
+    run->timeline->spans[i] = (ppsched_span){run->now, run->now};
+    if (ppi_sharding_takes_time(&run->sharding) && ppi_is_sharding(op->kind))
         shard(run, device, i);
     return true;
 }

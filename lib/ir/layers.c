@@ -192,6 +192,17 @@ static const char *copy_name(struct ppi_arena *arena, const char *name)
     return copy;
 }
 
+/* A name in the list: that of one of the two entries before, as patterns repeat, or a copy. */
+static const char *take_name(ppsched_layers *layers, const char *name)
+{
+    for (uint32_t back = 1; back <= 2 && back <= layers->entry_count; back++) {
+        const char *before = layers->entries[layers->entry_count - back].given.name;
+        if (strcmp(before, name) == 0)
+            return before;
+    }
+    return copy_name(&layers->arena, name);
+}
+
 static const double *copy_scale(struct ppi_arena *arena, const ppsched_layer *given)
 {
     const size_t count = (size_t)given->type_count * PPSCHED_KIND_W;
@@ -210,15 +221,17 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
         return status;
     entry->given = *given;
     entry->given.count = given->count > 0 ? given->count : 1;
-    entry->given.name = copy_name(&layers->arena, given->name);
+    entry->given.name = take_name(layers, given->name);
     if (given->hybrid_symbols != NULL)
         entry->given.hybrid_symbols = copy_name(&layers->arena, given->hybrid_symbols);
-    ppsched_recompute *kinds = ppi_arena_take(&layers->arena, given->recompute_count, sizeof *kinds);
+    ppsched_recompute *kinds = given->recompute_count == 0
+                                   ? NULL
+                                   : ppi_arena_take(&layers->arena, given->recompute_count, sizeof *kinds);
     for (uint32_t k = 0; k < given->recompute_count && kinds != NULL; k++) {
         kinds[k] = given->recomputes[k];
         kinds[k].name = copy_name(&layers->arena, given->recomputes[k].name);
     }
-    entry->given.recomputes = given->recompute_count > 0 ? kinds : NULL;
+    entry->given.recomputes = kinds;
     entry->given.device_scale = copy_scale(&layers->arena, given);
     entry->given.windows = ppi_layer_windows_copy(&layers->arena, given->windows);
     if (given->type_count > 0 && layers->types > 0 && given->type_count != layers->types)
@@ -293,7 +306,7 @@ ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host
     made->host = *host;
     made->arena.host = &made->host;
     atomic_init(&made->references, 1);
-    made->entries = ppi_arena_take_zeroed(&made->arena, count, sizeof *made->entries);
+    made->entries = ppi_arena_take(&made->arena, count, sizeof *made->entries);
     ppsched_status status = ppi_arena_check(&made->arena, "the layers", error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
         status = take_entry(made, layers[i], error);

@@ -21,7 +21,17 @@ struct listing {
     uint32_t place;
     ppsched_error reason; /* why the last that was left out was */
     bool has_reason;
+    bool is_refused; /* the reason is the runtime's: the model allows the layout */
 };
+
+/* A reason of the model does not replace one of the runtime, which is nearer to a layout that is possible. */
+static void note_reason(struct listing *listing, const ppsched_error *reason)
+{
+    if (listing->is_refused)
+        return;
+    listing->reason = *reason;
+    listing->has_reason = true;
+}
 
 static ppsched_status add(struct listing *listing, const struct ppi_job_bound *bound, ppsched_error *error)
 {
@@ -150,14 +160,15 @@ static bool is_order(struct listing *listing, int32_t order)
 {
     const ppsched_job_layout *layout = &listing->layout;
     const ppsched_pipeline pipeline = {.devices = layout->pipeline, .rank_order = order};
+    ppsched_error reason = {.status = PPSCHED_OK};
     if (order == PPSCHED_RANK_ORDER_DATA_FIRST)
         return true;
     if (layout->pipeline == 1 || layout->data_parallel == 1 || listing->job->gpus <= listing->job->base->device.node_devices)
-        ppi_fail(&listing->reason, PPSCHED_ERROR_RANGE,
+        ppi_fail(&reason, PPSCHED_ERROR_RANGE,
                  "both orders of ranks are the same with one replica, with one device in a pipeline, and in one node");
-    else if (ppi_pricing_check_order(listing->model, &pipeline, &listing->reason) == PPSCHED_OK)
+    else if (ppi_pricing_check_order(listing->model, &pipeline, &reason) == PPSCHED_OK)
         return true;
-    listing->has_reason = true;
+    note_reason(listing, &reason);
     return false;
 }
 
@@ -171,7 +182,7 @@ static bool may_run(struct listing *listing)
         return true;
     ppi_runtime_find(&runtime, listing->job->runtime, NULL);
     ppi_fail(&listing->reason, PPSCHED_ERROR_RANGE, "%s does not run it: %s", runtime->name, why);
-    listing->has_reason = true;
+    listing->has_reason = listing->is_refused = true;
     return false;
 }
 
@@ -237,8 +248,7 @@ static ppsched_status make_costs(struct listing *listing, ppsched_error *error)
                                              &reason);
     listing->is_tried = true;
     if (status == PPSCHED_ERROR_RANGE) {
-        listing->reason = reason;
-        listing->has_reason = true;
+        note_reason(listing, &reason);
         listing->is_tried = false; /* another data parallelism may do */
         return PPSCHED_OK;
     }
@@ -281,8 +291,7 @@ static ppsched_status list_batch(struct listing *listing, uint32_t batch, ppsche
     ppsched_error reason = {.status = PPSCHED_OK};
     if (ppi_model_check_division(listing->model, &reason) == PPSCHED_OK)
         return list_shardings(listing, error);
-    listing->reason = reason;
-    listing->has_reason = true;
+    note_reason(listing, &reason);
     return PPSCHED_OK;
 }
 

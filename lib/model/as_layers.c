@@ -351,11 +351,11 @@ ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model 
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "layers need times; create the model with an accelerator");
     if (status != PPSCHED_OK)
         return status;
-    listing.entries = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.entries);
-    listing.recomputes = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.recomputes);
+    listing.entries = ppi_arena_take(&listing.arena, most, sizeof *listing.entries);
+    listing.recomputes = ppi_arena_take(&listing.arena, most, sizeof *listing.recomputes);
     listing.last_reader = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.last_reader);
     listing.shared = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.shared);
-    listing.list = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.list);
+    listing.list = ppi_arena_take(&listing.arena, most, sizeof *listing.list);
     if (ppi_model_has_windows(model))
         listing.windows = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.windows);
     listing.costs = ppi_arena_take_zeroed(&listing.arena, model->row_count, sizeof *listing.costs);

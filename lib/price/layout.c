@@ -165,9 +165,11 @@ ppsched_status ppi_pricing_lay_out(struct ppi_pricing *pricing, ppsched_error *e
     ppsched_status status = ppi_arena_check(&pricing->arena, "the layout", error);
     if (status == PPSCHED_OK)
         status = pricing->pipeline.split != NULL ? copy_split(pricing, counts, error) : divide(pricing, counts, error);
+    pricing->split = (ppsched_split){.size = sizeof pricing->split, .stages = pricing->stage_count, .layers = counts};
+    if (status == PPSCHED_OK)
+        status = ppi_split_check(pricing->layers, &pricing->split, error);
     if (status != PPSCHED_OK)
         return status;
-    pricing->split = (ppsched_split){.size = sizeof pricing->split, .stages = pricing->stage_count, .layers = counts};
     if (pricing->pipeline.recompute != NULL) {
         status = set_recomputes(pricing, kinds, error);
         pricing->split.recomputes = kinds;

@@ -144,6 +144,14 @@ class GpusTest(unittest.TestCase):
         done = run_command((*words, "megatron", "--pp", 1, "--tp", 1))
         self.assertIn("megatron does not run it: it has several residual streams (hyper-connections) only in models without MTP layers", done.stderr)
 
+    def test_streams_are_told_though_experts_do_not_divide(self):
+        """Layouts that the model does not allow are tried after those that only the runtime does not run."""
+        kinds = {"a": [{"kind": "attention", "heads": 8}, {"kind": "experts", "width": 512, "experts": 64, "experts_per_token": 2}]}
+        path = self.folder / "experts.json"
+        path.write_text(json.dumps({"hidden_size": 512, "vocabulary_size": 1000, "streams": 4, "kinds": kinds, "layers": "8xa"}), encoding="utf-8")
+        done = run_command(("pick", "--model", path, "--device", "h100", "--gpus", 64, "--seq", 1024, "--global-batch", 64, "--pp", 2, "--runtime", "megatron"))
+        self.assertIn("megatron does not run it: it sends one residual stream from stage to stage, and the model has several", done.stderr)
+
     def test_layers_that_stay_with_a_tower(self):
         """A tower that takes long leaves the first stage with the layers to which it adds features, and no others."""
         block = [{"kind": "attention", "heads": 8}, {"kind": "mlp", "width": 2048}]

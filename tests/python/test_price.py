@@ -153,6 +153,23 @@ class LayoutTest(PriceTest):
         counted = self.price("--model", smaller, *LAYOUT, "--account-for-embedding", "--account-for-loss")
         self.assertEqual(counted["step_time"], self.price("--model", smaller, *LAYOUT, "--split", 7, 8, 8, 7)["step_time"])
 
+    def test_layers_that_must_be_in_one_stage(self):
+        """The first layers of Qwen3-VL, to which the tower adds features, are in the first stage, as in every split that pick makes."""
+        tower = {"depth": 4, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4, "in_channels": 3, "patch_size": 16, "spatial_merge_size": 2,
+                 "temporal_patch_size": 2, "out_hidden_size": 1024, "num_position_embeddings": 64, "deepstack_visual_indexes": [1, 2, 3]}
+        text = {**EXPERTS, "model_type": "qwen3_vl_text", "tie_word_embeddings": False}
+        del text["num_local_experts"], text["num_experts_per_tok"]
+        path = self.write("vision.json", json.dumps({"model_type": "qwen3_vl", "text_config": text, "vision_config": tower}))
+        words = ("--model", path, "--seq", 1024, "--global-batch", 8)
+        for wrong in (("--pp", 2, "--split", 2, 6), ("--pp", 2, "--layout", "Ett|ttttttL"), ("--pp", 4)):
+            self.assertIn("layer 4 (decoder) in stage 1 must be in the same stage as the layer before it: it uses what that layer or a tower makes; "
+                          "give a --split or --layout that keeps them together", self.refused(*words, *wrong))
+        for right in (("--pp", 2, "--split", 3, 5), ("--pp", 2), ("--pp", 4, "--split", 3, 2, 2, 1)):
+            self.assertGreater(self.price(*words, *right)["step_time"], 0)
+        model = run_command(("model", *words, "--pp", 4))
+        self.assertIn("warning: no runtime runs the even split with --pp 4: layer 4 (decoder) in stage 1 must be in the same stage", model.stderr)
+        self.assertEqual((model.returncode, run_command(("model", *words, "--pp", 2)).stderr), (0, ""))
+
     def test_the_table(self):
         done = run_command(("price", "--model", self.llama, *LAYOUT))
         self.assertIn("a step on 16 devices", done.stdout)

@@ -5,7 +5,9 @@ import json
 from typing import Any, Dict, List
 
 from .._core._library import Error, decoded, lib
+from .._core.config import Config
 from .._core.description import Description
+from .._core.layers import Split, config_from_layers
 from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
@@ -16,7 +18,7 @@ from ..readers.model_files import guessed_model, parts_not_described, read_model
 from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
-from .model_estimate import GIB, DeviceMemory, calibrated, even_memory
+from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, even_split
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .printing import tell, print_text
 from .usage import OneFile, UsageError
@@ -191,6 +193,15 @@ def _describe(arguments: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
+def _tell_cut(command: str, job: Job) -> None:
+    """Whether the even split separates layers that must be in one stage."""
+    counts = even_split(job.model, job.pp * job.vpp)
+    try:
+        config_from_layers(Config(len(counts), 1), job.model.layers(), Split(counts, [0] * sum(counts)))
+    except Error as error:
+        tell(command, f"warning: no runtime runs the even split with --pp {job.pp}: {str(error).replace('split: ', '', 1)}")
+
+
 def run_model(arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not arguments.output.lower().endswith(".json"):
         raise UsageError(f"-o {arguments.output}: the layers are written as JSON; give a name that ends with .json")
@@ -202,6 +213,7 @@ def run_model(arguments: argparse.Namespace) -> None:
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
     if job.recompute == "selective" and not job.model.training.keeps_scores:
         tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")
+    _tell_cut(arguments.command, job)
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
                            "devices": list(map(device_row, memory)),
