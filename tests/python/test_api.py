@@ -416,6 +416,27 @@ class BoundTest(unittest.TestCase):
         plan = ppsched.plan(config, strategies=["auto"], chunks=[1], effort=6)
         self.assertEqual((plan.best.step_time, plan.best.bound, plan.best.proved), (31, 31, True))
 
+    def test_a_proof_tells_its_progress_and_can_be_ended(self):
+        config, told = ppsched.Config(4, 16, forward_times=[1, 1.3, 1, 0.9], mem_forward=1, mem_backward_weight=-1, mem_limit=3), []
+        plain = ppsched.lower_bound(config, known=60.3, work=5e6)
+        self.assertEqual(plain, ppsched.lower_bound(config, known=60.3, work=5e6, progress=lambda *now: told.append(now)))
+        self.assertGreater(len(told), 2)
+        self.assertEqual(set(told), {(0, math.inf)})
+        with self.assertRaises(ppsched.Cancelled):
+            ppsched.lower_bound(config, known=60.3, progress=lambda share, best: False)
+        with self.assertRaises(ZeroDivisionError):
+            ppsched.lower_bound(config, known=60.3, progress=lambda share, best: 1 / 0)
+        self.assertEqual(plain, ppsched.lower_bound(config, known=60.3, work=5e6))  # the config does not keep the function
+
+    def test_bad_arguments_of_a_proof(self):
+        config = ppsched.Config(4, 8)
+        for given, message in (({"work": 1e6}, "work limits the proof, which needs known"), ({"work": 0}, "needs known"),
+                               ({"known": "x"}, "known must be a number, not 'x'"), ({"known": [24, 25]}, "known must be a number, not"),
+                               ({"known": True}, "known must be a number, not True"), ({"known": 24, "work": [1]}, "work must be a number"),
+                               ({"known": 24, "work": 10**400}, "too large"), ({"progress": 3}, "progress must be a function, not 3")):
+            with self.assertRaisesRegex(ppsched.Error, message, msg=repr(given)):
+                ppsched.lower_bound(config, **given)
+
     def test_bad_objectives(self):
         config = ppsched.Config(2, 2)
         with self.assertRaisesRegex(ppsched.Error, "no objective 'time'; there are span, makespan"):

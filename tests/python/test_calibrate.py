@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """ppsched calibrate: runs of a device whose constants are known, one run, files that other commands take, and what is refused."""
-import csv
 import json
 import pathlib
-import tempfile
 import unittest
 
+from folder_case import RUN, FolderCase
 from in_process import run_command
 
 import ppsched
@@ -14,42 +13,25 @@ from ppsched.command.price_runs import price_run
 from ppsched.readers.device_files import read_device
 from ppsched.readers.runs import read_runs
 
-ROW = {"gpu": "h100", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocab": 128256, "seq": 8192, "mbs": 1, "gbs": 32,
-       "tp": 2, "pp": 4, "dp": 2, "zero": 1, "sequence_parallel": "yes", "measured_step_s": 1}
+ROW = {**RUN, "measured_step_s": 1}
 ROWS = [{**ROW, "id": f"run-{number}", **cells} for number, cells in enumerate((
     {}, {"tp": 1, "pp": 2, "dp": 4}, {"tp": 8, "pp": 1, "dp": 4}, {"seq": 2048, "mbs": 4, "gbs": 64}, {"seq": 32768, "gbs": 16, "cp": 2},
     {"hidden": 8192, "heads": 64, "ffn": 28672, "layers": 40, "tp": 4}, {"vp": 2}, {"recompute": "full", "mbs": 2}))]
 
 
-class CalibrateTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(folder.name)
-        self.addCleanup(folder.cleanup)
-
-    def runs(self, rows):
-        path = self.folder / "runs.csv"
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-            lines.writeheader()
-            lines.writerows(rows)
-        return str(path)
-
+class CalibrateTest(FolderCase):
     def measured(self, device, rows=ROWS, off=()):
         """Rows whose steps take as long as on a device, some of them longer by a share."""
-        found = read_runs(self.runs(rows))
+        found = read_runs(self.runs(*rows))
         return [{**row, "measured_step_s": repr(price_run(run, device).step_time * (1 + dict(off).get(row["id"], 0)))}
                 for row, run in zip(rows, found)]
 
     def refused(self, *words):
-        done = run_command(("calibrate", *words))
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertEqual(done.stderr.count("\n"), 1)
-        return done.stderr
+        return super().refused("calibrate", *words)
 
     def test_constants_come_back(self):
         real = read_device("h100")._replace(matrix_share=0.5, attention_share=0.4)
-        found = fit(read_device("h100"), read_runs(self.runs(self.measured(real))))
+        found = fit(read_device("h100"), read_runs(self.runs(*self.measured(real))))
         self.assertEqual(found.names, ["matrix_share", "attention_share", "op_time", "host_time"])
         self.assertGreater(min(map(abs, found.before)), 0.05)
         self.assertLess(max(map(abs, found.after)), 0.02)
@@ -59,7 +41,7 @@ class CalibrateTest(unittest.TestCase):
     def test_precisions(self):
         real = read_device("h100")._replace(fp8_share=0.7)
         rows = [{**row, "id": f"fp8-{row['id']}", "precision": "fp8"} for row in ROWS]
-        found = fit(read_device("h100"), read_runs(self.runs(self.measured(real, rows + ROWS))))
+        found = fit(read_device("h100"), read_runs(self.runs(*self.measured(real, rows + ROWS))))
         self.assertIn("fp8_share", found.names)
         self.assertAlmostEqual(found.device.fp8_share, 0.7, delta=0.05)
         self.assertLess(max(map(abs, found.after)), 0.02)
@@ -69,20 +51,20 @@ class CalibrateTest(unittest.TestCase):
         real = read_device("h100")._replace(matrix_share=0.55)
         rows = self.measured(real)
         for row in rows:
-            found = fit(read_device("h100"), read_runs(self.runs([row])))
-            errors = [price_run(run, found.device).step_time / run.step_time - 1 for run in read_runs(self.runs(rows))]
+            found = fit(read_device("h100"), read_runs(self.runs(row)))
+            errors = [price_run(run, found.device).step_time / run.step_time - 1 for run in read_runs(self.runs(*rows))]
             self.assertLess(max(map(abs, errors)), 0.09)
             self.assertLess(abs(found.after[0]), 0.03)
 
     def test_each_run_is_left_out(self):
         """One that is off: the others tell less of it than itself, and it is farther off without it."""
-        found = fit(read_device("h100"), read_runs(self.runs(self.measured(read_device("h100"), off=[("run-3", 0.3)]))))
+        found = fit(read_device("h100"), read_runs(self.runs(*self.measured(read_device("h100"), off=[("run-3", 0.3)]))))
         self.assertGreater(abs(found.left_out[3]), abs(found.after[3]))
         self.assertAlmostEqual(found.left_out[3], 1 / 1.3 - 1, delta=0.02)
 
     def test_a_file_that_commands_take(self):
         real = read_device("h100")._replace(matrix_share=0.5)
-        runs, file = self.runs(self.measured(real)), str(self.folder / "device.json")
+        runs, file = self.runs(*self.measured(real)), str(self.folder / "device.json")
         done = run_command(("calibrate", runs, "-o", file))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("each run left out", done.stdout)
@@ -91,9 +73,7 @@ class CalibrateTest(unittest.TestCase):
         self.assertLess(json.loads(priced.stdout)["errors"][0]["largest"], 0.02)
         again = run_command(("calibrate", runs, "--device", file))
         text = again.stdout[again.stdout.index("{"):]
-        second = self.folder / "second.json"
-        second.write_text(text, encoding="utf-8")
-        first, last = read_device(file), read_device(str(second))
+        first, last = read_device(file), read_device(self.write("second.json", text))
         self.assertEqual((last.memory, last.inside, last.between, last.shares_ports), (first.memory, first.inside, first.between, first.shares_ports))
         self.assertEqual(list(map(list, last.matrix_efficiency)), list(map(list, first.matrix_efficiency)))
         self.assertAlmostEqual(last.matrix_share, first.matrix_share, delta=0.02)
@@ -101,7 +81,7 @@ class CalibrateTest(unittest.TestCase):
     def test_a_device_without_measured_constants(self):
         real = read_device("h20")._replace(matrix_share=0.9)
         rows = [{**row, "gpu": "h20"} for row in ROWS]
-        found = fit(read_device("h20"), read_runs(self.runs(self.measured(real, rows))))
+        found = fit(read_device("h20"), read_runs(self.runs(*self.measured(real, rows))))
         self.assertEqual(found.names, ["matrix_share", "attention_share"])
         self.assertAlmostEqual(found.device.matrix_share, 0.9, delta=0.02)
 
@@ -136,13 +116,11 @@ class CalibrateTest(unittest.TestCase):
 
     def test_refused(self):
         rows = [ROW, {**ROW, "gpu": "h200"}]
-        self.assertIn("runs of h100 and of h200", self.refused(self.runs(rows)))
-        self.assertIn("runs.csv, line 3: seq is missing", self.refused(self.runs([ROW, {**ROW, "seq": ""}])))
-        empty = self.folder / "empty.csv"
-        empty.write_text("gpu,seq,mbs,gbs,measured_step_s\n", encoding="utf-8")
-        self.assertIn("it has no runs", self.refused(empty))
-        self.assertIn("it must be none, selective", self.refused(self.runs([{**ROW, "recompute": "recipe"}])))
-        self.assertIn("line 2: h100 has no MXFP8", self.refused(self.runs([{**ROW, "precision": "mxfp8"}])))
+        self.assertIn("runs of h100 and of h200", self.refused(self.runs(*rows)))
+        self.assertIn("runs.csv, line 3: seq is missing", self.refused(self.runs(ROW, {**ROW, "seq": ""})))
+        self.assertIn("it has no runs", self.refused(self.write("empty.csv", "gpu,seq,mbs,gbs,measured_step_s\n")))
+        self.assertIn("it must be none, selective", self.refused(self.runs({**ROW, "recompute": "recipe"})))
+        self.assertIn("line 2: h100 has no MXFP8", self.refused(self.runs({**ROW, "precision": "mxfp8"})))
         with self.assertRaisesRegex(ppsched.Error, "there is no run"):
             fit(read_device("h100"), [])
 

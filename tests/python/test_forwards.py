@@ -7,9 +7,11 @@ import random
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import ppsched
+from ppsched.command.prefill_values import chunk_tokens
 
 CHUNKS = [0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7]
 
@@ -91,14 +93,48 @@ class Orders(unittest.TestCase):
             beyond_work += best > max(sum(times[s] for s, _ in own) for own in ops)
         self.assertGreater(beyond_work, 3)
 
-    def period(self, queues, first, times, delay, rounds=72, last=12):
+    def period(self, queues, first, times, delay):
+        """Of queues of forwards that repeat."""
+        inputs = lambda op: [((op[0] - 1, op[1]), delay if first[op[0] - 1] != first[op[0]] else 0)] if op[0] > 0 else []
+        return self.period_of_rounds(queues, lambda op: times[op[0]], inputs)
+
+    def period_of_rounds(self, queues, length, inputs, rounds=72, last=12):
         """Of queues that repeat: their ends in many rounds, of which the last are compared; infinite where they stop."""
-        inputs = lambda op: [((op[0] - 1, op[1], op[2]), delay if first[op[0] - 1] != first[op[0]] else 0)] if op[0] > 0 else []
-        ends = ends_of([[(s, m, r) for r in range(rounds) for s, m in queue] for queue in queues], None, lambda op: times[op[0]], inputs)
+        of_round = lambda op: [((*other, op[-1]), delay) for other, delay in inputs(op[:-1])]
+        ends = ends_of([[(*op, r) for r in range(rounds) for op in queue] for queue in queues], None, lambda op: length(op[:-1]), of_round)
         if ends is None:
             return float("inf")
-        end = lambda r: [max(ends[s, m, r] for s, m in queue) for queue in queues]
+        end = lambda r: [max(ends[(*op, r)] for op in queue) for queue in queues]
         return max(b - a for a, b in zip(end(rounds - 1 - last), end(rounds - 1))) / last
+
+    def test_period_of_training_on_devices_of_other_speeds(self):
+        """Against all ops of many rounds, whose times are divided by the speed of their device."""
+        draw, beyond_work = random.Random(7), 0
+        for number in range(24):
+            strategy, devices, stages = [("gpipe", 3, 3), ("1f1b", 4, 4), ("interleaved_1f1b", 2, 4), ("zb_h1", 3, 3), ("zbv", 2, 4)][number % 5]
+            costs = {name: [draw.randint(1, 9) for _ in range(stages)] for name in ("forward_times", "backward_input_times", "backward_weight_times")}
+            speeds, delay = [draw.choice([0.5, 0.8, 1, 2]) for _ in range(devices)], draw.choice([0, 0.5, 3])
+            config = ppsched.Config(devices, 4, stages, device_speeds=speeds, p2p_time=delay, **costs)
+            schedule = ppsched.generate(strategy, config)
+            first = [schedule.device_of(stage) for stage in range(stages)]
+            whole = [i + w for i, w in zip(costs["backward_input_times"], costs["backward_weight_times"])]
+            times = {"F": costs["forward_times"], "B": whole, "I": costs["backward_input_times"], "W": costs["backward_weight_times"]}
+            queues = [[(op.kind.name, op.stage, op.microbatch) for op in queue] for queue in schedule.queues]
+            back = {op[1:]: op[0] for queue in queues for op in queue if op[0] in "BI"}
+
+            def inputs(op, stages=stages, first=first, back=back, delay=delay):
+                kind, s, m = op
+                if kind == "W":
+                    return [(("I", s, m), 0)]
+                other = s - 1 if kind == "F" else s + 1
+                own = [] if kind == "F" else [(("F", s, m), 0)]
+                return own + ([(("F" if kind == "F" else back[other, m], other, m), delay if first[other] != first[s] else 0)] if 0 <= other < stages else [])
+
+            length = lambda op, times=times, speeds=speeds, first=first: times[op[0]][op[1]] / speeds[first[op[1]]]
+            with self.subTest(number=number):
+                self.assertAlmostEqual(schedule.period(), self.period_of_rounds(queues, length, inputs))
+            beyond_work += schedule.period() > max(sum(map(length, queue)) for queue in queues) * (1 + 1e-9)
+        self.assertGreater(beyond_work, 3)
 
     def test_period_of_any_schedule(self):
         """Of training, too: between the work of a device and the span; and that of whole iterations one after another without a flush."""
@@ -227,6 +263,18 @@ class Orders(unittest.TestCase):
         config = ppsched.Config(3, 1, forward_only=True)
         found = ppsched.prefill_chunks(config, 1664, constant=0.3, linear=0.003125, quadratic=6.103515625e-06, block=128)
         self.assertEqual((sum(found.tokens), found.is_best), (1664, True))
+
+    def test_tokens_of_chunks_in_one_pass(self):
+        """However many prompts there are."""
+        passes = []
+
+        class Tokens(list):
+            def __iter__(self):
+                passes.append(None)
+                return super().__iter__()
+
+        found = ppsched.Chunks(Tokens([5, 4, 3, 2, 1]), 0, 0, True, types.SimpleNamespace(microbatch_request=[0, 0, 1, 2, 2]))
+        self.assertEqual((chunk_tokens(found, True), len(passes)), ([[5, 4], [3], [2, 1]], 1))
 
     def test_the_key_of_a_config_file(self):
         prefill = {"c": 1, "a": 0.001, "b": 1e-8, "tokens": 32768, "block": 256}

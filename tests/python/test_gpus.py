@@ -132,12 +132,12 @@ class GpusTest(unittest.TestCase):
         values = {"hidden_size": 512, "vocabulary_size": 1000, "streams": 4, "kinds": {"a": [block, {"kind": "mlp", "width": 2048}]}, "layers": "8xa"}
         path = self.folder / "streams.json"
         words = ("pick", "--model", path, "--device", "h100", "--gpus", 8, "--seq", 1024, "--global-batch", 16, "--json", "--runtime")
-        for more, pipelines in ((("megatron",), {1}), (("primus",), {1, 2, 4, 8})):
+        for more, has_pipelines in ((("megatron",), False), (("primus",), True)):
             path.write_text(json.dumps(values), encoding="utf-8")
             rows = json.loads(run_command((*words, *more)).stdout)
             found = {row["layout"]["pp"] for row in (rows["layouts"] if isinstance(rows, dict) else rows)}
-            self.assertLessEqual(found, pipelines)
             self.assertIn(1, found)
+            self.assertEqual(2 in found, has_pipelines)
         done = run_command((*words, "megatron", "--pp", 2, "--tp", 1))
         self.assertIn("megatron does not run it: it sends one residual stream from stage to stage", done.stderr)
         path.write_text(json.dumps({**values, "mtp_layers": 1}), encoding="utf-8")
@@ -314,6 +314,7 @@ class GpusTest(unittest.TestCase):
         self.refused("--jobs 0: it must be 1 to", "--gpus", 8, "--jobs", 0)
         self.refused("--gpus, --dp: give one of them", "--gpus", 8, "--dp", 2)
         self.refused("--goal needs --model and --gpus", "--tp", 2, "--goal", "step")
+        self.refused("--rank-order needs --model and --gpus", "--tp", 2, "--rank-order", "tp-cp-ep-pp-dp")
         with self.assertRaisesRegex(ppsched.Error, "there is no 'vpp'; layouts differ in tp"):
             ppsched.plan_layouts(SHAPE, gpus=4, device="h100", fixed={"vpp": 2})
         with warnings.catch_warnings():

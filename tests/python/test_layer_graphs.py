@@ -83,9 +83,11 @@ class Model:
         best = float("inf")
         for choice in self.choices():
             try:
-                best = min(best, ppsched.generate("auto", self.config(choice)).evaluate().metrics.makespan)
+                metrics = ppsched.generate("auto", self.config(choice)).evaluate().metrics
             except ppsched.Refused:
-                pass
+                continue
+            if metrics.limit_device is None:
+                best = min(best, metrics.makespan)
         return best
 
 
@@ -104,6 +106,7 @@ class SplitTest(unittest.TestCase):
                 self.assertEqual(best, float("inf"))
                 continue
             made = found.timeline.metrics.makespan
+            self.assertIsNone(found.timeline.metrics.limit_device)
             self.assertGreaterEqual(made, best * (1 - 1e-9))
             again = [([range(0)] * len(own["layers"]), own["devices"][0], own["recompute"] is not None) for own in found.branches]
             for number, (own, branch) in enumerate(zip(found.branches, model.branches)):
@@ -143,6 +146,47 @@ class SplitTest(unittest.TestCase):
         self.assertLessEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4 * 1.2)
 
 
+class ArgumentsTest(unittest.TestCase):
+    ROWS = [{"name": "a", "count": 3, "forward_time": 1, "after": []}, {"name": "b", "count": 2, "forward_time": 1, "after": []},
+            {"name": "c", "count": 3, "forward_time": 2, "after": ["a", "b"]}]
+
+    def test_progress(self):
+        told = []
+        (found,) = ppsched.split_layer_graph(ppsched.Config(3, 4), self.ROWS, progress=lambda *now: told.append(now))
+        shares, bests = zip(*told)
+        self.assertEqual((list(shares), list(bests)), (sorted(shares), sorted(bests, reverse=True)))
+        self.assertEqual(told[-1], (1, found.timeline.metrics.makespan))
+        self.assertGreater(len({share for share in shares if share > 0.4}), 3)
+        for stop in (0, 0.5, 0.9):
+            told.clear()
+            with self.assertRaises(ppsched.Cancelled) as caught:
+                ppsched.split_layer_graph(ppsched.Config(3, 4), self.ROWS, progress=lambda share, best, stop=stop: told.append(share) or share <= stop)
+            self.assertEqual((sum(share > stop for share in told), caught.exception.status), (1, ppsched.Status.ERROR_CANCELLED))
+        with self.assertRaises(ZeroDivisionError):
+            ppsched.split_layer_graph(ppsched.Config(3, 4), self.ROWS, progress=lambda share, best: 1 / 0)
+
+    def test_what_is_wrong_is_told(self):
+        for given, part in (({"effort": "x"}, "effort must be an integer, not 'x'"), ({"effort": -1}, "effort is -1; it must be 0 to 12"),
+                            ({"effort": 13}, "effort is 13; it must be 0 to 12"), ({"top": 0}, "top is 0; it must be 1 or more"),
+                            ({"top": "x"}, "top must be an integer, not 'x'"), ({"progress": 3}, "progress must be a function, not 3"),
+                            ({"rows": []}, "layers is an empty list"), ({"rows": None}, "layers must be a list, not None"),
+                            ({"rows": "abc"}, "layers must be a list, not 'abc'"), ({"config": None}, "config must be a ppsched.Config, not None")):
+            with self.assertRaisesRegex(ppsched.Error, part, msg=repr(given)):
+                ppsched.split_layer_graph(**{"config": ppsched.Config(2, 2), "rows": self.ROWS, **given})
+        plain, drawn = (ppsched.split_layer_graph(ppsched.Config(2, 2), rows) for rows in (self.ROWS, iter(self.ROWS)))
+        self.assertEqual(plain[0].branches, drawn[0].branches)
+
+    def test_keys_of_a_layer(self):
+        """The type has all that files may have; layers of a chain have none of those of a graph."""
+        self.assertLessEqual({"after", "passes", "microbatches"}, set(ppsched.Layer.__annotations__))
+        for name, value in (("after", ["a"]), ("passes", "FI"), ("microbatches", [0])):
+            rows = [{"name": "a", "forward_time": 1}, {"name": "b", "forward_time": 1, name: value}]
+            with self.assertRaisesRegex(ppsched.Error, f"layer entry 1: {name} is only for layers that form a graph"):
+                ppsched.Layers(rows)
+        with self.assertRaisesRegex(ppsched.Error, "layer entry 0 has no 'afer'; it has name, count, .*, windows$"):
+            ppsched.Layers([{"name": "a", "afer": []}])
+
+
 class CommandTest(unittest.TestCase):
     ROWS = [{"name": "vision", "count": 4, "forward_time": 1, "after": [], "microbatches": [0, 2, 4, 6]},
             {"name": "embedding", "forward_time": 0.5, "after": []}, {"name": "decoder", "count": 8, "forward_time": 2, "after": ["vision", "embedding"]}]
@@ -168,6 +212,8 @@ class CommandTest(unittest.TestCase):
         code, again, err = answer("schedule", "-c", file.name, "--json", "--quiet")
         self.assertEqual((code, err), (0, ""))
         self.assertAlmostEqual(json.loads(again)["metrics"]["makespan"], row["step_time"])
+        usual = ("--data-parallel-size", "1", "--objective", "makespan")
+        self.assertEqual(answer("pick", "-c", path, "--json", "--quiet", *usual)[:2], (0, json.dumps([row]) + "\n"))
         code, text, _ = answer("pick", "-c", path, "--quiet", "--top", "2")
         self.assertEqual((code, text.count("vision")), (0, 2))
 
@@ -186,7 +232,9 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(len(err.strip().splitlines()), 1, err)
         for words, part in ((("compare",), "pick"), (("schedule", "--strategy", "auto"), "pick"), (("pick", "--runtime", "megatron"), "runtime"),
                             (("pick", "--chunks", "2"), "chunks"), (("pick", "--lower", "by_time"), "lower"),
-                            (("pick", "-s", "4"), "stages")):
+                            (("pick", "-s", "4"), "stages"), (("pick", "--data-parallel-size", "2"), "--data-parallel-size is not for layers"),
+                            (("pick", "--micro-batch-size", "2"), "--micro-batch-size is not"), (("pick", "--any"), "--any is not"),
+                            (("pick", "--objective", "span"), "give makespan")):
             code, _, err = answer(words[0], "-c", self.file(), "--quiet", *words[1:])
             self.assertNotEqual(code, 0, words)
             self.assertIn(part, err)

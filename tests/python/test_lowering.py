@@ -134,6 +134,31 @@ class LoweringTest(unittest.TestCase):
         with self.assertRaisesRegex(ppsched.Error, "reduce_grad is 5; it must be 0 to 4"):
             ppsched.plan(ppsched.Config(2, 4), lowering="pytorch", reduce_grad=5)
 
+    def test_forms_of_the_option(self):
+        """The word after --reduce-grad is its value only if it is one of its words; else it is the file."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "dir.v1"))
+            for name in ("s.csv", "plan.csv", os.path.join("dir.v1", "wait")):
+                path = os.path.join(folder, name)
+                self.assertEqual(run("schedule", "-s", 2, "-b", 2, "--format", "csv", "-o", path).returncode, 0)
+                convert = ("convert", "--from", "csv", "--to", "csv", "--lower", "pytorch")
+                for form, number in (("plain", 1), ("waits", 3), ("deferred", 4)):
+                    wanted = ppsched.generate("1f1b", ppsched.Config(2, 2)).lower("pytorch", reduce_grad=number).export("csv")
+                    for words in ((path, f"--reduce-grad={form}"), ("--reduce-grad", form, path), (path, "--reduce-grad", form)):
+                        self.assertEqual(run(*convert, *words).stdout, wanted, words)
+                plain = run(*convert, path, "--reduce-grad=plain").stdout
+                for words in ((path, "--reduce-grad"), ("--reduce-grad", path), ("--reduce-grad", "--", path)):
+                    done = run(*convert, *words)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0, plain, ""), words)
+                for words, text in ((("--reduce-grad", "wait", path), "invalid choice: 'wait'; did you mean waits?"),
+                                    ((path, "--reduce-grad", "defered"), "invalid choice: 'defered'; did you mean deferred?"),
+                                    ((path, "--reduce-grad=5"), "invalid choice: '5'; choose from plain, waits, deferred"),
+                                    ((path, "--reduce-grad", "s2.csv"), "unexpected word s2.csv")):
+                    done = run(*convert, *words)
+                    self.assertEqual((done.returncode, done.stderr.count("\n"), text in done.stderr), (2, 1, True), done.stderr)
+        done = run("schedule", "-s", 2, "-b", 2, "--reduce-grad", "foo")  # has no file
+        self.assertIn("invalid choice: 'foo'; choose from plain, waits, deferred", done.stderr)
+
     def test_lowering_changes_no_times(self):
         schedule = ppsched.generate("zb_h1", ppsched.Config(4, 6, p2p_time=0.5))
         for lowering in ppsched.Lowering:

@@ -8,6 +8,7 @@ import random
 import shlex
 
 import ppsched
+from ppsched.page import report
 from test_layers import FolderTest as ModelFolderTest
 
 LAYER = {"forward": [["compute", 3], ["network", 2], ["compute", 3], ["network", 2]],
@@ -366,6 +367,20 @@ class WindowsOfStagesTest(FolderTest):
         self.assertEqual({event["name"].split()[0] for event in trace if event.get("cat") == "window"}, {"forward", "backward"})
         with self.assertRaisesRegex(ppsched.Error, "a pair of F and I, and the windows do not say what is of I"):
             ppsched.Schedule.from_queues(ppsched.Config(1, 2, 1, windows=whole), [queue]).evaluate()
+
+    def test_pages_have_both_kinds_of_pairs(self):
+        """Of the same stages, a pair with I has its own windows."""
+        def mixed(_config, builder):
+            builder.append(0, "0F0", ppsched.Op.from_token("0F1", True), "0B0", ppsched.Op.from_token("0F2", True), "0I1", "0W1", "0B2")
+
+        data = report.report_data(ppsched.plan(ppsched.Config(1, 3, 1, windows=SPLIT), strategies=[mixed]))["timelines"][0]["windows"]
+        whole = {"forward": SPLIT["forward"], "backward": SPLIT["backward"]}
+        for pair, kind, windows in zip(data["pairs"], "BI", (SPLIT, whole)):
+            found = ppsched.pair_time(windows)
+            self.assertEqual((pair["forward"], pair["backward"], pair["kind"]), (0, 0, kind))
+            self.assertEqual([(of, data["channels"][channel], start, end) for of, channel, start, end in pair["windows"]],
+                             [(window.of, window.channel, window.start / found.time, window.end / found.time) for window in found.windows])
+        self.assertEqual(len(data["pairs"]), 2)
 
     def test_given_times_of_pairs_go_over(self):
         self.write("one.json", SPLIT)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ppsched price: a told layout, Megatron-LM's files, measured runs, and what is refused."""
-import csv
 import json
-import pathlib
-import tempfile
 import unittest
 
+from folder_case import RUN, FolderCase
 from in_process import run_command
 
 import ppsched
@@ -27,30 +25,16 @@ ARGUMENTS = {"num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "
 LAYOUT = ("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 8192, "--global-batch", 32)
 
 
-class PriceTest(unittest.TestCase):
+class PriceTest(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(folder.name)
-        self.addCleanup(folder.cleanup)
+        super().setUp()
         self.llama = self.write("llama.json", json.dumps(LLAMA))
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
-        return str(self.folder / name)
-
-    def answer(self, *words):
-        done = run_command((*words, "--json"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
 
     def price(self, *words):
         return self.answer("price", *words)
 
-    def refused(self, *words):
-        done = run_command(("price", *words))
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stdout, "")
-        return done.stderr
+    def refused(self, *words, lines=1):
+        return super().refused("price", *words, lines=lines)
 
 
 class LayoutTest(PriceTest):
@@ -203,6 +187,24 @@ class MegatronTest(PriceTest):
             self.assertNotEqual(wanted["step_time"], plain, more)
             self.assertEqual(self.price("--model", script), wanted, more)
 
+    def test_the_order_of_ranks(self):
+        model = ppsched.Model(ppsched.read_model(self.llama).description, ppsched.Training(
+            sequence_length=8192, tensor_parallel=2, data_parallel=2, sharding=1, sequence_parallel=True), "h100")
+        steps = [self.price("--model", self.llama, *LAYOUT, "--zero", 1, *words)["step_time"] for words in (
+            (), ("--rank-order", "tp-cp-ep-dp-pp"), ("--rank-order", "tp-cp-ep-pp-dp"))]
+        self.assertEqual(steps[1:], [ppsched.price(model, 4, 16, rank_order=order).step_time for order in ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")])
+        self.assertEqual(steps[0], steps[1])
+        self.assertNotEqual(steps[1], steps[2])
+        for is_on, order in ((True, "tp-cp-ep-pp-dp"), (False, "tp-cp-ep-dp-pp")):
+            path = self.write("mapping.json", json.dumps({**ARGUMENTS, "use_tp_pp_dp_mapping": is_on}))
+            done = run_command(("price", "-c", path, "--json"))
+            self.assertEqual(done.stderr, "")  # it is read
+            self.assertEqual(json.loads(done.stdout), self.price("-c", self.write("plain.json", json.dumps(ARGUMENTS)), "--rank-order", order))
+        done = run_command(("model", "-c", self.write("mapping.json", json.dumps({**ARGUMENTS, "use_tp_pp_dp_mapping": True}))))
+        self.assertIn("use_tp_pp_dp_mapping", done.stderr)
+        wrong = run_command(("price", "--model", self.llama, *LAYOUT, "--rank-order", "pp-dp"))
+        self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1))
+
     def test_switches_without_effect(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "world_size": 8, "overlap_grad_reduce": True}))
         self.assertEqual(self.price("-c", path)["exposed"]["data_parallel"], 0)
@@ -327,16 +329,7 @@ class RefusedTest(PriceTest):
 
 
 class RunsTest(PriceTest):
-    ROW = {"id": "one", "gpu": "h100", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocab": 128256, "seq": 8192,
-           "mbs": 1, "gbs": 32, "tp": 2, "pp": 4, "dp": 2, "zero": 1, "sequence_parallel": "yes", "measured_step_s": 10}
-
-    def runs(self, *rows):
-        path = self.folder / "runs.csv"
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-            lines.writeheader()
-            lines.writerows(rows)
-        return str(path)
+    ROW = RUN
 
     def test_a_row_is_the_layout(self):
         row = self.price("--runs", self.runs({**self.ROW, "params": 8030261248}))
@@ -357,7 +350,7 @@ class RunsTest(PriceTest):
         gated = {**gpt, "params": 1725044736}
         steps = [row["step_time"] for row in self.price("--runs", self.runs(gpt, gated))["runs"]]
         self.assertLess(steps[0], steps[1])
-        self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9})))
+        self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9}), lines=3))
 
     def test_a_config_beside_it(self):
         self.write("experts.json", json.dumps(EXPERTS))
@@ -403,6 +396,11 @@ class RunsTest(PriceTest):
         self.assertEqual(found["errors"][0]["layouts"], 1)
         self.assertEqual(found["errors"][0]["bias"], found["runs"][2]["error"])
 
+    def test_other_models_and_schedules_count(self):
+        """Also where no column has the name of the model."""
+        rows = [{**self.ROW, **cells} for cells in ({}, {"layers": 16}, {"hidden": 2048}, {"strategy": "gpipe"}, {"split": "account_embedding_loss", "layers": 30})]
+        self.assertEqual(self.price("--runs", self.runs(*rows))["errors"][0]["layouts"], len(rows))
+
     def test_open_settings_do_not_count(self):
         found = self.price("--runs", self.runs({**self.ROW, "strategy": "1f1b"}, {**self.ROW, "strategy": "", "mbs": 2}))
         self.assertEqual((len(found["runs"]), found["errors"][0]["layouts"]), (2, 1))
@@ -420,7 +418,7 @@ class RunsTest(PriceTest):
             self.assertIn("runs.csv, line 3: ", done.stderr)
             self.assertIn(words, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""})))
+        self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""}), lines=3))
         self.assertIn("it has no column gpu", self.refused("--runs", self.write("x.csv", "seq,mbs,gbs,measured_step_s\n1,1,1,1\n")))
         self.assertIn("leave --precision out", self.refused("--runs", self.runs(self.ROW), "--precision", "fp8"))
 

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ppsched price: options that cannot have an effect, options that measured runs do not take, and whose error an answer names."""
-import csv
 import json
 import pathlib
-import tempfile
 import unittest
 
+from folder_case import RUN, FolderCase
 from in_process import run_command
-import test_price
 from test_price import EXPERTS, LATENT, LAYOUT, LLAMA
 
 import ppsched
@@ -16,38 +14,14 @@ from ppsched.readers.known_models import known_model
 EXPERT_LAYOUT = ("--tp", 2, "--pp", 4, "--dp", 2, "--ep", 2, "--seq", 4096, "--global-batch", 32)
 
 
-class FolderTest(unittest.TestCase):
+class NotesTest(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(folder.name)
-        self.addCleanup(folder.cleanup)
+        super().setUp()
         self.llama, self.experts, self.latent = (self.write(f"{name}.json", json.dumps(fields))
                                                  for name, fields in (("llama", LLAMA), ("experts", EXPERTS), ("latent", LATENT)))
 
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
-        return str(self.folder / name)
 
-    def runs(self, *rows):
-        path = self.folder / "runs.csv"
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-            lines.writeheader()
-            lines.writerows(rows)
-        return str(path)
-
-    def answer(self, *words):
-        done = run_command((*words, "--json"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
-
-    def refused(self, *words):
-        done = run_command(words)
-        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
-        return done.stderr
-
-
-class NoEffectTest(FolderTest):
+class NoEffectTest(NotesTest):
     def test_modules_that_no_layer_has(self):
         for model, module in ((self.llama, "moe"), (self.llama, "moe_act"), (self.llama, "mla_up_proj"), (self.experts, "mlp"), (self.experts, "mla_up_proj")):
             for kinds in (module, f"core_attn,{module}"):
@@ -77,6 +51,7 @@ class NoEffectTest(FolderTest):
                             (("--model", self.llama, *LAYOUT, "--etp", 2), "--etp has no effect: the model has no experts"),
                             (("--model", self.llama, "--pp", 4, "--sequence-parallel"), "--sequence-parallel has no effect: the layout has no --tp above 1"),
                             (("--model", self.llama, *LAYOUT, "--cuda-graph", "--device", "mi300x"), "--cuda-graph has no effect: mi300x has no host_time"),
+                            (("--model", self.llama, "--pp", 4, "--rank-order", "tp-cp-ep-pp-dp"), "--rank-order has no effect: the layout has no --dp above 1"),
                             (("--model", self.llama, "--account-for-loss"), "--account-for-loss has no effect: there is one stage"),
                             (("--model", self.experts, "--vpp", 2, "--pp", 2, "--pair-windows"), "--pair-windows ep has no effect: the layout has no --ep above 1")):
             done = run_command(("price", *words))
@@ -89,10 +64,10 @@ class NoEffectTest(FolderTest):
                                       "--cuda-graph")).stderr, "")
 
 
-class RunsOptionsTest(FolderTest):
+class RunsOptionsTest(NotesTest):
     def test_options_of_a_layout(self):
         """All but a few that say what of all rows."""
-        path = self.runs(test_price.RunsTest.ROW)
+        path = self.runs(RUN)
         for words, name in ((("--tp", 2), "tp"), (("--pp", 2), "pp"), (("--dp", 2), "dp"), (("--cp", 2), "cp"), (("--ep", 2), "ep"), (("--etp", 2), "etp"),
                             (("--vpp", 2), "vpp"), (("--seq", 4096), "seq"), (("--micro-batch", 2), "micro-batch"), (("--global-batch", 8), "global-batch"),
                             (("--zero", 1), "zero"), (("--use-distributed-optimizer",), "use-distributed-optimizer"), (("--bytes", "gradient=2"), "bytes"),
@@ -101,19 +76,19 @@ class RunsOptionsTest(FolderTest):
                             (("--tokens-per-second", 100), "tokens-per-second"), (("--layer-times", "decoder.forward=6ms"), "layer-times"),
                             (("--layer-table", "table.csv"), "layer-table"), (("--recompute", "full"), "recompute"), (("--split", 8, 8, 8, 8), "split"),
                             (("--overlap", "grad"), "overlap"), (("--precision", "fp8"), "precision"), (("-c", "file.json"), "config"), (("--memory-margin", "2GiB"), "memory-margin"),
-                            (("--pair-windows",), "pair-windows"), (("--strategy", "1f1b"), "strategy")):
+                            (("--pair-windows",), "pair-windows"), (("--strategy", "1f1b"), "strategy"), (("--rank-order", "tp-cp-ep-pp-dp"), "rank-order")):
             line = self.refused("price", "--runs", path, *words)
             self.assertEqual(line, f"ppsched price: --runs has the settings of each row; leave --{name} out\n")
 
     def test_open_settings_are_told(self):
-        told = {**test_price.RunsTest.ROW, "strategy": "1f1b", "split": "even", "gradient_bytes": 4, "recompute": "none"}
+        told = {**RUN, "strategy": "1f1b", "split": "even", "gradient_bytes": 4, "recompute": "none"}
         open_row = {**told, "split": "", "mbs": 2}
         for rows, words in (((told, open_row), "1 of 2 runs leaves settings open (split); its defaults in docs/price.md are used, and it does not count in the table of errors"),
                             ((open_row, {**open_row, "mbs": 4, "zero": ""}), "2 of 2 runs leave settings open (split, zero); their defaults in docs/price.md are used")):
             done = run_command(("price", "--runs", self.runs(*rows)))
             self.assertEqual(done.stderr, f"ppsched price: note: {self.folder / 'runs.csv'}: {words}\n")
             self.assertEqual(self.answer("price", "--runs", self.runs(*rows))["runs_with_open_settings"], len([row for row in rows if row is not told]))
-        done = run_command(("price", "--runs", self.runs(test_price.RunsTest.ROW)))
+        done = run_command(("price", "--runs", self.runs(RUN)))
         self.assertEqual(done.stderr, f"ppsched price: note: {self.folder / 'runs.csv'}: it has no columns recompute, strategy, split, gradient_bytes; their defaults in "
                          "docs/price.md are used\n")
         self.assertEqual(run_command(("price", "--runs", self.runs(told))).stderr, "")
@@ -121,16 +96,16 @@ class RunsOptionsTest(FolderTest):
         self.assertIn("note: " + str(self.folder / "runs.csv") + ": 1 of 2 runs leaves settings open (split); its defaults in docs/price.md are used\n", done.stderr)
 
     def test_a_device_of_other_rows(self):
-        path = self.runs({**test_price.RunsTest.ROW, "gpu": "h200"})
+        path = self.runs({**RUN, "gpu": "h200"})
         like = self.write("like.json", json.dumps({"like": "h100", "matrix_share": 0.5}))
         for device in ("h100", like):
             self.assertIn(f"runs.csv, line 2: gpu is h200, and --device is {device}; give runs of one device",
                           self.refused("calibrate", path, "--device", device))
         other = self.write("other.json", json.dumps({"like": "h200"}))
-        for words in ((path, "--device", "H200"), (path, "--device", other), (self.runs({**test_price.RunsTest.ROW, "gpu": ""}), "--device", other)):
+        for words in ((path, "--device", "H200"), (path, "--device", other), (self.runs({**RUN, "gpu": ""}), "--device", other)):
             self.assertEqual(run_command(("calibrate", *words)).returncode, 0)
         for names, status in ((("H100-SXM5-80GB",) * 2, 0), (("a cluster", "another"), 1)):
-            done = run_command(("calibrate", self.runs(*({**test_price.RunsTest.ROW, "gpu": name} for name in names)), "--device", "h100"))
+            done = run_command(("calibrate", self.runs(*({**RUN, "gpu": name} for name in names)), "--device", "h100"))
             self.assertEqual(done.returncode, status, done.stderr)
         self.assertIn("runs of a cluster and of another (", done.stderr)
 
@@ -147,11 +122,17 @@ class RunsOptionsTest(FolderTest):
         steps = [run["step_time"] for run in self.answer("price", "--runs", self.runs(row, {**row, "config": config}, {**row, "params": 1},
                                                                                     {**row, "layers": 48, "hidden": 2048}))["runs"]]
         self.assertEqual(len(set(steps)), 1)
+        sizes = {"layers": 48, "hidden": 2048, "heads": 32, "vocab": 151936, "kv_heads": 4, "ffn": 768, "experts": 128, "topk": 8}
+        told = {**row, **sizes}
+        rows = [told, {**told, "ffn": 6144}, *({**told, name: sizes[name] // 2} for name in sizes)]
+        same, ffn, *others = [run["step_time"] for run in self.answer("price", "--runs", self.runs(*rows))["runs"]]
+        self.assertEqual({same, ffn}, set(steps))
+        self.assertEqual((len(set(others)), set(others) & set(steps)), (len(sizes), set()))
         other = {**row, "layers": 24, "hidden": 2048, "heads": 16, "vocab": 32000}
         self.assertNotEqual(self.answer("price", "--runs", self.runs({**other, "ep": 1}))["runs"][0]["step_time"], steps[0])
 
     def test_unknown_settings(self):
-        told = {**test_price.RunsTest.ROW, "recompute": ""}
+        told = {**RUN, "recompute": ""}
         steps = [run["step_time"] for run in self.answer("price", "--runs", self.runs(told, {**told, "recompute": "not told"}))["runs"]]
         self.assertEqual(steps[0], steps[1])
 
@@ -162,7 +143,7 @@ class RunsOptionsTest(FolderTest):
         self.assertEqual(steps[0], steps[1])
 
 
-class ErrorTest(FolderTest):
+class ErrorTest(NotesTest):
     def error(self, device, *words):
         return self.answer("price", "--model", self.llama, *LAYOUT, "--device", device, *words)["error"]
 
@@ -177,7 +158,7 @@ class ErrorTest(FolderTest):
             self.assertIn("none was measured", run_command(("model", "--model", self.llama, "--device", changed)).stdout)
 
     def test_a_calibrated_device_has_its_own(self):
-        rows = [{**test_price.RunsTest.ROW, "id": number, "mbs": 1 + number % 2, "seq": 8192 // (1 + number), "measured_step_s": seconds}
+        rows = [{**RUN, "id": number, "mbs": 1 + number % 2, "seq": 8192 // (1 + number), "measured_step_s": seconds}
                 for number, seconds in enumerate((3, 2, 1.1, 0.9))]
         eight = {**rows[0], "precision": "fp8", "measured_step_s": 2}
         file = str(self.folder / "device.json")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ppsched price with a file of Megatron-LM's arguments: an option goes over each of its settings, and a line says so."""
 import json
-import pathlib
-import tempfile
 import unittest
 
+from folder_case import FolderCase
 from in_process import run_command
 from test_price import ARGUMENTS
 
@@ -12,20 +11,13 @@ EXPERTS = {"num_experts": 8, "moe_router_topk": 2, "moe_ffn_hidden_size": 2048, 
 LAYOUT = "Et*5|t*4|t*4|t*4|t*4|t*4|t*4|t*3L"
 
 
-class OverFileTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(folder.name)
-        self.addCleanup(folder.cleanup)
-
+class OverFileTest(FolderCase):
     def file(self, fields, name="arguments.json"):
-        (self.folder / name).write_text(json.dumps(fields), encoding="utf-8")
-        return str(self.folder / name)
+        return self.write(name, json.dumps(fields))
 
     def script(self, fields):
         words = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in fields.items() if name != "world_size"]
-        (self.folder / "train.sh").write_text("torchrun pretrain_gpt.py " + " ".join(words) + "\n", encoding="utf-8")
-        return str(self.folder / "train.sh")
+        return self.write("train.sh", "torchrun pretrain_gpt.py " + " ".join(words) + "\n")
 
     def lines(self, *words):
         done = run_command(("price", *words))
@@ -84,6 +76,8 @@ class OverFileTest(unittest.TestCase):
                 (("--bytes", "gradient=4"), {"grad_reduce_in_bf16": True}, "gradient=2", {}),
                 (("--no-sequence-parallel",), {}, "yes", {"sequence_parallel": False}),
                 (("--offload-layers", 2), {"cpu_offloading_num_layers": 3}, "3", {"cpu_offloading_num_layers": 2}),
+                (("--rank-order", "tp-cp-ep-dp-pp"), {"use_tp_pp_dp_mapping": True}, "tp-cp-ep-pp-dp", {}),
+                (("--rank-order", "tp-cp-ep-pp-dp"), {"use_tp_pp_dp_mapping": False}, "tp-cp-ep-dp-pp", {"use_tp_pp_dp_mapping": True}),
                 (("--device", "h200"), {"device": "a100"}, "a100", {"device": "h200"}),
                 (("--cuda-graph",), {"enable_cuda_graph": False}, "no", {"enable_cuda_graph": True})):
             self.over(self.file({**ARGUMENTS, **of_file}), option, f"{option[0].replace('no-seq', 'seq')} takes precedence over the file, which has {has}",

@@ -46,6 +46,15 @@ def windows_data():
     return report.report_data(ppsched.plan(ppsched.Config(2, 4, 4, windows=windows), strategies=["dualpipe_v"]))
 
 
+def kinds_of_pairs_data():
+    """Pairs of the same stages with B and with I. The weight gradient of B has windows on both channels."""
+    windows = {"forward": [["compute", 3], ["network", 1]], "backward": [["network", 2], ["compute", 3]], "weight": [["compute", 3], ["network", 2]]}
+
+    def mixed(_config, builder):
+        builder.append(0, "0F0", ppsched.Op.from_token("0F1", True), "0B0", ppsched.Op.from_token("0F2", True), "0I1", "0W1", "0B2")
+    return report.report_data(ppsched.plan(ppsched.Config(1, 3, 1, windows=windows), strategies=[mixed]))
+
+
 class ToolsTest(PageCase):
     def test_windows_of_pairs(self):
         """Strips in their colours at the edges of pairs, named below the buttons and with how long channels are busy."""
@@ -56,6 +65,11 @@ class ToolsTest(PageCase):
         self.assertGreater(self.value(yellow), 100)
         self.find("0F3")
         self.assertIn("busy on network", self.text("#tip"))
+        self.open("kinds_of_pairs", kinds_of_pairs_data)
+        for token, times in (("0F1", ("5", "9")), ("0F2", ("3", "6"))):  # with B, with I
+            self.find(token)
+            for channel, time in zip(("network", "compute"), times):
+                self.assertRegex(self.text("#tip"), rf"busy on {channel}\s*{time}\b")
         self.open("small", small_data)
         self.assertNotIn("strip in a pair", self.text("#kinds"))
         self.assertEqual(self.value(yellow), 0)

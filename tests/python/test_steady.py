@@ -2,9 +2,11 @@
 """Figures without the schedule are those of the schedule."""
 import random
 import unittest
+from unittest import mock
 
 import ppsched
 from ppsched import SteadyReason
+from ppsched._core import chosen
 
 GRID = [0.5, 0.75, 1, 1.25, 2.125]
 
@@ -55,6 +57,16 @@ class SteadyTest(unittest.TestCase):
         self.assertEqual(shares[-1], 1)
         with self.assertRaises(ppsched.Cancelled):
             ppsched.steady("auto", ppsched.Config(3, 6), progress=lambda share, best: False)
+
+    def test_a_plan_uses_them_for_rules_alone(self):
+        """Of a search they would be a second search."""
+        config = ppsched.Config(3, 40)
+        with mock.patch.object(chosen, "LONG", 1), mock.patch.object(chosen, "steady", wraps=ppsched.steady) as asked:
+            for strategy, times in (("1f1b", 1), ("auto", 0)):
+                plan = ppsched.plan(config, strategies=[strategy], chunks=[1])
+                row = chosen.Chosen(plan, [plan.best], [], (0, 1)).row(plan.best, None)
+                self.assertEqual((asked.call_count, row["strategy"], len(row["peak_memory_by_device"])), (times, strategy, 3))
+                asked.reset_mock()
 
     def test_wrong_use(self):
         with self.assertRaisesRegex(ppsched.Error, "did you mean gpipe"):

@@ -5,10 +5,11 @@ from typing import NamedTuple, Optional, Union
 
 from . import _abi
 from ._abi import Objective
-from ._library import call, lib
+from ._library import Error, call, lib
 from .config import Config, config_of
 from .enums import member
-from .number_lists import numbers
+from .listener import Listener, Progress, check_progress
+from .number_lists import number_given
 from .views import sized
 
 
@@ -32,17 +33,25 @@ class Bound(NamedTuple):
     proof: float = 0
 
 
-def lower_bound(config: Config, objective: Union[Objective, str] = "span", *, known: Optional[float] = None, work: float = 0) -> Bound:
+def lower_bound(config: Config, objective: Union[Objective, str] = "span", *, known: Optional[float] = None, work: Optional[float] = None,
+                progress: Optional[Progress] = None) -> Bound:
     """Lower bounds on the longest device span or on the makespan, for the config's placement (default: loop).
 
     known: the objective of a schedule that you have; the call then tries to prove that no schedule is better, by a search over all orders.
     If it is proved, value is known. The proof is tried for problems of at most 512 ops. work: the most visits of ops that the proof may
-    use (default: 1e9, some 5 seconds). Errors: ppsched.Error for a negative number.
+    use (default: 1e9, some 5 seconds). progress: a function that the proof calls now and then, as ppsched.generate does. The share of
+    the work and the best objective are not known: they are 0 and infinite. If it returns False, the proof raises ppsched.Cancelled.
+    Errors: ppsched.Error if known or work is negative or not a number, or if work is given without known.
     """
     record, number = sized(_abi.Bound), member(Objective, "objective", objective)
-    handle = config_of(config)._handle
+    config_of(config)
+    check_progress(progress)
     if known is None:
-        call(lib.ppsched_config_find_bound, ctypes.byref(record), handle, number)
+        if work is not None:
+            raise Error("work limits the proof, which needs known: give the objective of a schedule that you have")
+        call(lib.ppsched_config_find_bound, ctypes.byref(record), config._handle, number)
     else:
-        call(lib.ppsched_config_prove_bound, ctypes.byref(record), handle, number, *numbers("known", known), *numbers("work", work))
+        limits = number_given("known", known), number_given("work", 0 if work is None else work)
+        with config.units.telling(), Listener(config, progress) as told:
+            call(lib.ppsched_config_prove_bound, ctypes.byref(record), told._handle, number, *limits)
     return Bound(*(getattr(record, field) for field in Bound._fields))

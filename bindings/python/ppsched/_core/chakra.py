@@ -11,9 +11,9 @@ from ._library import Error, call, lib, new_handle
 from .config import QUANTITIES, Config, quantities_in
 from .enums import member
 from .file_bytes import SCHEDULE, read_bytes
+from .number_lists import number_given
 from .output import whole_file
 from .schedule import Schedule
-from .shown import shown
 from .units import BYTES
 from .views import sized
 from .words import names_checked
@@ -26,9 +26,7 @@ def _options(config: Config, values: Any) -> _abi.ChakraOptions:
     options.sizes = member(ChakraSizes, "sizes", values["sizes"])
     options.links = member(ChakraLinks, "links", values["links"])
     for name in ("time_scale", "bytes_scale", "memory_scale", "most_loss"):
-        if isinstance(values[name], bool) or not isinstance(values[name], (int, float)):
-            raise Error(f"{name} must be a number, not {shown(values[name])}")
-        setattr(options, name, values[name])
+        setattr(options, name, number_given(name, values[name]))
     options.time_scale = options.time_scale or config.units.microseconds
     return options
 

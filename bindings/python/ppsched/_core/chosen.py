@@ -59,11 +59,13 @@ class Chosen:
         return self._timelines[candidate.number]
 
     def _figures(self, candidate: Candidate) -> Union[Steady, Timeline]:
-        """What has the figures of each device: for many microbatches not the timeline, as few of them tell of all."""
+        """What has the figures of each device: for a rule with many microbatches not the timeline, as few of them tell of all. For searches
+        steady() would search again."""
         plan = self.plan
         is_plain = plan.lowering == Lowering.NONE and not candidate.offloaded and not candidate.ordered and candidate.number not in plan._own
         is_long = candidate.stages * candidate.microbatches * candidate.slices >= LONG
-        if candidate.number in self._timelines or not (is_plain and is_long) or plan.config.iterations != 1 or differs(plan.config):
+        is_rule = is_plain and not find_strategy(candidate.strategy).searches
+        if candidate.number in self._timelines or not (is_rule and is_long) or plan.config.iterations != 1 or differs(plan.config):
             return self.timeline(candidate)
         if find_strategy(candidate.strategy).offloads:
             return self.timeline(candidate)

@@ -6,6 +6,7 @@ from typing import Callable, Dict, List, Optional, Union
 from . import _abi
 from ._abi import Format
 from ._library import Error, call, lib
+from .number_lists import number_given
 from .shown import shown
 from .views import sized
 
@@ -47,10 +48,8 @@ def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], forma
 
     if not 0 <= text_columns < 2**32:
         raise Error(f"text_columns is {text_columns}, which is out of range", _abi.Status.ERROR_RANGE)
-    if not isinstance(time_scale, (int, float)):
-        raise Error(f"time_scale must be a number, not {shown(time_scale)}")
     options = sized(_abi.ExportOptions)
-    options.text_columns, options.time_scale = text_columns, time_scale
+    options.text_columns, options.time_scale = text_columns, number_given("time_scale", time_scale)
     try:
         call(lib.ppsched_schedule_export, schedule, timeline, format, ctypes.byref(options), _abi.WriteFunction(write), None)
     except Error:

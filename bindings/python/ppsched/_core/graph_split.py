@@ -9,17 +9,21 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, TypedDict
 
-from ._library import Error, Refused
+from ._abi import Status
+from ._library import Cancelled, Error, Refused
 from .bound import lower_bound
 from .config import Config, config_of
 from .layer_graph import Branch, BranchSplit, branches_of, config_of_keys, keys_of_splits, stage_costs
-from .listener import Progress
+from .layers import Layer
+from .listener import Progress, check_progress
+from .number_lists import integer
 from .schedule import generate
+from .shown import shown
 from .timeline import Timeline
 
 MOST_RANGES = 4000  # combinations of devices that are tried, over all kinds of recomputation
 EVALUATED, MOVED, FINISHED = 48, 6, 3  # by the estimate, then by evaluation
-QUICK = 1  # effort of auto in the search
+QUICK, MOST_EFFORT = 1, 12  # efforts of auto: in the search, and the largest
 ROUNDING = 1e-9
 
 
@@ -239,7 +243,7 @@ class _Search:
         return splits
 
 
-def _told(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[BranchSplit, ...]) -> List[BranchStages]:
+def _branch_stages(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[BranchSplit, ...]) -> List[BranchStages]:
     return [{"entries": [rows[number]["name"] for number in branch.entries], "inputs": branch.inputs,
              "devices": list(range(split.first, split.first + len(split.layers))), "layers": list(split.layers), "recompute": split.recompute or None}
             for branch, split in zip(search.branches, splits)]
@@ -254,26 +258,56 @@ def _finished(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[
         bound: Optional[float] = min(lower_bound(config, "makespan").value, made)
     except Refused:
         bound = None
-    return GraphSplit(_told(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, bound, bound is not None and made <= bound * (1 + ROUNDING))
+    return GraphSplit(_branch_stages(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, bound, bound is not None and made <= bound * (1 + ROUNDING))
 
 
-def split_layer_graph(config: Config, rows: Sequence[Any], *, effort: int = 4, top: int = 1, progress: Optional[Progress] = None) -> List[GraphSplit]:
+def _told(progress: Optional[Progress], share: float, best: float) -> None:
+    if progress is not None and progress(share, best) is False:
+        raise Cancelled("the search for splits was cancelled", Status.ERROR_CANCELLED)
+
+
+def _checked(rows: Iterable[Layer], effort: int, top: int) -> List[Layer]:
+    if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
+        raise Error(f"layers must be a list, not {shown(rows)}")
+    given = list(rows)
+    if not given:
+        raise Error("layers is an empty list")
+    if not 0 <= integer("effort", effort) <= MOST_EFFORT:
+        raise Error(f"effort is {effort}; it must be 0 to {MOST_EFFORT}", Status.ERROR_RANGE)
+    if integer("top", top) < 1:
+        raise Error(f"top is {top}; it must be 1 or more", Status.ERROR_RANGE)
+    return given
+
+
+def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4, top: int = 1, progress: Optional[Progress] = None) -> List[GraphSplit]:
     """The best splits that are found of layers that form a graph ("after" of ppsched.Layer), best first. config: devices, microbatches, limits
-    and links; its stages are ignored. effort: of auto, for the last splits. progress: called with the share of the work that is done, and the
-    best step."""
+    and links; its stages are ignored. effort: of auto, for the last splits, 0 to 12. progress: a function that is called with the done share of
+    the work, 0 to 1, and the best step so far, infinite if there is none. If it returns False, the call raises ppsched.Cancelled. Errors:
+    ppsched.Error with what is wrong, ppsched.Refused where no split fits the memory limits."""
     config_of(config)
+    check_progress(progress)
+    given = _checked(rows, effort, top)
     if config.iterations != 1 or config.slices != 1 or config.forward_only:
         raise Error("layers with after: one iteration with backwards and without slices; leave out iterations, slices and forward_only")
-    search = _Search(config, branches_of(rows))
+    search, best = _Search(config, branches_of(given)), float("inf")
     chosen = search.estimated()
     for number, splits in enumerate(chosen):
-        search.step(splits)
-        if progress is not None:
-            progress(0.6 * (number + 1) / len(chosen), min(map(search.step, chosen[:number + 1])))
+        best = min(best, search.step(splits))
+        _told(progress, 0.4 * (number + 1) / len(chosen), best)
     chosen.sort(key=search.step)
     chosen = [splits for splits in chosen if search.step(splits) < float("inf")][:MOVED]
-    chosen = sorted(dict.fromkeys(map(search.moved, chosen)), key=search.step)[:max(FINISHED, top)]
-    found = [done for done in (_finished(search, rows, splits, effort) for splits in chosen) if done is not None]
+    moved: Dict[Tuple[BranchSplit, ...], None] = {}
+    for number, splits in enumerate(chosen):
+        moved[search.moved(splits)] = None
+        best = min(map(search.step, moved))
+        _told(progress, 0.4 + 0.4 * (number + 1) / len(chosen), best)
+    chosen = sorted(moved, key=search.step)[:max(FINISHED, top)]
+    found: List[GraphSplit] = []
+    for number, splits in enumerate(chosen):
+        done = _finished(search, given, splits, effort)
+        found += [done] if done is not None else []
+        best = min([best, *(own.timeline.metrics.makespan for own in found)])
+        _told(progress, 0.8 + 0.2 * (number + 1) / len(chosen), best)
     if not found:
         raise Refused("layers with after: no split was found that fits the memory limit; give more memory, more devices or kinds of recomputation")
     return sorted(found, key=lambda done: done.timeline.metrics.makespan)[:top]

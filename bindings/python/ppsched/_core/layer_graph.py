@@ -5,13 +5,12 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .config import OF_RUN, QUANTITIES, Config
-from .layers import Layers, Split, config_from_layers
+from .layers import OF_GRAPH, Layers, Split, config_from_layers
 from .number_lists import integer
 from .shown import shown
 from .units import Units
 
 PASSES = ("FB", "FI", "F")
-OF_GRAPH = ("after", "passes", "microbatches")
 NOT_OF_GRAPHS = ("tied", "copies_embedding", "not_copied", "device_scale", "windows")
 
 

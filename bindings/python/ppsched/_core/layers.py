@@ -3,7 +3,7 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypedDict
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
 
 from . import _abi
 from ._abi import LayerFlag, LayerPlace, Status
@@ -25,19 +25,8 @@ class Recompute(TypedDict, total=False):
     mem_forward: float
 
 
-class Layer(TypedDict, total=False):
-    """A layer, or `count` equal layers in a row, as in config files.
-
-    place: "first" (embedding) or "last" (head) if the layer must be in that stage; with_next: it is in the same stage as the layer after it;
-    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
-    layers with place "first", except layers with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
-    forward.
-    several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
-    mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
-    hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
-    windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
-    device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
-    """
+class ChainLayer(TypedDict, total=False):
+    """A layer of a chain, with the keys that ppsched.Layer explains."""
 
     name: str
     count: int
@@ -65,6 +54,27 @@ class Layer(TypedDict, total=False):
     windows: Dict[str, object]
 
 
+class Layer(ChainLayer, total=False):
+    """A layer, or `count` equal layers in a row, as in config files.
+
+    place: "first" (embedding) or "last" (head) if the layer must be in that stage; with_next: it is in the same stage as the layer after it;
+    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
+    layers with place "first", except layers with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
+    forward.
+    several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
+    mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
+    hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
+    windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
+    device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
+    after, passes, microbatches: only for ppsched.split_layer_graph, where layers form a graph. after: the entries that feed this one, by name
+    or by number from 0 (default: the entry before); passes: "FB", "FI" or "F"; microbatches: those that run the layer (default: all).
+    """
+
+    after: Sequence[Union[str, int]]
+    passes: str
+    microbatches: Sequence[int]
+
+
 class StageLayers(TypedDict):
     """The layers of a stage: for each name their number, and how many of them have which kind of recomputation."""
 
@@ -87,6 +97,7 @@ class LayerSplit(NamedTuple):
     split: Split
 
 
+OF_GRAPH = tuple(name for name in Layer.__annotations__ if name not in ChainLayer.__annotations__)
 COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
          "mem_backward_weight", "mem_static", "mem_weights", "output_bytes", "mem_slice_state", "mem_slice_gradients")
 
@@ -167,7 +178,10 @@ def _scale(where: str, row: Mapping[str, Any]) -> List[float]:
 def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     """own_place: its place, if it has none."""
     where = f"layer entry {number}"
-    row = _checked(where, given, Layer.__annotations__)
+    of_graph = next((name for name in OF_GRAPH if isinstance(given, Mapping) and name in given), None)
+    if of_graph is not None:
+        raise Error(f"{where}: {of_graph} is only for layers that form a graph (with after), which ppsched.split_layer_graph and pick split")
+    row = _checked(where, given, ChainLayer.__annotations__)
     where += f" ({row['name']})"
     record = sized(_abi.Layer)
     record.name = encoded("name", row["name"])

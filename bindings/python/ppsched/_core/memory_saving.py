@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Optional
 from . import _abi
 from ._abi import Status
 from ._library import Error, lib, new_handle
-from .number_lists import integer, numbers
+from .number_lists import integer, number_given
 from .shown import shown
 from .strategy import find_strategy
 from .views import sized
@@ -27,7 +27,7 @@ def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, sh
     options = sized(_abi.OffloadOptions)
     options.chunks = _count(chunks)
     options.until_limit = int(until_limit)
-    options.share, = numbers("share", [share])
+    options.share = number_given("share", share)
     if not 0 < options.share <= 1:
         raise Error(f"share is {shown(share)}; it must be above 0 and at most 1", Status.ERROR_RANGE)
     if not 0 <= integer("prefetch_distance", distance) < 2**32:

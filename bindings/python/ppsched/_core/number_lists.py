@@ -30,6 +30,13 @@ def _is_number(value: object) -> bool:
         not isinstance(value, Iterable) or getattr(value, "ndim", None) == 0)
 
 
+def number_given(name: str, value: object) -> float:
+    """Returns one number as a float, else raises."""
+    if not _is_number(value):
+        raise Error(f"{name} must be a number, not {shown(value)}")
+    return _to_float(name, value)
+
+
 def _is_list(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) and not _is_number(value)
 

@@ -420,12 +420,20 @@ def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement
     return bits
 
 
+def _reductions(value: int) -> int:
+    """reduce_grad of a plan's lowering. The waits of 2 are not ops, so they would take no time in a plan."""
+    number = _within("reduce_grad", int(value) if isinstance(value, bool) else value, 4)
+    if number == 2:
+        raise Error("reduce_grad is 2, and a plan cannot time its waits, which are not ops; give 1, or 3 for waits that are ops", Status.ERROR_RANGE)
+    return number
+
+
 def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Union[UnshardLookahead, str], reduce_grad: int,
                    receive_prefetch: int) -> _abi.LowerOptions:
     """The options of the lowering. Without a lowering they would be ignored, so they are refused here."""
     options = sized(_abi.LowerOptions)
     options.lowering, options.unshard_lookahead = member(Lowering, "lowering", lowering), member(UnshardLookahead, "unshard_lookahead", lookahead)
-    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), _within("reduce_grad", int(reduce_grad), 4)
+    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), _reductions(reduce_grad)
     options.receive_prefetch = _within("receive_prefetch", receive_prefetch, 64)
     if options.lowering == Lowering.NONE and (unshard or reduce_grad):
         raise Error("unshard and reduce_grad need a lowering")
@@ -487,7 +495,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: candidates that this runtime cannot run are refused, and splits
       follow its rules.
     lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard, unshard_lookahead
-      ("full", "auto" or "needed"), reduce_grad and receive_prefetch are as in Schedule.lower.
+      ("full", "auto" or "needed"), reduce_grad (without 2) and receive_prefetch are as in Schedule.lower.
     order_effort: 1 to 10: for each candidate, search for the best order of microbatches that differ (Plan.microbatch_order).
     scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
       "worst" (Candidate.scenario_time).
@@ -540,7 +548,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, aim, options.effort,
-                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), int(reduce_grad), lower.receive_prefetch), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), lower.reduce_grad, lower.receive_prefetch), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
         made._ranks_by_step = ranking.rank_by == RankBy.STEP

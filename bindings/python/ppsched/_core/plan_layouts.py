@@ -70,8 +70,8 @@ def _links(words: JobWords, model: Model, layout: JobLayout) -> Tuple[Any, Any]:
         return all((number * replica + min(one, other) * neighbour) // node == (number * replica + max(one, other) * neighbour + stage - 1) // node
                    for number in range(min(layout.dp, node)))
 
-    last = layout.pp
-    pairs = [model.link(1 if share_node(one, other) else words.gpus) for one in range(last) for other in range(last)]
+    inside, between = model.link(1), model.link(words.gpus)
+    pairs = [inside if share_node(one, other) else between for one in range(layout.pp) for other in range(layout.pp)]
     return [latency for latency, _ in pairs], [rate for _, rate in pairs]
 
 

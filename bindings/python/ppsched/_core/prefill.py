@@ -7,7 +7,7 @@ from . import _abi
 from ._library import Error, call, lib
 from .config import Config
 from .listener import Listener, Progress, check_progress
-from .number_lists import integer, numbers
+from .number_lists import integer, number_given
 from .views import sized
 
 
@@ -56,7 +56,7 @@ def prefill_chunks(config: Config, tokens: Union[int, Sequence[int]], *, constan
         prompts = [given.tokens]
     given.chunks = min(_count("chunks", chunks), 2**32 - 1) if chunks is not None else 0
     for name, value in (("constant", constant), ("linear", linear), ("quadratic", quadratic)):
-        setattr(given, name, numbers(name, [value])[0])
+        setattr(given, name, number_given(name, value))
     figures, handle = sized(_abi.PrefillFigures), ctypes.c_void_p()
     most = min(sum(own // given.block + 1 for own in prompts), MOST)
     found, count = (ctypes.c_uint64 * most)(), ctypes.c_size_t()

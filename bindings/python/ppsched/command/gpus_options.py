@@ -22,6 +22,7 @@ from .usage import MODEL, Parser, UsageError
 SEARCHED = ("tp", "cp", "ep", "etp", "pp", "micro_batch", "zero", "global_batch")
 MOST_DEVICES = 2**20
 GOALS = ("step", "tokens", "cost")
+OF_SEARCH = ("goal", "gpu_hour", "overlap", "jobs", "rank_order")  # options of the search alone
 USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
@@ -66,7 +67,7 @@ def is_folder(path: str) -> bool:
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses the search's own options without --gpus."""
-    for name in ("goal", "gpu_hour", "overlap", "jobs"):
+    for name in OF_SEARCH:
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')} needs --model and --gpus, without options that plan layouts one by one")
 

@@ -4,6 +4,7 @@ import argparse
 import json
 from typing import Any, Dict, List, Mapping, Optional
 
+from .._core.command_words import option_word
 from .._core.graph_split import GraphSplit, split_layer_graph
 from .._core.progress import ProgressBar
 from .._core.writing import ending_of
@@ -12,22 +13,23 @@ from .bound_telling import bound_text
 from .printing import print_text
 from .usage import UsageError
 
-# What a problem of layers that form a graph may have; all else that is given is refused.
+# What a problem of layers that form a graph may have. All else is refused unless it has its usual value.
 KNOWN = ("num_devices", "num_batches", "layers", "p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "device_speeds", "split_backward", "effort", "units",
-         "options", "config", "json", "quiet", "top", "output", "measurement", "asks_runtimes", "any", "all", "usual_of", "text_columns", "time_scale",
-         "statistic", "time_unit", "warmup", "micro_batch_size", "data_parallel_size", "objective")
+         "options", "config", "json", "quiet", "top", "output", "measurement", "objective")
+USUAL = {"data_parallel_size": 1}  # beside the defaults of options
 WRITTEN = (".json", ".txt")
 EFFORT = 4
 
 
 def _refuse_rest(values: Mapping[str, Any]) -> None:
-    other = next((name for name, value in values.items() if name not in KNOWN and value not in (None, False, 0, (), [], {})), None)
+    usual = {**values.get("usual_of", dict)(), **USUAL}
+    other = next((name for name, value in values.items() if name not in (*KNOWN, "usual_of") and value not in (None, False, 0, (), [], {}, usual.get(name))), None)
     if other is not None:
-        raise UsageError(f"pick: {other} is not for layers that form a graph (after); leave it out")
+        raise UsageError(f"{option_word(other)} is not for layers that form a graph (after); leave it out")
     if values.get("objective") not in (None, "makespan"):
-        raise UsageError(f"pick: objective {values['objective']} is not for layers that form a graph (after); it is makespan there")
+        raise UsageError(f"--objective {values['objective']} is not for layers that form a graph (after); give makespan")
     if values["options"]:
-        raise UsageError(f"pick: option {next(iter(values['options']))} is not for layers that form a graph (after); leave it out")
+        raise UsageError(f"option {next(iter(values['options']))} is not for layers that form a graph (after); leave it out")
     for name, word in (("num_devices", "--devices"), ("num_batches", "--microbatches")):
         if values.get(name) is None:
             raise UsageError(f"give {word}, or a config file with {name}")

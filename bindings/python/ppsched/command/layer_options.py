@@ -9,7 +9,7 @@ from .._core._library import Error
 from .._core.config import Config
 from .._core.layer_graph import is_layer_graph
 from .._core.layer_words import OF_LAYERS, UNREAD
-from .._core.layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
+from .._core.layers import COSTS, ChainLayer, Layer, Layers, LayerSplit, Split, config_from_layers
 from .._core.model_end import model_end
 from .._core.number_lists import numbers
 from .._core.shown import shown
@@ -104,7 +104,7 @@ def refuse_beside(values: Mapping[str, Any]) -> None:
 
 def _takes_none(row: Any) -> bool:
     """Whether a row that holds nothing unknown takes no time; what is no number is told where rows are read."""
-    return (isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys()
+    return (isinstance(row, dict) and row.keys() <= ChainLayer.__annotations__.keys()
             and all(type(row.get(name, 0)) in (int, float) and row.get(name, 0) == 0 for name in COSTS[:4]))
 
 

@@ -18,7 +18,7 @@ from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, read_types, sheets_of, types_row
-from .gpus_options import add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
+from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .gpus_pick import run_gpus_pick
 from .memory_margin import HELP, limit_line, margin_of, with_margin
@@ -288,7 +288,7 @@ def _cost(found: Found) -> float:
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
+    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
                 "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)

@@ -52,6 +52,8 @@ def _reasons(arguments: argparse.Namespace, job: Job) -> Dict[str, str]:
         reasons["sequence_parallel"] = "the layout has no --tp above 1"
     if model.accelerator.host_time == 0:
         reasons["cuda_graph"] = f"{model.accelerator.name} has no host_time"
+    if job.pp == 1 or training.data_parallel == 1:
+        reasons["rank_order"] = f"the layout has no --{'pp' if job.pp == 1 else 'dp'} above 1"
     if job.pp * job.vpp == 1:
         reasons.update(account_for_embedding="there is one stage", account_for_loss="there is one stage")
     return reasons

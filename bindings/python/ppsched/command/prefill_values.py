@@ -64,7 +64,10 @@ def chunk_tokens(found: Chunks, has_prompts: bool) -> Union[List[int], List[List
     if not has_prompts:
         return found.tokens
     requests = _requests(found)
-    return [[tokens for tokens, own in zip(found.tokens, requests) if own == request] for request in range(int(requests[-1]) + 1)]
+    prompts: List[List[int]] = [[] for _ in range(requests[-1] + 1)]
+    for tokens, request in zip(found.tokens, requests):
+        prompts[request].append(tokens)
+    return prompts
 
 
 def _sizes(tokens: List[int], most: int) -> str:

@@ -8,7 +8,7 @@ from .._core._abi import PairRule
 from .._core._library import Error
 from .._core.layout import Layout
 from .._core.model import Training
-from .._core.price import StepPrice
+from .._core.price import RANK_ORDERS, StepPrice
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
@@ -32,7 +32,7 @@ from .usage import UsageError
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
        "attention_fp8", "pair_windows", "pair_rule", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
-       "memory_margin", "offload_layers")
+       "memory_margin", "offload_layers", "rank_order")
 OF_ALL_RUNS = ("runs", "device", "model", "json", "command", "run", "words")  # and what the parser adds
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
@@ -63,6 +63,8 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
     group.add_argument("--one-copy-a-node", action="store_true", default=None,
                        help="send a token once to each node with experts for it, as DeepEP and HybridEP do")
+    group.add_argument("--rank-order", choices=RANK_ORDERS, metavar="ORDER",
+                       help=f"order of ranks, {' or '.join(RANK_ORDERS)}; the last dimension is between nodes (default: the first)")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="do not train the model's weights, as with LoRA")
     group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
     group.add_argument("--runs", metavar="CSV", help="file of measured runs: prices each row, and prints the errors of the prices")

@@ -9,7 +9,7 @@ from .._core.description import Description
 from .._core.layer_table import LayerTable
 from .._core.layout import Layout
 from .._core.model import Model, Training
-from .._core.price import StepPrice, price
+from .._core.price import RANK_ORDERS, StepPrice, price
 from .._core.shown import shown
 from .._core.words import nearest
 from ..readers.megatron_step import MODULES
@@ -123,7 +123,7 @@ def pipeline_of(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> D
         raise Error(f"--offload-layers is {offloaded}; it must be 0 or more")
     return {"devices": job.pp, "microbatches": job.microbatches, "chunks": job.vpp, "strategy": options.get("strategy"),
             "split": split_of(job.model, job.pp, job.vpp, options), "recompute": recompute.kind, "recompute_layers": recompute.layers,
-            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded}
+            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded, "rank_order": options.get("rank_order") or RANK_ORDERS[0]}
 
 
 @contextlib.contextmanager

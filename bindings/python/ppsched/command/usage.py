@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words of the command line: wrong ones have an exit code of their own and the name that was meant, and help has two lengths."""
 import argparse
+import os
 import re
 import sys
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
@@ -163,13 +164,29 @@ class Parser(argparse.ArgumentParser):
                   if parser.prog != self.prog and name in parser._option_string_actions]
         return unknown_option(name, self._option_string_actions, having, self.prog)
 
+    def _close(self, words: Sequence[str]) -> List[str]:
+        """The words, where an option that may stand alone has its default if the next word is none of its choices but the argument of the
+        command, as in --reduce-grad FILE. A word that is near a choice stays its value, and so is told."""
+        closed = list(words)
+        if all(action.option_strings for action in self._actions):
+            return closed
+        for place, word in enumerate(words[:-1]):
+            if word == "--":
+                break
+            action, after = self._option_string_actions.get(word), words[place + 1]
+            if action is None or action.nargs != "?" or action.choices is None or after in action.choices:
+                continue
+            if "." in after or os.path.exists(after) or not nearest(after, map(str, action.choices)):
+                closed[place] = f"{word}={action.const}"
+        return closed
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Tuple[Any, List[str]]:
         words = sys.argv[1:] if args is None else list(args)
         if self._is_program:
             self._check_command(words)
         else:
             self._check_options(words)
-        found, extra = super().parse_known_args(words, namespace)
+        found, extra = super().parse_known_args(self._close(words), namespace)
         if extra:
             self.error(self._unknown(extra[0]) if extra[0].startswith("-") and len(extra[0]) > 1 else unexpected_words(self, extra))
         return found, extra

@@ -5,7 +5,7 @@ import math
 import shlex
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from .._core._abi import Kind, Lowering
+from .._core._abi import Lowering
 from .._core._library import Error
 from .._core.candidate import Candidate
 from .._core.launching import launch_row
@@ -66,12 +66,12 @@ def _scenarios(timeline: Timeline, variation: Optional[Variation]) -> Dict[str, 
 
 
 def _windows(timeline: Timeline) -> Dict[str, Any]:
-    """Those in overlapped pairs, by stages: of what, channel, and start and end as shares of the pair."""
+    """Those in overlapped pairs, by stages and the kind of the backward, B or I: of what, channel, and start and end as shares of the pair."""
     found = pair_times(timeline)
     channels = list(dict.fromkeys(window.channel for pair in found.values() for window in pair.windows))
-    pairs = [{"forward": forward, "backward": backward, "windows": [[window.of, channels.index(window.channel), window.start / pair.time, window.end / pair.time]
-                                                                    for window in pair.windows]}
-             for (forward, backward, kind), pair in found.items() if pair.time > 0 and kind == Kind.B]
+    pairs = [{"forward": forward, "backward": backward, "kind": kind.name,
+              "windows": [[window.of, channels.index(window.channel), window.start / pair.time, window.end / pair.time] for window in pair.windows]}
+             for (forward, backward, kind), pair in found.items() if pair.time > 0]
     return {"windows": {"channels": channels, "pairs": pairs}} if pairs else {}
 
 

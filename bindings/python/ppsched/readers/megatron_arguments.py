@@ -49,6 +49,7 @@ NOT_TAKEN: Dict[str, Any] = {
     "recompute_modules": None, "step_batch_size_schedule": None, "te_precision_config_file": None,
     "tensor_parallel_num_weight_shards": None, "torch_fsdp2_no_reshard_after_forward": False,
     "torch_fsdp2_reshard_after_forward": True, "tp_comm_overlap": False, "use_layer_wise_distributed_optimizer": False,
+    "use_tp_pp_dp_mapping": False,
 }
 
 # The same, but only for these values: attention scores that are stored, an all-gather of tokens for experts, an all-to-all of heads
@@ -226,7 +227,7 @@ use_kitchen use_kitchen_attention use_layer_wise_param_layout use_legacy_models 
 use_mamba_mem_eff_path use_mcore_models use_mp_args_from_checkpoint_args use_mup use_nccl_ub use_nsys_profiler
 use_one_sent_docs use_persistent_ckpt_worker use_pytorch_profiler use_ring_exchange_p2p use_rope_scaling
 use_same_sampling_seed_across_dp_ranks use_sharp use_te_activation_func use_te_rng_tracker
-use_tokenizer_model_from_checkpoint_args use_torch_optimizer_for_cpu_offload use_tp_pp_dp_mapping
+use_tokenizer_model_from_checkpoint_args use_torch_optimizer_for_cpu_offload
 use_transformer_engine_op_fuser valid_data_path validation_set_names variable_seq_lengths verify_integrity
 vision_backbone_type vision_pretraining vision_pretraining_type vocab_extra_ids vocab_file wandb_entity wandb_exp_name
 wandb_project wandb_save_dir warmup wd_incr_steps weight_decay weight_decay_incr_style wgrad_deferral_limit wsd_decay_steps

@@ -3,6 +3,7 @@
 from typing import Any, Dict, List, Mapping
 
 from .._core._library import Error
+from .._core.price import RANK_ORDERS
 from .._core.shown import shown
 from .megatron_training import integer_of, switch_of
 
@@ -15,7 +16,7 @@ MODULES = {"core_attn": 1, "layernorm": 2, "mlp": 4, "moe": 8, "moe_act": 16, "m
 RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
 TAKEN = (*OVERLAPS, *PAIRS, *SWITCHES, *NUMBERS, "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "recompute_modules", "recompute_method",
          "recompute_num_layers", "pipeline_model_parallel_layout", "moe_enable_deepep", "moe_flex_dispatcher_backend",
-         "cpu_offloading", "cpu_offloading_num_layers", "cpu_offloading_activations")
+         "cpu_offloading", "cpu_offloading_num_layers", "cpu_offloading_activations", "use_tp_pp_dp_mapping")
 
 
 def _precision(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
@@ -65,6 +66,8 @@ def step_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         options["layout"] = str(fields["pipeline_model_parallel_layout"])
     if fields.get("cpu_offloading_num_layers") and fields.get("cpu_offloading_activations") is not False:
         options["offload_layers"] = integer_of(where, "cpu_offloading_num_layers", fields["cpu_offloading_num_layers"], 1)
+    if fields.get("use_tp_pp_dp_mapping") is not None:
+        options["rank_order"] = RANK_ORDERS[switch_of(where, fields, "use_tp_pp_dp_mapping")]
     if fields.get("moe_enable_deepep") or fields.get("moe_flex_dispatcher_backend") in ("deepep", "hybridep"):
         options["one_copy_a_node"] = True
     return options

@@ -17,6 +17,10 @@ from .model_files import model_of, read_mapping_of
 
 NEEDED = ("gpu", "seq", "mbs", "gbs", "measured_step_s")
 SIZES = ("layers", "hidden", "heads", "vocab")
+OF_CONFIG = {  # names in config.json of each size; ffn may be of dense layers or of experts
+    "layers": ("num_hidden_layers",), "hidden": ("hidden_size",), "heads": ("num_attention_heads",), "vocab": ("vocab_size",),
+    "kv_heads": ("num_key_value_heads",), "ffn": ("intermediate_size", "moe_intermediate_size"),
+    "experts": ("n_routed_experts", "num_experts", "num_local_experts"), "topk": ("num_experts_per_tok",)}
 PRECISIONS = {"": "bf16", "bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "fp8-cs": "fp8", "float8": "fp8", "float8 rowwise": "fp8",
               "mxfp8": "mxfp8", "fp8-mx": "mxfp8", "nvfp4": "nvfp4"}
 SHARDING = {"": 0, "0": 0, "1": 1, "2": 2, "3": 3, "fsdp": 3}
@@ -138,10 +142,10 @@ def _by_parameters(row: _Row) -> Transformer:
 def _by_name(row: _Row) -> Optional[Dict[str, Any]]:
     """A known model of the name, unless the row has other sizes."""
     known = known_model(row.text("model"))
-    for name, of_config in (("layers", "num_hidden_layers"), ("hidden", "hidden_size"), ("heads", "num_attention_heads")):
-        if known is not None and row.text(name) and row.count(name) != known[of_config]:
-            return None
-    return known
+    if known is None:
+        return None
+    differs = any(row.text(name) and row.count(name) not in map(known.get, names) for name, names in OF_CONFIG.items())
+    return None if differs else known
 
 
 class _Files:
@@ -231,8 +235,8 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
     description = files.model(row)
     name = device or files.device(row)
     settings = _settings(row)
-    key = (name, row.text("model"), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
-           recompute, str(settings["offload_layers"]))
+    key = (name, row.text("model"), description.json(), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
+           recompute, *map(str, settings.items()))
     experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
                recompute, settings, row.number("measured_step_s"), shared * replicas, key, experts,

@@ -210,16 +210,17 @@ function readHeld(parts) {
 
 const CHANNELS = ["#202020", "#ffe14d", "#8a8a8a", "#d8d8d8"]; // of windows in a pair
 
-/** What is in overlapped pairs: channels, and by the stages of both ops [of, channel, start, end], as shares of the pair. */
+/** What is in overlapped pairs: channels, and by the stages of both ops and the kind of the second [of, channel, start, end], as shares
+    of the pair. */
 function readWindows(given) {
-  const byStages = new Map(list(given?.pairs)
-    .map(({ forward, backward, windows }) => [`${forward} ${backward}`, list(windows)]));
-  return { channels: list(given?.channels).slice(0, CHANNELS.length), byStages };
+  const byOps = new Map(list(given?.pairs)
+    .map(({ forward, backward, kind, windows }) => [`${forward} ${backward} ${kind}`, list(windows)]));
+  return { channels: list(given?.channels).slice(0, CHANNELS.length), byOps };
 }
 
 /** The windows of an entry, which has some where it is such a pair. Timelines of the live page have none. */
 function windowsOf(timeline, entry) {
-  return (entry.second && timeline.windows?.byStages.get(`${entry.stage} ${entry.second.stage}`)) || [];
+  return (entry.second && timeline.windows?.byOps.get(`${entry.stage} ${entry.second.stage} ${entry.second.kind}`)) || [];
 }
 
 /** What the page needs of one of the data's timelines. */
