@@ -63,11 +63,15 @@ extern "C" {
  * expert parallelism come between tensor parallelism and the last two. */
 enum ppsched_rank_order {
     PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
-                                             of Megatron-LM */
+                                             of Megatron-LM. Neighbours of a pipeline are t * c
+                                             times the number of replicas apart. With one replica
+                                             both orders are the same */
     PPSCHED_RANK_ORDER_PIPELINE_FIRST = 1 /* tp-cp-ep-pp-dp: pipelines, then replicas. Megatron-LM's
-                                             --use-tp-pp-dp-mapping. Neighbours of a pipeline that
-                                             share a node use its links. With experts, e times the
-                                             tensor parallelism of experts must be t times c */
+                                             --use-tp-pp-dp-mapping. Neighbours of a pipeline are
+                                             t * c apart. In both orders neighbours that share a
+                                             node in each replica use its links. With experts, e
+                                             times the tensor parallelism of experts must be t times
+                                             c */
 };
 
 /* The pipeline of one replica. Set `size` to sizeof of this struct. */

@@ -58,8 +58,8 @@ ppsched_status ppsched_job_get_layout(ppsched_job_layout *out, const ppsched_job
     ppsched_status status = check(job, layout, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_give_sized(out, &job->entries[layout].layout, sizeof *out, sizeof(ppsched_job_layout), "ppsched_job_layout",
-                          error);
+    return ppi_give_sized(out, &job->entries[layout].layout, sizeof *out, PPI_SIZE_UP_TO(ppsched_job_layout, least_memory),
+                          "ppsched_job_layout", error);
 }
 
 ppsched_status ppsched_job_evaluate_layout(ppsched_price **out, ppsched_job_found *found, const ppsched_job *job,

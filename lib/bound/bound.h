@@ -17,7 +17,8 @@ struct ppi_bound_question {
     uint32_t unflushed; /* iterations without a flush between them, which share fill and drain; or 1 */
     enum ppi_bound_depth depth;
     struct ppi_poll *poll; /* counts the work; or NULL */
-    double known, visits;  /* the objective of a schedule, and the work to try to prove that none is better; visits 0: no try */
+    double known, visits; /* the objective of a schedule, per iteration like the bound and in the config's unit of time; and the
+                              work, in visits of ops, to try to prove that none is better; visits 0: no try */
 };
 
 /* The bound is per iteration. Errors: RANGE if sums overflow; NO_MEMORY; CANCELLED if the progress callback cancels. */

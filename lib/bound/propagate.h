@@ -49,30 +49,30 @@ struct ppi_refutation {
     double start[PPI_MOST_REFUTED_OPS], end[PPI_MOST_REFUTED_OPS]; /* of a device's ops in order: work space */
 };
 
-static inline uint32_t ppi_op_at(const struct ppi_refutation *r, uint32_t row, uint32_t m)
+static inline uint32_t ppi_op_at(const struct ppi_refutation *refuting, uint32_t row, uint32_t m)
 {
-    return row * r->microbatches + m;
+    return row * refuting->microbatches + m;
 }
 
-static inline uint16_t *ppi_least_before(struct ppi_refutation *r, uint32_t op, uint32_t row)
+static inline uint16_t *ppi_least_before(struct ppi_refutation *refuting, uint32_t op, uint32_t row)
 {
-    return &r->now.least[(size_t)op * r->width + r->row[row].place];
+    return &refuting->now.least[(size_t)op * refuting->width + refuting->row[row].place];
 }
 
-static inline uint16_t *ppi_most_before(struct ppi_refutation *r, uint32_t op, uint32_t row)
+static inline uint16_t *ppi_most_before(struct ppi_refutation *refuting, uint32_t op, uint32_t row)
 {
-    return &r->now.most[(size_t)op * r->width + r->row[row].place];
+    return &refuting->now.most[(size_t)op * refuting->width + refuting->row[row].place];
 }
 
-static inline double ppi_length_of(const struct ppi_refutation *r, uint32_t op)
+static inline double ppi_length_of(const struct ppi_refutation *refuting, uint32_t op)
 {
-    return r->row[op / r->microbatches].length;
+    return refuting->row[op / refuting->microbatches].length;
 }
 
 /* Op m of `row` comes before op n of `other`; so do all earlier ones of `row`, before all later ones of `other`. */
-void ppi_put_before(struct ppi_refutation *r, uint32_t row, uint32_t m, uint32_t other, uint32_t n);
+void ppi_put_before(struct ppi_refutation *refuting, uint32_t row, uint32_t m, uint32_t other, uint32_t n);
 
 /* Narrows all, until nothing follows any more or the visits are used up; false if the deadline cannot be kept. */
-bool ppi_propagate(struct ppi_refutation *r);
+bool ppi_propagate(struct ppi_refutation *refuting);
 
 #endif

@@ -27,7 +27,8 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
         *oldest = *asked;
         oldest->value = bound.value;
     }
-    *out = bound.value;
+    if (status == PPSCHED_OK)
+        *out = bound.value;
     return status;
 }
 
@@ -108,7 +109,7 @@ static ppsched_status work_of_channel(double *out, const ppsched_plan *plan, uin
     struct ppi_split_types types = {0};
     ppsched_status status = ppi_layers_on_channel(&layers, plan->layers, channel, error);
     if (status == PPSCHED_OK && are_scaled)
-        status = ppi_split_types_make(&types, config, layers, config->has_whole_backwards, error);
+        status = ppi_split_types_make(&types, config, layers, true, error);
     if (status == PPSCHED_OK)
         *out = ppi_larger(*out, work_on_devices(plan, layers, schedule, config, are_scaled ? &types : NULL));
     ppi_release(&config->host, types.work);
@@ -155,7 +156,8 @@ static ppsched_status bound_of_layers(double *out, const ppsched_plan *plan, con
     struct ppi_split_types types = {0};
     if (!ppi_layers_are_scaled(config, plan->layers))
         return bound_of_types(out, plan, candidate, schedule, config, NULL, error);
-    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, config->has_whole_backwards, error);
+    ppsched_status status = ppi_split_types_make(&types, config, plan->layers, ppi_candidate_has_windows(plan, candidate),
+                                                 error);
     if (status == PPSCHED_OK)
         status = bound_of_types(out, plan, candidate, schedule, config, &types, error);
     ppi_release(&config->host, types.work);
@@ -188,7 +190,8 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     if (plan->layers == NULL)
         return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
     ppsched_status status = bound_of_layers(out, plan, candidate, schedule, config, error);
-    *out = ppi_larger(*out, candidate->order_bound);
+    if (status == PPSCHED_OK)
+        *out = ppi_larger(*out, candidate->order_bound);
     return status;
 }
 

@@ -107,7 +107,7 @@ static inline bool ppi_is_known(union ppi_time *time)
 
 /* What a sweep can assume; a constant where it is inlined. */
 enum ppi_form {
-    PPI_PLAIN,       /* one copy of the model; microbatches are whole and identical; no given times of pairs at speeds */
+    PPI_PLAIN,       /* one copy of the model; microbatches are whole and identical; no given times of pairs are scaled */
     PPI_COPIES,      /* more copies */
     PPI_SCALED,      /* one copy; microbatches are whole and differ */
     PPI_MICRO_SLICES /* anything */
@@ -116,7 +116,7 @@ enum ppi_form {
 static inline enum ppi_form ppi_form_of(const struct ppi_event_loop *loop)
 {
     const bool has_one_copy = loop->schedule->placement.copies == 1;
-    if (loop->costs->overlapped.values != NULL && loop->costs->speeds.values != NULL)
+    if (ppi_scales_pairs(loop->costs))
         return PPI_MICRO_SLICES;
     if (loop->schedule->shape.slices > 1 || (loop->costs->factors != NULL && !has_one_copy))
         return PPI_MICRO_SLICES;

@@ -252,6 +252,13 @@ static inline double ppi_link_delay_of(const struct ppi_costs *costs, const ppsc
     return ppi_scaled_delay(own->delay[backward], own->latency[backward], ppi_factor_of(costs, schedule, op).memory);
 }
 
+/* Whether given times of overlapped pairs are scaled on some device or stage. */
+static inline bool ppi_scales_pairs(const struct ppi_costs *costs)
+{
+    return costs->overlapped.values != NULL &&
+           (costs->speeds.values != NULL || costs->device_scale.values != NULL || costs->stage_scale.values != NULL);
+}
+
 /* The config's time of an overlapped pair at speed 1; the list is set. */
 static inline double ppi_plain_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
 {

@@ -365,6 +365,8 @@ static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const s
     double *memory[] = {&layer->mem_forward, &layer->mem_backward_input, &layer->mem_backward_weight};
     for (uint32_t k = 0; k < layer->recompute_count; k++)
         kinds[k] = layer->recomputes[k];
+    if (size->backward == 0)
+        layer->mem_slice_gradients = 0;
     if (size->slices > 1)
         add_slices(layer, kinds, size);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
@@ -434,6 +436,15 @@ double ppi_type_scale_again(const ppsched_layers *layers, uint32_t type)
         scaled += time * ppi_type_scale(layers, e, type, PPSCHED_KIND_F);
     }
     return plain > 0 ? scaled / plain : 1;
+}
+
+double ppi_layers_pair_scale(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)
+{
+    const uint32_t type = ppi_type_of(config, layers, device);
+    double least = PPI_INFINITE;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        least = ppi_smaller(least, ppi_type_scale(layers, e, type, PPSCHED_KIND_F));
+    return least * ppi_device_scale(config, PPSCHED_KIND_F, device) / ppi_speed_of(config, device);
 }
 
 double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device)

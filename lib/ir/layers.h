@@ -119,6 +119,9 @@ uint32_t ppi_type_of(const ppsched_config *config, const ppsched_layers *layers,
 /* Whether times of ops on devices differ by more than speeds. */
 bool ppi_layers_are_scaled(const ppsched_config *config, const ppsched_layers *layers);
 
+/* The least factor on the times of forwards on a device, by which pairs are scaled, too. */
+double ppi_layers_pair_scale(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
+
 /* The speed of a device over all layers together. */
 double ppi_layers_speed(const ppsched_config *config, const ppsched_layers *layers, uint32_t device);
 

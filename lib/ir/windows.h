@@ -36,9 +36,13 @@ static inline const struct ppi_stage_windows *ppi_windows_of(const struct ppi_wi
     return &windows->stage[windows->stages == 1 ? 0 : stage];
 }
 
+/* Whether some stage has windows of W; stages of layers without them, or without layers, have none. */
 static inline bool ppi_windows_have_weight(const struct ppi_windows *windows)
 {
-    return windows->stage[0].count[PPI_WINDOW_LISTS - 1] > 0;
+    for (uint32_t s = 0; s < windows->stages; s++)
+        if (windows->stage[s].count[PPI_WINDOW_LISTS - 1] > 0)
+            return true;
+    return false;
 }
 
 /* Room for so many windows, which a caller hands out; NULL if memory is short. */

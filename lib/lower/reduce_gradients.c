@@ -28,16 +28,14 @@ struct reducing {
     uint32_t waits;     /* of reduce_grad */
     uint32_t *made;     /* weight gradients, by iteration, copy and stage */
     uint32_t in_flight; /* stage that is to be waited for, or PPSCHED_NONE */
-    uint32_t stages;    /* stage instances of the device */
+    uint32_t *stages;   /* stage instances, by device */
     uint32_t left;      /* of them, those that are not reduced yet in the iteration */
 };
 
-static uint32_t count_stages(const ppsched_schedule *schedule, uint32_t device)
+static void count_stages(uint32_t *count, const ppsched_schedule *schedule)
 {
-    uint32_t count = 0;
     for (size_t i = 0; i < (size_t)schedule->placement.copies * schedule->shape.stages; i++)
-        count += schedule->placement.device_of[i] == device;
-    return count;
+        count[schedule->placement.device_of[i]]++;
 }
 
 /* Whether a unit makes the last weight gradient of its stage in an iteration. */
@@ -74,7 +72,7 @@ static ppsched_status reduce(struct reducing *reducing, uint32_t stage, ppsched_
         reducing->in_flight = stage;
     if (status == PPSCHED_OK && reducing->waits == PPI_WAITS_AT_ONCE)
         status = wait(reducing, error);
-    reducing->left = (reducing->left == 0 ? reducing->stages : reducing->left) - 1;
+    reducing->left = (reducing->left == 0 ? reducing->stages[reducing->device] : reducing->left) - 1;
     return status;
 }
 
@@ -89,7 +87,7 @@ static ppsched_status reduce_device(struct reducing *reducing, ppsched_error *er
     const ppsched_queue *queue = &reducing->schedule->queues[reducing->device];
     ppsched_status status = PPSCHED_OK;
     reducing->in_flight = PPSCHED_NONE;
-    reducing->left = reducing->stages = count_stages(reducing->schedule, reducing->device);
+    reducing->left = reducing->stages[reducing->device];
     for (size_t i = 0; i < queue->count && status == PPSCHED_OK; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *unit = &queue->ops[i], *weight = weight_of(unit);
         if (is_after_flush(reducing, unit))
@@ -109,10 +107,14 @@ ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule
     ppsched_status status = PPSCHED_OK;
     size_t instances = (size_t)schedule->shape.iterations * schedule->placement.copies;
     reducing.made = ppi_allocate_zeroed(&schedule->host, instances * schedule->shape.stages, sizeof *reducing.made);
-    if (reducing.made == NULL)
-        return ppi_fail_memory(error, "the lowering");
+    reducing.stages = ppi_allocate_zeroed(&schedule->host, schedule->shape.devices, sizeof *reducing.stages);
+    if (reducing.made == NULL || reducing.stages == NULL)
+        status = ppi_fail_memory(error, "the lowering");
+    else
+        count_stages(reducing.stages, schedule);
     for (; reducing.device < schedule->shape.devices && status == PPSCHED_OK; reducing.device++)
         status = reduce_device(&reducing, error);
     ppi_release(&schedule->host, reducing.made);
+    ppi_release(&schedule->host, reducing.stages);
     return status;
 }

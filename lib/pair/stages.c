@@ -111,7 +111,7 @@ static ppsched_status put_sums(ppsched_config *config, const struct ppi_windows 
 /* Sets the times of F, and of B, or of I and W. */
 static ppsched_status put_ops(ppsched_config *config, const struct ppi_windows *windows, double *times, ppsched_error *error)
 {
-    bool splits = windows->stage[0].count[WEIGHT] > 0;
+    bool splits = ppi_windows_have_weight(windows);
     ppsched_status status = put_sums(config, windows, FORWARD, PPSCHED_QUANTITY_FORWARD_TIMES, times, error);
     if (status == PPSCHED_OK)
         status = put_sums(config, windows, BACKWARD,
@@ -236,13 +236,13 @@ static struct pair_lists lists_of(double *times, const struct ppi_windows *windo
 }
 
 /* Without windows of W, those of I are not known. */
-static ppsched_status find_pair(const struct pair_lists *lists, const struct ppi_windows *windows,
+static ppsched_status find_pair(const struct pair_lists *lists, const struct ppi_windows *windows, bool has_weight,
                                 const struct ppi_pair_order *order, uint32_t forward, uint32_t backward,
                                 const struct ppi_host *host, ppsched_error *error)
 {
     const size_t number = (size_t)forward * windows->stages + backward;
     ppsched_status status = PPSCHED_OK;
-    for (int i = 0; i < (ppi_windows_have_weight(windows) ? 2 : 1) && status == PPSCHED_OK; i++) {
+    for (int i = 0; i < (has_weight ? 2 : 1) && status == PPSCHED_OK; i++) {
         struct ppi_pair_ends pair;
         status = time_pair(&pair, windows, order, forward, backward, i == 0 ? PPSCHED_KIND_B : PPSCHED_KIND_I, host, error);
         lists->of[OF_PAIR * i][number] = pair.time;
@@ -256,13 +256,14 @@ static ppsched_status find_times(double *times, uint32_t *first, struct ppi_wind
                                  const struct ppi_pair_order *order, const struct ppi_host *host, ppsched_error *error)
 {
     const size_t stages = windows->stages;
+    const bool has_weight = ppi_windows_have_weight(windows);
     const struct pair_lists lists = lists_of(times, windows);
     uint32_t *forward = first, *backward = first + stages;
     find_first(windows, order, forward, backward);
     for (uint32_t f = 0; f < stages; f++)
         for (uint32_t b = 0; b < stages; b++) {
             const size_t own = f * stages + b, same = forward[f] * stages + backward[b];
-            ppsched_status status = own == same ? find_pair(&lists, windows, order, f, b, host, error) : PPSCHED_OK;
+            ppsched_status status = own == same ? find_pair(&lists, windows, has_weight, order, f, b, host, error) : PPSCHED_OK;
             if (status != PPSCHED_OK)
                 return status;
             for (int i = 0; i < PAIR_LISTS; i++)

@@ -147,7 +147,9 @@ static struct stage_times times_on(const struct enumerating *all, uint32_t stage
         time[kind] = (sums[splitting->cut[end]] - sums[splitting->cut[begin]]) * types->scale[kind];
     }
     const double whole = time[PPSCHED_KIND_B], input = time[PPSCHED_KIND_I], forward = time[PPSCHED_KIND_F];
-    return (struct stage_times){forward + ppi_smaller(whole, input + time[PPSCHED_KIND_W]), forward, ppi_smaller(whole, input)};
+    const double work = state->pair_times != NULL ? (all->work[end] - all->work[begin]) * types->least
+                                                  : forward + ppi_smaller(whole, input + time[PPSCHED_KIND_W]);
+    return (struct stage_times){work, forward, ppi_smaller(whole, input)};
 }
 
 /* Finds what a stage adds to the chain on its device. */

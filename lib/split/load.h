@@ -34,9 +34,10 @@ double ppi_split_bound(const struct ppi_split_load *load);
 /* The least time of one microbatch's path over all layers and back; each layer is on the device that runs it fastest. */
 double ppi_split_path(const ppsched_layers *layers, const struct ppi_values *speeds, const struct ppi_split_types *types);
 
-/* Finds the least times of layers on devices that differ by more than speeds; ppi_release(host, out->work) frees them. */
+/* Finds the least times of layers on devices that differ by more than speeds; ppi_release(host, out->work) frees them. `pairs`:
+ * backwards may be in pairs with given times, which are scaled as the forwards of these are. */
 ppsched_status ppi_split_types_make(struct ppi_split_types *out, const ppsched_config *config, const ppsched_layers *layers,
-                                    bool has_whole_backwards, ppsched_error *error);
+                                    bool pairs, ppsched_error *error);
 
 /* --- its parts --- */
 

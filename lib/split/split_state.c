@@ -357,14 +357,16 @@ static double time_left_out(const struct ppi_split_state *state)
     return state->left_out * (load + state->pass_overhead);
 }
 
-/* The exact time of the present split, without microbatches left out. */
+/* The exact time of the present split, without microbatches left out; infinite where its pairs have too many windows. */
 static double walk_time(struct ppi_split_state *state)
 {
-    const struct ppi_pair_split split = {state->border, state->like, state->fronts != NULL ? state->option : NULL};
+    const struct ppi_pair_split split = {state->border, state->like, state->fronts != NULL ? state->option : NULL, state->types,
+                                         state->sums[PPI_LAYER_FORWARD]};
     if (state->pair_times != NULL && state->status == PPSCHED_OK)
         state->status = ppi_pair_times_load(state->pair_times, &state->walk, &split, &state->visited, NULL);
     state->visited += state->walk.count;
-    return ppi_walk_price(&state->walk);
+    const double time = ppi_walk_price(&state->walk);
+    return state->pair_times != NULL && state->pair_times->is_refused ? PPI_INFINITE : time;
 }
 
 /* Infinite where it is known to be too long. Known paths bound only a makespan without times of pairs: the path of a span ends

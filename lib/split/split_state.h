@@ -21,6 +21,7 @@ struct ppi_type_times {
     const double *sums[PPI_COMPUTE_KINDS]; /* by layer: sums over the layers before it, by kind */
     double scale[PPI_COMPUTE_KINDS];       /* factors of the device on them, its speed included */
     double again;                          /* factor on what recomputation adds, before those */
+    double least;                          /* the least factor on the time of any of its ops */
 };
 
 struct ppi_split_state {

@@ -25,6 +25,17 @@ static void sum_on_type(const struct ppi_split_state *state, double *sums, uint3
     }
 }
 
+/* The least factor on times of a device's ops. */
+static double least_scale(const struct ppi_split_state *state, uint32_t device)
+{
+    const uint32_t type = ppi_type_of(state->config, state->layers, device);
+    double least = PPI_INFINITE;
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        for (uint32_t e = 0; e < state->layers->entry_count; e++)
+            least = ppi_smaller(least, ppi_type_scale(state->layers, e, type, kind) * state->types[device].scale[kind]);
+    return least;
+}
+
 static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *error)
 {
     const uint32_t devices = state->schedule->shape.devices, types = state->layers->types + 1;
@@ -43,6 +54,7 @@ static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *e
             times->sums[kind] = sums + (type * (size_t)KINDS + kind - PPSCHED_KIND_F) * each;
             times->scale[kind] = ppi_device_scale(state->config, kind, d) / ppi_speed_of(state->config, d);
         }
+        times->least = least_scale(state, d);
         times->again = ppi_type_scale_again(state->layers, type);
         state->speed[d] = ppi_layers_speed(state->config, state->layers, d);
     }
@@ -70,8 +82,22 @@ ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, ppsche
     return status;
 }
 
+/* Times of a layer's ops on a device, where backwards may have another factor in pairs. */
+static struct ppi_layer_times least_times_on(const ppsched_config *config, const ppsched_layers *layers, uint32_t entry,
+                                             uint32_t device, double in_pairs)
+{
+    struct ppi_layer_times own = ppi_layer_times_on(config, layers, entry, device);
+    const double *cost = layers->entries[entry].kinds[0].cost;
+    if (in_pairs == PPI_INFINITE)
+        return own;
+    own.backward = ppi_smaller(own.backward, cost[PPI_LAYER_BACKWARD] * in_pairs);
+    own.input = ppi_smaller(own.input, cost[PPI_LAYER_INPUT] * in_pairs);
+    own.weight = ppi_smaller(own.weight, cost[PPI_LAYER_WEIGHT] * in_pairs);
+    return own;
+}
+
 ppsched_status ppi_split_types_make(struct ppi_split_types *out, const ppsched_config *config, const ppsched_layers *layers,
-                                    bool has_whole_backwards, ppsched_error *error)
+                                    bool pairs, ppsched_error *error)
 {
     const uint32_t devices = config->shape.devices;
     const size_t entries = layers->entry_count, times = entries * devices;
@@ -82,10 +108,12 @@ ppsched_status ppi_split_types_make(struct ppi_split_types *out, const ppsched_c
     *out = (struct ppi_split_types){room, room + times, room + times + entries, room + times + 2 * entries};
     for (uint32_t d = 0; d < devices; d++) {
         out->speeds[d] = ppi_layers_speed(config, layers, d);
+        const double in_pairs = pairs ? ppi_layers_pair_scale(config, layers, d) : PPI_INFINITE;
         for (uint32_t e = 0; e < entries; e++) {
-            const struct ppi_layer_times own = ppi_layer_times_on(config, layers, e, d);
+            const struct ppi_layer_times own = least_times_on(config, layers, e, d, in_pairs);
             const double split = own.input + own.weight, path = own.forward + ppi_smaller(own.backward, own.input);
-            out->work[d * entries + e] = own.forward + (has_whole_backwards ? own.backward : ppi_smaller(own.backward, split));
+            out->work[d * entries + e] = own.forward +
+                                         (config->has_whole_backwards ? own.backward : ppi_smaller(own.backward, split));
             out->forward[e] = d > 0 ? ppi_smaller(out->forward[e], own.forward) : own.forward;
             out->path[e] = d > 0 ? ppi_smaller(out->path[e], path) : path;
         }

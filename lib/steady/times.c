@@ -88,7 +88,7 @@ ppsched_status ppi_exactness_find(struct ppi_exactness *out, const ppsched_confi
     const struct tally tally = tally_of(out);
     sum_work(out, config->shape.stages, config->shape.devices);
     out->is_exact = tally.sum * ppi_total_micro_slices(&config->shape) <= tally.last_bit * MOST_STEPS &&
-                    (pairs->values == NULL || out->costs.speeds.values == NULL);
+                    !ppi_scales_pairs(&out->costs);
     if (out->is_exact || pairs->values == NULL)
         return PPSCHED_OK;
     out->pairs = ppi_allocate(&config->host, pairs->count, sizeof *out->pairs);
@@ -141,8 +141,8 @@ void ppi_exactness_round(struct ppi_exactness *exactness, ppsched_config *config
         exactness->pairs[i] = ppi_multiple_of(exactness->costs.overlapped.values[i], step);
     if (exactness->pairs != NULL)
         pairs->values = exactness->pairs;
-    if ((exactness->costs.speeds.values != NULL || exactness->costs.pair_ends != NULL) && exactness->pairs != NULL)
-        exactness->rounding = 1; /* they are divided by speeds afterwards, or their ends are not rounded */
+    if ((ppi_scales_pairs(&exactness->costs) || exactness->costs.pair_ends != NULL) && exactness->pairs != NULL)
+        exactness->rounding = 1; /* they are scaled afterwards, or their ends are not rounded */
 }
 
 bool ppi_exactness_holds(const struct ppi_exactness *exactness, const ppsched_config *config, const ppsched_timeline *timeline)

@@ -267,7 +267,7 @@ static void test_random_jobs(void **state)
     for (int i = 0; i < problems; i++)
         check_problem(&problem, &seed);
     assert_true(seen.layouts > 100 * problems && seen.ruled_out > seen.layouts / 4);
-    assert_true(seen.unfitting > problems && seen.recomputed >= problems && seen.experts > problems / 8);
+    assert_true(seen.unfitting > problems && seen.recomputed > problems / 2 && seen.experts > problems / 8);
     assert_true(seen.measured > problems / 8);
 }
 

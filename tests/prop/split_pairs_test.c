@@ -20,6 +20,8 @@ struct problem {
     const struct order *order;
     uint32_t devices, stages, count; /* layers */
     bool is_limited;                 /* else nothing is recomputed */
+    bool is_scaled;                  /* kinds of ops and layers have other factors on devices */
+    double scales[MOST_LAYERS][4];
     ppsched_layer entries[MOST_LAYERS];
     ppsched_recompute kinds[MOST_LAYERS];
     ppsched_window windows[MOST_LAYERS][LISTS][MOST_WINDOWS];
@@ -72,13 +74,35 @@ static void draw_layers(struct problem *p, bool recomputes, uint64_t *seed)
         p->entries[i].recomputes = &p->kinds[i];
         p->entries[i].recompute_count = recomputes && random_below(seed, 2) == 0;
     }
+    for (uint32_t i = 0; i < p->count && p->is_scaled; i++) {
+        for (uint32_t kind = 0; kind < 4; kind++)
+            p->scales[i][kind] = 0.5 + 0.25 * random_below(seed, 7);
+        p->entries[i].device_scale = p->scales[i];
+        p->entries[i].type_count = 1;
+    }
     p->layers = make_layers(p->entries, p->count);
 }
 
-static void draw(struct problem *p, bool is_limited, uint64_t *seed)
+/* Factors on the devices, by kind of op and, for one type of devices, by layer. */
+static void draw_scales(struct problem *p, uint64_t *seed)
+{
+    static const double factors[] = {0.5, 0.75, 1, 1, 1.5, 2};
+    double devices[4 * MOST_STAGES], types[MOST_STAGES];
+    const bool by_type = random_below(seed, 2) != 0;
+    for (uint32_t i = 0; i < 4 * p->devices; i++)
+        devices[i] = factors[random_below(seed, 6)];
+    for (uint32_t d = 0; d < p->devices; d++)
+        types[d] = random_below(seed, 2);
+    if (!by_type || random_below(seed, 2) == 0)
+        expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_DEVICE_SCALE, devices, 4 * p->devices, NULL), NULL);
+    if (by_type)
+        expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_LAYER_TYPES, types, p->devices, NULL), NULL);
+}
+
+static void draw(struct problem *p, bool is_limited, bool is_scaled, uint64_t *seed)
 {
     double held = 0;
-    *p = (struct problem){.order = &orders[random_below(seed, ORDERS)], .is_limited = is_limited};
+    *p = (struct problem){.order = &orders[random_below(seed, ORDERS)], .is_limited = is_limited, .is_scaled = is_scaled};
     p->devices = p->order->chunks == 2 && !is_limited && random_below(seed, 3) == 0 ? 4 : 2;
     p->stages = p->devices * p->order->chunks;
     p->count = p->stages + 1 + random_below(seed, is_limited ? 2 : MOST_LAYERS - p->stages - 1);
@@ -93,6 +117,8 @@ static void draw(struct problem *p, bool is_limited, uint64_t *seed)
         expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_DEVICE_SPEEDS, (const double[]){1, 0.5, 2, 1},
                                             p->devices, NULL),
                   NULL);
+    if (is_scaled)
+        draw_scales(p, seed);
 }
 
 static void clear(struct problem *p)
@@ -148,7 +174,7 @@ static double least_of_all(const struct problem *p, uint32_t *counts, uint32_t s
     return least;
 }
 
-static double time_of_plan(const struct problem *p, bool *proved)
+static double time_of_plan(const struct problem *p, bool *proved, double best)
 {
     const char *const strategy[] = {p->order->name};
     ppsched_plan *plan = run_plan(p->config, &(struct plan_choice){.size = sizeof(struct plan_choice),
@@ -162,6 +188,7 @@ static double time_of_plan(const struct problem *p, bool *proved)
     const ppsched_candidate candidate = candidate_of(plan, 0);
     const double time = candidate.status == PPSCHED_OK && candidate.fits ? candidate.step_time : INFINITY;
     *proved = candidate.proved != 0;
+    assert_true(candidate.status != PPSCHED_OK || candidate.bound <= best * (1 + 1e-9));
     ppsched_plan_destroy(plan);
     return time;
 }
@@ -172,15 +199,15 @@ struct tally {
     double gap;
 };
 
-static struct tally tally(uint32_t problems, bool is_limited, uint64_t seed)
+static struct tally tally(uint32_t problems, bool is_limited, bool is_scaled, uint64_t seed)
 {
     struct tally tally = {0};
     for (uint32_t i = 0; i < problems; i++) {
         struct problem p;
         uint32_t counts[MOST_STAGES];
         bool proved;
-        draw(&p, is_limited, &seed);
-        const double best = least_of_all(&p, counts, 0, 0), own = time_of_plan(&p, &proved);
+        draw(&p, is_limited, is_scaled, &seed);
+        const double best = least_of_all(&p, counts, 0, 0), own = time_of_plan(&p, &proved, best);
         clear(&p);
         assert_true((own < INFINITY) == (best < INFINITY));
         if (!(best < INFINITY))
@@ -197,7 +224,15 @@ static struct tally tally(uint32_t problems, bool is_limited, uint64_t seed)
 
 static void test_all_splits(void **state)
 {
-    const struct tally found = tally(ROUNDS(300), false, 1);
+    const struct tally found = tally(ROUNDS(300), false, false, 1);
+    (void)state;
+    assert_true(found.found == ROUNDS(300) && found.worse == 0 && found.proved > ROUNDS(200));
+}
+
+/* A pair is scaled on a device as its forward is, a single op by its own factor. */
+static void test_all_splits_on_devices_that_differ(void **state)
+{
+    const struct tally found = tally(ROUNDS(300), false, true, 3);
     (void)state;
     assert_true(found.found == ROUNDS(300) && found.worse == 0 && found.proved > ROUNDS(200));
 }
@@ -206,13 +241,15 @@ static void test_all_splits(void **state)
  * always found, as windows can hide one more than another. */
 static void test_all_paths_to_recompute(void **state)
 {
-    const struct tally found = tally(ROUNDS(200), true, 2);
+    const struct tally found = tally(ROUNDS(200), true, false, 2);
     (void)state;
     assert_true(found.found > ROUNDS(100) && found.worse < found.found / 10 && found.gap < 0.002);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits), cmocka_unit_test(test_all_paths_to_recompute)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits),
+                                       cmocka_unit_test(test_all_splits_on_devices_that_differ),
+                                       cmocka_unit_test(test_all_paths_to_recompute)};
     return cmocka_run_group_tests_name("split_pairs", tests, NULL, NULL);
 }

@@ -55,10 +55,10 @@ class DevicesTest(unittest.TestCase):
             slow = json.loads(self.run_command(*words, *two, "--device-speeds", 0.25, 1))[0]
             turned = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25, "--device-order", 1, 0))[0]
             self.assertEqual(slow["step"], turned["step"])
-            free = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25, "--free-device-order"))[0]
-            self.assertLessEqual(free["step"]["pipeline_time"], slow["step"]["pipeline_time"])
-            if free["device_order"] == [1, 0]:
-                self.assertEqual(free["step"], slow["step"])
+            free = json.loads(self.run_command(*words, *two, "--device-speeds", 0.25, 1, "--free-device-order"))[0]
+            given = json.loads(self.run_command(*words, *two, "--device-speeds", 1, 0.25))[0]
+            self.assertLess(free["step"]["pipeline_time"], slow["step"]["pipeline_time"])
+            self.assertEqual((free["device_order"], free["step"]), ([1, 0], given["step"]))
 
     def test_an_order_that_hosts_cannot_have_is_still_told(self):
         words = ("pick", *PROBLEM, *ONE, "--device-speeds", 1, 0.5, 1, 0.6, "--host-gpus", 2)
@@ -230,6 +230,42 @@ class DevicesTest(unittest.TestCase):
             ppsched.Config(3, 4).with_device_order("012")
         with self.assertRaisesRegex(ppsched.Error, "free_device_order needs the model by its layers"):
             ppsched.plan(ppsched.Config(3, 4), free_device_order=True)
+
+
+class ScaledPairTest(unittest.TestCase):
+    """Given times of overlapped pairs have the factor of F of the pair's forward on its device (docs/pairs.md)."""
+
+    STAGES, BATCHES = 8, 8
+
+    def config(self, **values):
+        return ppsched.Config(4, self.BATCHES, self.STAGES, forward_times=1, backward_times=2, **values)
+
+    def makespan(self, config):
+        return ppsched.generate("dualpipe_v", config).evaluate(config).metrics.makespan
+
+    def test_factors_are_as_speeds(self):
+        plain = self.makespan(self.config(overlapped_times=2.5))
+        for factors in ({"device_speeds": 0.5}, {"device_scale": 2}, {"stage_scale": 2}, {"device_scale": [2] * 16}):
+            self.assertEqual(self.makespan(self.config(overlapped_times=2.5, **factors)), 2 * plain)
+
+    def test_each_pair_has_the_factor_of_its_forward(self):
+        draw = random.Random(1)
+        device_of = [min(s, self.STAGES - 1 - s) for s in range(self.STAGES)]
+        for _ in range(8):
+            devices = [draw.choice((0.5, 1, 2)) for _ in range(4 * 4)]
+            stages = [draw.choice((0.5, 1, 1.5)) for _ in range(4 * self.STAGES * 4)]
+            pairs = [draw.choice((2, 2.5, 3)) for _ in range(self.STAGES ** 2)]
+            factor = [[devices[4 * kind + d] * stages[(kind * self.STAGES + s) * 4 + d] for s, d in enumerate(device_of)] for kind in range(4)]
+            stated = ppsched.Config(4, self.BATCHES, self.STAGES, forward_times=factor[0], backward_times=[2 * own for own in factor[1]],
+                                    overlapped_times=[time * factor[0][i // self.STAGES] for i, time in enumerate(pairs)])
+            scaled = self.config(device_scale=devices, stage_scale=stages, overlapped_times=pairs)
+            self.assertAlmostEqual(self.makespan(scaled), self.makespan(stated.replace(backward_input_times=[own for own in factor[2]],
+                                                                                      backward_weight_times=[own for own in factor[3]])))
+
+    def test_windows(self):
+        windows = {"forward": [["compute", 1], ["network", 2]], "backward": [["network", 2], ["compute", 2]]}
+        plain, scaled = (ppsched.Config(4, self.BATCHES, self.STAGES, windows=windows, **factor) for factor in ({}, {"device_scale": 2}))
+        self.assertEqual(self.makespan(scaled), 2 * self.makespan(plain))
 
 
 if __name__ == "__main__":

@@ -321,6 +321,19 @@ CHAIN = {"num_devices": 4, "num_batches": 6, "placement": [A, 0, 1, 2, 3], "num_
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
+class StaticMemoryTest(unittest.TestCase):
+    def test_static_memory_above_a_limit_is_refused(self):
+        """Also where no op holds anything."""
+        def makespan(**memory):
+            config = ppsched.Config(2, 2, 3, placement=[0, 1, 1], stage_inputs=[[], [0], [0]], mem_forward=0, **memory)
+            return ppsched.generate("auto", config).evaluate(config).metrics.makespan
+
+        self.assertEqual(makespan(mem_static=10, mem_limit=20), makespan())
+        for memory in ({"mem_static": 10, "mem_limit": 19}, {"mem_other": [0, 5], "mem_limit": [4, 4]}, {"mem_other": [5, 0], "mem_limit": [4, 9]}):
+            with self.assertRaisesRegex(ppsched.Refused, "found no schedule within the memory limit; no limit below (20|5) works"):
+                makespan(**memory)
+
+
 class PageTest(unittest.TestCase):
     def test_tower_takes_what_the_page_says(self):
         with open(os.path.join(ROOT, "docs", "graphs.md"), encoding="utf-8") as file:

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import ppsched
+from ppsched._core.layer_graph import branches_of
 from ppsched.command import cli
 
 
@@ -50,6 +51,7 @@ class Model:
             self.branches.append({"rows": own, "inputs": inputs, "passes": passes})
             self.rows += own
         self.limit = rng.choice([None, 3, 5, 8])
+        self.speeds = [1.0] * self.devices
 
     def config(self, choice):
         """The problem of stages of each branch's division, device and kind of recomputation."""
@@ -69,7 +71,7 @@ class Model:
                 stages["mem_recomputed_backward"].append(max([0] + [row["mem_forward"] for row, kind in zip(rows, kinds) if kind]))
             last.append(len(stages["placement"]) - 1)
         limit = {} if self.limit is None else {"mem_limit": self.limit}
-        return ppsched.Config(self.devices, self.microbatches, len(stages["placement"]), split_backward=False, **stages, **limit)
+        return ppsched.Config(self.devices, self.microbatches, len(stages["placement"]), split_backward=False, device_speeds=self.speeds, **stages, **limit)
 
     def choices(self):
         def of(branch):
@@ -79,11 +81,11 @@ class Model:
                         yield parts, first, again
         return itertools.product(*(list(of(branch)) for branch in self.branches))
 
-    def best(self):
+    def best(self, **options):
         best = float("inf")
         for choice in self.choices():
             try:
-                metrics = ppsched.generate("auto", self.config(choice)).evaluate().metrics
+                metrics = ppsched.generate("auto", self.config(choice).replace(options=options)).evaluate().metrics
             except ppsched.Refused:
                 continue
             if metrics.limit_device is None:
@@ -127,6 +129,27 @@ class SplitTest(unittest.TestCase):
         if "PPSCHED_GRAPH_SPLITS" in os.environ:
             print(f"{fits} of {rounds} fit, {worse} above the best, {total / fits:.2%} on average")
 
+    def test_devices_of_unequal_speeds(self):
+        """Some have a split that fits only where one of two towers is elsewhere, or where devices have equal shares of their memory."""
+        seeds = [*range(int(os.environ["PPSCHED_GRAPH_SPEEDS"]))] if "PPSCHED_GRAPH_SPEEDS" in os.environ else [1, 3, 14, 22, 28, 31]
+        fits = 0
+        for seed in seeds:
+            rng = random.Random(seed)
+            model = Model(rng)
+            model.speeds = [rng.choice((0.3, 0.5, 0.8, 1, 2)) for _ in range(model.devices)]
+            if sum(1 for _ in model.choices()) > 120:
+                continue
+            limit = {} if model.limit is None else {"mem_limit": model.limit}
+            base = ppsched.Config(model.devices, model.microbatches, split_backward=False, device_speeds=model.speeds, **limit)
+            best = model.best(effort=1)
+            try:
+                (found,) = ppsched.split_layer_graph(base, model.rows)
+                self.assertLessEqual(found.timeline.metrics.makespan, best * (1 + 1e-9), seed)
+                fits += 1
+            except ppsched.Refused:
+                self.assertEqual(best, float("inf"), seed)
+        self.assertGreater(fits, len(seeds) / 3)
+
     def test_times_that_are_no_round_numbers(self):
         """Sums of times differ in their last bits."""
         rng = random.Random(3)
@@ -144,6 +167,25 @@ class SplitTest(unittest.TestCase):
         (found,) = ppsched.split_layer_graph(ppsched.Config(4, 16), rows)
         self.assertGreaterEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4)
         self.assertLessEqual(found.timeline.metrics.makespan, 16 * 3 * 33 / 4 * 1.2)
+
+
+class BranchesTest(unittest.TestCase):
+    def test_the_work_grows_with_the_number_of_entries(self):
+        """Twice the entries, twice the keys that are asked for."""
+        class Row(dict):
+            asked = 0
+
+            def get(self, *words):
+                Row.asked += 1
+                return super().get(*words)
+
+        def asked(count):
+            Row.asked = 0
+            rows = [Row({"name": f"layer{i}", "forward_time": 1, **({"after": [f"layer{i - 1}"] * (i > 0)} if i % 2 == 0 else {})}) for i in range(count)]
+            self.assertEqual(len(branches_of(rows)), count // 2)
+            return Row.asked
+
+        self.assertLess(asked(400), 2.1 * asked(200))
 
 
 class ArgumentsTest(unittest.TestCase):

@@ -359,6 +359,13 @@ class PlanTest(unittest.TestCase):
             self.assertEqual(peaks(slices, mem_slice_gradients=2), [peak + 2 * (slices - 1) / slices for peak in plain])
         self.assertEqual(peaks(1, mem_slice_state=0.5, mem_slice_gradients=2), peaks(1))
 
+    def test_forwards_alone_hold_no_gradients(self):
+        def peak(**more):
+            layers = ppsched.Layers([{"name": "decoder", "count": 4, "forward_time": 1, "mem_forward": 8, "mem_static": 1, **more}])
+            return ppsched.plan(ppsched.Config(4, 8, forward_only=True), layers=layers, slices=[4]).best.peak_memory
+
+        self.assertEqual(peak(mem_slice_gradients=2), peak())
+
     def test_the_command_builds_it_again(self):
         for words in (("--slices", 2, 4, "--slice-time", 0.02, "--attention-share", 0.3),
                       ("--microbatch-scale", 1, 2, 0.5, 0.3, 4, 1, 1, 2, "--order-microbatches", "--mem-limit", 12)):

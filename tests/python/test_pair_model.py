@@ -270,6 +270,32 @@ def megatron_pair(forward, backward, delayed):
     return both, "".join(order)
 
 
+class LayersTest(unittest.TestCase):
+    """Windows of layers of the caller's own."""
+
+    @staticmethod
+    def row(name, count, time, windows=1, weight=1):
+        own = {"forward": [["compute", time / windows]] * windows, "backward": [["network", time / windows]] * windows}
+        return {"name": name, "count": count, "forward_time": time, "backward_input_time": time, "backward_weight_time": weight,
+                "windows": {**own, **({"weight": [["compute", weight, windows]]} if weight else {})}}
+
+    def test_a_first_stage_without_windows_of_weight(self):
+        """The pair of F of stage 0 and I of stage 1 takes 2, as the F is on another channel; all other ops are alone."""
+        layers = ppsched.Layers([self.row("embedding", 1, 1, weight=0), self.row("decoder", 2, 1)])
+        stages = ppsched.config_from_layers(ppsched.Config(1, 2), layers, ppsched.Split([1, 2], [0] * 3))
+        order = ppsched.Schedule.from_text("0F0,1F0,(0F1;1I0)OVERLAP_F_B,1W0,0I0,0W0,1F1,1I1,1W1,0I1,0W1\n", "csv")
+        self.assertEqual(order.evaluate(stages).metrics.makespan, 2 * (1 + 1 + 2 + 2 + 2) - 1)
+
+    def test_splits_whose_pairs_have_too_many_windows_are_not_taken(self):
+        """8 light layers in a stage are too many for a pair; 12 and 2 would be the most even."""
+        layers = [self.row("light", 12, 1, windows=64), self.row("heavy", 2, 6)]
+        for speeds in (1, [1, 0.5]):
+            made = ppsched.plan(ppsched.Config(2, 4, device_speeds=speeds), layers=layers, strategies=["1f1b_overlap"], chunks=[1])
+            self.assertEqual(made.split(made.best).layers, [7, 7])
+        made = ppsched.plan(ppsched.Config(2, 4), layers=[self.row("light", 30, 1, windows=64)], strategies=["1f1b_overlap"], chunks=[1])
+        self.assertIn("at most 1000 are possible; use more stages", made[0].reason)
+
+
 class MegatronTest(FolderTest):
     def price(self, path, *words):
         return json.loads(self.done("price", "--model", path, *words, "--json"))

@@ -1358,7 +1358,7 @@ static const struct row filled[] = {
     ROW(ppsched_calibrator_get_constant, ppsched_calibrated_constant, calibrated_constant),
     ROW(ppsched_calibrator_get_run, ppsched_calibrated_run, calibrated_run),
     ROW(ppsched_calibrator_get_accelerator, ppsched_accelerator, calibrated_accelerator),
-    ROW(ppsched_job_get_layout, ppsched_job_layout, job_layout),
+    ROW_SINCE(ppsched_job_get_layout, ppsched_job_layout, rank_order, job_layout),
     ROW(ppsched_job_evaluate_layout, ppsched_job_found, job_found),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_memory, megatron_memory),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, describe),

@@ -25,6 +25,15 @@ static double visits_of(int64_t effort, uint32_t tasks)
     return effort == 0 ? 0 : ppi_smaller(visits, visits / VISITS * (2e6 + 4e5 * tasks));
 }
 
+/* Whether some device is over its limit before any microbatch. */
+static bool is_over(const struct ppi_web *web)
+{
+    for (uint32_t d = 0; d < web->devices; d++)
+        if (web->limit[d] < 0)
+            return true;
+    return false;
+}
+
 static ppsched_status search_form(struct planning *planning, enum ppi_web_form form, int64_t effort, ppsched_error *error)
 {
     struct ppi_web *web = &planning->web[form];
@@ -33,6 +42,8 @@ static ppsched_status search_form(struct planning *planning, enum ppi_web_form f
     if (status == PPSCHED_OK)
         status = ppi_web_search_make(search, web, planning->bound, visits_of(effort, web->count), &planning->arena,
                                      &planning->poll, error);
+    if (status == PPSCHED_OK && is_over(web))
+        return PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = ppi_web_list(search, error);
     if (status == PPSCHED_OK && effort > 0 && ppi_web_goes_on(search))

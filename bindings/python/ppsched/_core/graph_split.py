@@ -7,7 +7,7 @@ possible in addition to the work of other branches. The best by an estimate are 
 """
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, TypedDict
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple, TypedDict
 
 from ._abi import Status
 from ._library import Cancelled, Error, Refused
@@ -69,7 +69,16 @@ class _Search:
         self.limits: Optional[List[float]] = limits * (config.devices if len(limits) == 1 else 1) if limits else None
         self.rows = {(b, kind): self._row(branch, kind) for b, branch in enumerate(branches) for kind in branch.kinds}
         self.share = [len(branch.microbatches) / config.microbatches if branch.microbatches is not None else 1.0 for branch in branches]
+        self.together = self._held_together()
         self.seen: Dict[Tuple[Tuple[BranchSplit, ...], int], Optional[Timeline]] = {}
+
+    def _held_together(self) -> List[Set[int]]:
+        """Sets of branches that one microbatch holds at once: a branch and those before it from which all the way has backwards."""
+        held: List[Set[int]] = []
+        for b, branch in enumerate(self.branches):
+            backed = [i for i in branch.inputs if "F" not in (branch.passes, self.branches[i].passes)]
+            held.append({b}.union(*(held[i] for i in backed)))
+        return [own for b, own in enumerate(held) if not any(own < other for other in held[b + 1:])]
 
     def _row(self, branch: Branch, kind: str) -> _Row:
         """Each block as a stage of its own; with more blocks than a split can have devices, too."""
@@ -83,78 +92,93 @@ class _Search:
 
     # --- cuts ---
 
-    def cut(self, b: int, first: int, stages: int, kind: str, load: List[float]) -> List[int]:
-        """Ends of stages in blocks, so that the busiest device of the branch has the least to do; `load` is what devices do for others."""
-        sums, share = self.rows[b, kind].time, self.share[b]
-        low, high = 0.0, (max(load) + share * sums[-1] / min(self.speeds)) * (1 + ROUNDING)
-        best = self._fill(sums, share, first, stages, load, high)
+    def cut(self, sums: List[float], first: int, stages: int, load: List[float], rates: List[float]) -> List[int]:
+        """Ends of stages in blocks, so that the fullest device of the branch has the least; `load` is what devices have of others, and what
+        a device has of the branch is divided by its rate."""
+        low, high = 0.0, (max(load) + sums[-1] / min(rates)) * (1 + ROUNDING)
+        best = self._fill(sums, first, stages, load, rates, high)
         for _ in range(30):
             middle = (low + high) / 2
-            ends = self._fill(sums, share, first, stages, load, middle)
+            ends = self._fill(sums, first, stages, load, rates, middle)
             if ends:
                 best, high = ends, middle
             else:
                 low = middle
         return best
 
-    def _fill(self, sums: List[float], share: float, first: int, stages: int, load: List[float], most: float) -> List[int]:
+    @staticmethod
+    def _fill(sums: List[float], first: int, stages: int, load: List[float], rates: List[float], most: float) -> List[int]:
         """Each stage takes blocks while its device has room; empty where that does not suffice."""
         blocks, begin, ends = len(sums) - 1, 0, []
         for s in range(stages):
-            room, end = (most - load[first + s]) * self.speeds[first + s], begin + 1
+            room, end = (most - load[first + s]) * rates[first + s], begin + 1
             last = blocks - (stages - 1 - s)
-            while end < last and share * (sums[end + 1] - sums[begin]) <= room:
+            while end < last and sums[end + 1] - sums[begin] <= room:
                 end += 1
-            if share * (sums[end] - sums[begin]) > room:
+            if sums[end] - sums[begin] > room:
                 return []
             ends.append(end)
             begin = end
         return ends if begin == blocks else []
 
-    def split_of(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str]) -> Optional[Tuple[Tuple[BranchSplit, ...], float]]:
-        """Cuts branches from the lightest to the heaviest; None where one microbatch does not fit. Also the estimate of the step."""
+    def _ends_of(self, ranges: Sequence[Tuple[int, int]], rows: Sequence[List[float]], rates: List[float]) -> Dict[int, List[int]]:
+        """Cuts branches from the lightest to the heaviest. rows: sums of each branch up to each block."""
         load = [0.0] * self.config.devices
         ends: Dict[int, List[int]] = {}
-        for b in sorted(range(len(ranges)), key=lambda b: (self.rows[b, kinds[b]].time[-1] * self.share[b], b)):
+        for b in sorted(range(len(ranges)), key=lambda b: (rows[b][-1], b)):
             first, stages = ranges[b]
-            ends[b] = self.cut(b, first, stages, kinds[b], load)
-            begins = [0, *ends[b]]
-            sums = self.rows[b, kinds[b]].time
-            for s in range(stages):
-                load[first + s] += self.share[b] * (sums[begins[s + 1]] - sums[begins[s]]) / self.speeds[first + s]
-        step = self._estimate(ranges, kinds, ends, load)
-        if step is None:
-            return None
-        return tuple(self._branch_split(b, ranges[b][0], ends[b], kinds[b]) for b in range(len(ranges))), step
+            ends[b] = self.cut(rows[b], first, stages, load, rates)
+            for s, (begin, end) in enumerate(zip([0, *ends[b]], ends[b])):
+                load[first + s] += (rows[b][end] - rows[b][begin]) / rates[first + s]
+        return ends
+
+    def splits_of(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str]) -> Iterable[Tuple[Tuple[BranchSplit, ...], float]]:
+        """Cuts so that devices have equal work, and with limits also equal shares of their memory; without those where one microbatch does not
+        fit. Also the estimates of their steps."""
+        rows = [self.rows[b, kind] for b, kind in enumerate(kinds)]
+        cuts = [self._ends_of(ranges, [[self.share[b] * time for time in row.time] for b, row in enumerate(rows)], self.speeds)]
+        if self.limits is not None and min(self.limits) > 0:
+            cuts.append(self._ends_of(ranges, [[a + b for a, b in zip(row.memory, row.static)] for row in rows], self.limits))
+        for ends in cuts[:1] if cuts[0] == cuts[-1] else cuts:
+            step = self._estimate(ranges, kinds, ends)
+            if step is not None:
+                yield tuple(self._branch_split(b, ranges[b][0], ends[b], kinds[b]) for b in range(len(ranges))), step
 
     def _branch_split(self, b: int, first: int, ends: List[int], kind: str) -> BranchSplit:
         layers = [0, *itertools.accumulate(self.branches[b].blocks)]
         return BranchSplit(first, tuple(layers[end] - layers[begin] for begin, end in zip([0, *ends], ends)), kind)
 
-    def _estimate(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str], ends: Dict[int, List[int]], load: List[float]) -> Optional[float]:
+    def _estimate(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str], ends: Dict[int, List[int]]) -> Optional[float]:
         """The busiest device's work, and once the longest way through the graph. Where memory holds fewer microbatches than are under way
         between the F and the backward of a stage, that much longer."""
-        way: Dict[int, float] = {}  # from the start of each branch to the end of all
+        load = [0.0] * self.config.devices
+        ways: Dict[int, List[float]] = {}  # from the start of each stage of a branch to the end of all
         for b in reversed(range(len(ranges))):
-            after = [way[c] for c, branch in enumerate(self.branches) if b in branch.inputs]
-            way[b] = self.rows[b, kinds[b]].time[-1] + max(after, default=0.0)
+            first, time, begins = ranges[b][0], self.rows[b, kinds[b]].time, [0, *ends[b]]
+            way = max((ways[c][0] for c, branch in enumerate(self.branches) if b in branch.inputs), default=0.0)
+            times = [(time[begins[s + 1]] - time[begins[s]]) / self.speeds[first + s] for s in range(len(ends[b]))]
+            for s, own in enumerate(times):
+                load[first + s] += self.share[b] * own
+            ways[b] = list(itertools.accumulate(reversed(times), initial=way))[:0:-1]
         busiest, slower = max(load), 1.0
         if self.limits is not None:
-            fixed, held, needed = ([0.0] * self.config.devices for _ in range(3))
+            fixed, needed = ([0.0] * self.config.devices for _ in range(2))
+            held = [[0.0] * self.config.devices for _ in self.together]
             for b, (first, stages) in enumerate(ranges):
                 row, begins = self.rows[b, kinds[b]], [0, *ends[b]]
                 for s in range(stages):
                     own = row.memory[begins[s + 1]] - row.memory[begins[s]]
                     fixed[first + s] += row.static[begins[s + 1]] - row.static[begins[s]]
-                    held[first + s] += own
-                    under_way = min(self.config.microbatches, (way[b] - row.time[begins[s]]) / busiest + 1) if busiest > 0 else 1.0
+                    for together, level in zip(self.together, held):
+                        level[first + s] += own if b in together else 0.0
+                    under_way = min(self.config.microbatches, ways[b][s] / busiest + 1) if busiest > 0 else 1.0
                     needed[first + s] += own * under_way if self.branches[b].passes != "F" else own
-            for limit, static, one, all_of_them in zip(self.limits, fixed, held, needed):
-                if static + one > limit * (1 + ROUNDING):
+            for limit, static, one, all_of_them in zip(self.limits, fixed, zip(*held), needed):
+                if static + max(one) > limit * (1 + ROUNDING):
                     return None
                 if all_of_them > limit - static:
                     slower = max(slower, all_of_them / (limit - static))
-        return (busiest * (self.config.microbatches - 1) + max(way.values())) * slower
+        return (busiest * (self.config.microbatches - 1) + max(own[0] for own in ways.values())) * slower
 
     # --- devices ---
 
@@ -190,7 +214,7 @@ class _Search:
         kinds = self.kinds()
         best: List[Tuple[float, Tuple[BranchSplit, ...]]] = []
         for own in kinds:
-            found = [split for split in (self.split_of(ranges, own) for ranges in self.ranges(max(MOST_RANGES // len(kinds), 1))) if split is not None]
+            found = [split for ranges in self.ranges(max(MOST_RANGES // len(kinds), 1)) for split in self.splits_of(ranges, own)]
             found.sort(key=lambda split: split[1])
             best += [(step, splits) for splits, step in found[:max(EVALUATED // len(kinds), 4)]]
         best.sort(key=lambda split: split[0])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models whose layers form a graph: its branches, and the problem of stages that a split of each branch makes."""
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -43,10 +45,19 @@ def is_layer_graph(rows: object) -> bool:
 
 # --- the graph of entries ---
 
-def _entry_number(where: str, rows: Sequence[Any], given: object) -> int:
+def _numbers_by_name(rows: Sequence[Any]) -> Dict[str, List[int]]:
+    """The numbers of the entries with each name."""
+    numbers: Dict[str, List[int]] = {}
+    for number, row in enumerate(rows):
+        if isinstance(row.get("name"), str):
+            numbers.setdefault(row["name"], []).append(number)
+    return numbers
+
+
+def _entry_number(where: str, numbers: Mapping[str, List[int]], given: object) -> int:
     """An input as a number of an entry: a number, or a name that one entry has."""
     if isinstance(given, str):
-        found = [number for number, row in enumerate(rows) if row.get("name") == given]
+        found = numbers.get(given, [])
         if len(found) != 1:
             raise Error(f"{where}: after has {shown(given)}, the name of {len(found) or 'no'} entries; give the number of an entry" if len(found) > 1
                         else f"{where}: after has {shown(given)}, but no entry has that name")
@@ -54,7 +65,7 @@ def _entry_number(where: str, rows: Sequence[Any], given: object) -> int:
     return integer(f"{where}: after", given)
 
 
-def _inputs_of(rows: Sequence[Any], number: int) -> List[int]:
+def _inputs_of(rows: Sequence[Any], numbers: Mapping[str, List[int]], number: int) -> List[int]:
     row = rows[number]
     where = f"layer entry {number} ({row.get('name', 'without a name')})"
     given = row.get("after")
@@ -62,7 +73,7 @@ def _inputs_of(rows: Sequence[Any], number: int) -> List[int]:
         return [number - 1] if number > 0 else []
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise Error(f"{where}: after must be a list of names or numbers of entries, not {shown(given)}")
-    inputs = [_entry_number(where, rows, one) for one in given]
+    inputs = [_entry_number(where, numbers, one) for one in given]
     for found in inputs:
         if not 0 <= found < number:
             raise Error(f"{where}: after has entry {found}; a layer comes after entries before it, so it must be 0 to {number - 1}" if number
@@ -110,9 +121,10 @@ def branches_of(rows: Sequence[Any]) -> List[Branch]:
     """The branches of layers, each after its inputs. An entry with "after" begins a branch. One without goes on with the branch of the entry
     before, if that feeds no other entry, and runs the same passes and microbatches."""
     _checked(rows)
-    inputs = [_inputs_of(rows, number) for number in range(len(rows))]
+    numbers = _numbers_by_name(rows)
+    inputs = [_inputs_of(rows, numbers, number) for number in range(len(rows))]
     runs = [_passes_of(f"layer entry {number} ({row.get('name')})", row) for number, row in enumerate(rows)]
-    feeds = [sum(number in own for own in inputs) for number in range(len(rows))]
+    feeds = Counter(itertools.chain.from_iterable(inputs))
     branch_of: List[int] = []
     entries: List[List[int]] = []
     for number, own in enumerate(inputs):
@@ -157,7 +169,7 @@ def _by_stage(parts: List[Dict[str, List[float]]], counts: List[int]) -> Dict[st
 def keys_of_splits(config: Config, branches: Sequence[Branch], splits: Sequence[BranchSplit]) -> Dict[str, Any]:
     """The keys of a config file with the problem of stages: those of each branch in a row."""
     counts = [len(split.layers) for split in splits]
-    starts = [sum(counts[:number]) for number in range(len(counts))]
+    starts = [0, *itertools.accumulate(counts)]
     inputs: List[List[int]] = []
     for branch, start, count in zip(branches, starts, counts):
         inputs += [[starts[own] + counts[own] - 1 for own in branch.inputs]] + [[start + s] for s in range(count - 1)]
