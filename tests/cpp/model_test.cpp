@@ -102,10 +102,10 @@ CASE(test_calibrators)
     ppsched::Calibrator calibrator(*ppsched::accelerator_at(0));
     const double planned =
         ppsched::Price(ppsched::Model(description, training, ppsched::accelerator_at(0)), stages).step().step_time;
-    CHECK(status_of([&] { calibrator.run(); }) == PPSCHED_ERROR_REFUSED);
+    CHECK(thrown<ppsched::Refused>([&] { calibrator.run(); }));
     calibrator.append_run(description, training, stages, 1.25 * planned);
     CHECK(status_of([&] { calibrator.append_run(description, training, stages, 0); }) == PPSCHED_ERROR_RANGE);
-    CHECK(status_of([&] { calibrator.accelerator(); }) == PPSCHED_ERROR_REFUSED);
+    CHECK(thrown<ppsched::Refused>([&] { calibrator.accelerator(); }));
     const auto status = thrown<ppsched::Cancelled>([&] { calibrator.run([](const ppsched_progress &) { return false; }); });
     CHECK(status && status->status() == PPSCHED_ERROR_CANCELLED && calibrator.constant_count() == 0);
     calibrator.run();
