@@ -416,6 +416,7 @@ export const Quantity: {
   readonly DEVICE_SCALE: 24;
   readonly LAYER_TYPES: 25;
   readonly STAGE_SCALE: 26;
+  readonly DEVICE_OVERHEAD: 27;
   readonly MEM_FORWARD: 32;
   readonly MEM_BACKWARD_INPUT: 33;
   readonly MEM_BACKWARD_WEIGHT: 34;

@@ -68,9 +68,9 @@ PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
 
 /* Finds the same bounds, and tries to prove that no schedule has an objective below `known`, the
  * objective of a schedule that the caller has, of one iteration and in the config's unit of time.
- * The proof is a search over all orders. It ends where the work is used up. It is tried only for
- * problems of at most 512 ops, without slices, factors of microbatches, overlapped pairs, or memory
- * that rises in backwards.
+ * The proof is a search over all orders. It stops after `work`. It is tried only for problems of at
+ * most 512 ops, without slices, factors of microbatches, overlapped pairs, or memory that rises in
+ * backwards.
  *   - `work`: visits of ops, each a few nanoseconds; 0 selects 1e9.
  * Errors: as ppsched_config_find_bound; RANGE where `known` or `work` is negative or not finite;
  *   CANCELLED where the config's progress callback cancels.

@@ -129,9 +129,10 @@ typedef struct ppsched_idle {
                             device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
     double slow_devices; /* idle time that the device would not have, in the same order of ops,
-                            without DEVICE_SPEEDS, DEVICE_SCALE and STAGE_SCALE. This time is taken
-                            from the parts above that these three quantities make longer: first from
-                            imbalance, then from neighbour, fill, drain, transfer and the others */
+                            without DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE and DEVICE_OVERHEAD.
+                            This time is taken from the parts above that these make longer: first
+                            from imbalance, then from neighbour, fill, drain, transfer and the
+                            others */
 } ppsched_idle;
 
 /* Memory causes: what memory is held for. The comment of each cause names the quantities (enum

@@ -180,17 +180,16 @@ typedef struct ppsched_plan_options {
     int32_t runtime;       /* enum ppsched_runtime. Candidates that this runtime cannot run are
                               refused, and splits follow its rules. Default: none */
     uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
-                              second time, with offload. Default: 0. - Candidates with offload
-                              offload as little as needed to fit the memory limit, or everything if
-                              there is no limit (ppsched_schedule_offload). A candidate that needs
-                              no offload is refused. - Under a memory limit, and without layers,
-                              candidates of auto are also listed a second time. In this second
-                              candidate, the search chooses order and offload together. - The config
-                              must have host_bandwidth or, if there are no layers, offload_times. -
-                              With layers, the search for splits includes the offload transfers.
-                              Group sizes are D and (D+1)/2, or the sizes in `group_sizes`. - With
-                              `lower`, offload comes before the lowering. `offload` together with
-                              scenarios is an ARGUMENT error */
+                              second time, with offload. Under a memory limit, such a candidate
+                              offloads only as much as needed to fit; without a limit, everything
+                              (ppsched_schedule_offload). If it needs no offload, it is refused.
+                              Under a memory limit, and without layers, candidates of auto are also
+                              listed a second time. There the search chooses order and offload
+                              together. The config must have host_bandwidth or, if there are no
+                              layers, offload_times. With layers, the search for splits includes the
+                              offload transfers, and group sizes are D and (D+1)/2, or the sizes in
+                              `group_sizes`. With `lower`, offload comes before the lowering.
+                              `offload` together with scenarios is an ARGUMENT error. Default: 0 */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
                                    devices. If there are only few different orders, it tries all,
                                    otherwise some. See ppsched_plan_get_device_order. Lists by

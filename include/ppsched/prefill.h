@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunked prefill: how to cut prompts into chunks, so that a pipeline of forwards ends early.
  *
- * A chunk is a microbatch. Each chunk attends to all earlier tokens of its prompt, so of equal
- * chunks a later chunk takes longer. More chunks fill the pipeline better, but each chunk adds a
+ * A chunk is a microbatch. Each chunk attends to all earlier tokens of its prompt, so of two equal
+ * chunks the later one takes longer. More chunks fill the pipeline better, but each chunk adds a
  * constant cost. */
 #ifndef PPSCHED_PREFILL_H
 #define PPSCHED_PREFILL_H
@@ -47,8 +47,8 @@ typedef struct ppsched_prefill_figures {
 
 /* Chooses the chunks of prompts for a strategy, so that the makespan is as short as can be found.
  *   - `config` must be for forwards only, with one iteration and whole microbatches. It must not
- *     set microbatch_scale, microbatch_memory_scale, microbatch_request or op_overhead. Its number
- *     of microbatches is ignored.
+ *     set microbatch_scale, microbatch_memory_scale, microbatch_request, op_overhead or
+ *     device_overhead. Its number of microbatches is ignored.
  *   - `out` receives the number of tokens of each chunk, prompt by prompt: the chunks of a prompt
  *     add up to its tokens. The call fills a buffer: see ppsched.h. A prompt has at most tokens /
  *     block chunks, rounded up. A call for only `*needed` searches, too.

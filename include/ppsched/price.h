@@ -126,8 +126,8 @@ PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 
 /* The time of a step in seconds, its parts, and figures computed from it. pipeline_time includes
  * all exposed parts except exposed_data_parallel. The exposed parts are for the device with the
- * most work. The other exposed parts are the time of collectives that nothing hides. Set `size` to
- * sizeof of this struct. */
+ * most work. exposed_pipeline is its idle time. The others are times of collectives that nothing
+ * hides. Set `size` to sizeof of this struct. */
 typedef struct ppsched_step_price {
     uint32_t size;
     uint32_t devices; /* number of devices of all replicas together */

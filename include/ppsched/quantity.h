@@ -65,6 +65,11 @@ enum ppsched_quantity {
      * Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
+    /* Device overhead: the time per op on a device, in addition to OP_OVERHEAD: 1 or D values. It
+     * is added to F, B, I and W after DEVICE_SPEEDS and the factors above. Else it counts as
+     * OP_OVERHEAD does. Default: 0. */
+    PPSCHED_QUANTITY_DEVICE_OVERHEAD = 27,
+
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S. Default: 1. If MEM_BACKWARD_INPUT

@@ -106,7 +106,7 @@ PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
  *     upper bound, which is exact in most cases.
  *   - The call times up to as many iterations as there are devices, but at most 64.
  * Errors: ARGUMENT; REFUSED for schedules with ops other than F, B, I and W, and if the iterations
- *   would be too many ops; the errors of ppsched_schedule_evaluate. */
+ *   together have too many ops; the errors of ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_schedule_find_period(double *out,
                                                         const ppsched_schedule *schedule,
                                                         const ppsched_config *config,

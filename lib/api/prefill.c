@@ -35,9 +35,10 @@ static ppsched_status check_tokens(const ppsched_prefill *own, uint64_t *blocks,
                         own->prompt_count, (unsigned long long)own->tokens, PPI_MOST_BLOCKS);
     for (size_t i = 0; i < own->prompt_count; i++) {
         if (own->prompts[i] == 0 || own->prompts[i] > MOST_TOKENS - sum)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                            "prompt %zu of the prefill has %llu tokens; it must have 1 or more, all together at most 2^53", i,
-                            (unsigned long long)own->prompts[i]);
+            return ppi_fail(
+                error, PPSCHED_ERROR_RANGE,
+                "prompt %zu of the prefill has %llu tokens; it must have 1 or more, and all prompts together at most 2^53", i,
+                (unsigned long long)own->prompts[i]);
         sum += own->prompts[i];
         *blocks += own->prompts[i] / own->block + (own->prompts[i] % own->block != 0);
     }
@@ -98,7 +99,8 @@ static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompts *pro
 static ppsched_status check_config(const ppsched_config *config, const struct ppi_prompts *prompts, ppsched_error *error)
 {
     static const int32_t others[] = {PPSCHED_QUANTITY_MICROBATCH_SCALE, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
-                                     PPSCHED_QUANTITY_MICROBATCH_REQUEST};
+                                     PPSCHED_QUANTITY_MICROBATCH_REQUEST},
+                         overheads[] = {PPSCHED_QUANTITY_OP_OVERHEAD, PPSCHED_QUANTITY_DEVICE_OVERHEAD};
     PPI_REQUIRE_CHAIN(config, "a prefill");
     if (!config->is_forward_only)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "a prefill has forwards only; set that for the config");
@@ -108,9 +110,11 @@ static ppsched_status check_config(const ppsched_config *config, const struct pp
     if (prompts->blocks > PPSCHED_MAX_CELLS / config->shape.stages)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u blocks of a prefill for %u stages; give larger blocks", prompts->blocks,
                         config->shape.stages);
-    if (config->values[PPSCHED_QUANTITY_OP_OVERHEAD].count > 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "op_overhead is given, but the time of a chunk would multiply it; add it to constant instead");
+    for (size_t i = 0; i < sizeof overheads / sizeof *overheads; i++)
+        if (config->values[overheads[i]].count > 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                            "%s is given, but the time of a chunk would multiply it; add it to constant instead",
+                            ppsched_quantity_name(overheads[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (config->values[others[i]].count > 0)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
@@ -177,7 +181,7 @@ static ppsched_status price_prompt(struct priced *out, const struct ppi_prompts 
         const uint64_t own = chunks[*at];
         if (own == 0 || own > tokens - before)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                            "chunk %zu has %llu tokens; it must have 1 or more, all chunks of prompt %u together %llu", *at,
+                            "chunk %zu has %llu tokens; it must have 1 or more, and all chunks of prompt %u together %llu", *at,
                             (unsigned long long)own, prompt, (unsigned long long)tokens);
         out->requests[*at] = prompt;
         out->shares[*at] = (double)own / (double)ppi_tokens_of_all(prompts);

@@ -78,10 +78,12 @@ static double overhead_of_pass(const ppsched_config *config)
 static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
                               const ppsched_config *config, const struct ppi_split_types *types)
 {
-    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
+    const struct ppi_values *speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
+                            *overheads = &config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD];
     const struct ppi_shape *shape = &config->shape;
     const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
     const double size = ppi_candidate_size(plan, config);
+    const bool counts_overhead = layers == plan->layers;
     struct ppi_split_load load = {.layers = layers,
                                   .device_of = schedule->placement.device_of,
                                   .speeds = speeds,
@@ -89,9 +91,12 @@ static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *la
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
-                                  .overhead = layers == plan->layers ? overhead_of_pass(config) / size : 0,
+                                  .overhead = counts_overhead ? overhead_of_pass(config) / size : 0,
+                                  .own_overhead = counts_overhead ? (config->is_forward_only ? 1 : 2) / size : 0,
+                                  .overheads = overheads,
                                   .may_be_empty = plan->may_be_empty,
-                                  .any_order = plan->orders_devices && (types != NULL || speeds->count > 1),
+                                  .any_order = plan->orders_devices &&
+                                               (types != NULL || speeds->count > 1 || overheads->count > 1),
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
         load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=

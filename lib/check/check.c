@@ -118,7 +118,7 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
         }
         ppi_print(text, capacity, "device %u, position %u: %s conflicts with %s of position %u: %s", f->device, f->position, op,
                   other, f->other_position,
-                  f->op.kind == PPSCHED_KIND_REDUCE_GRAD ? "a device that waits for reductions has one in flight at most"
+                  f->op.kind == PPSCHED_KIND_REDUCE_GRAD ? "a device that waits for reductions has at most one in flight"
                                                          : "a stage pass is recomputed or offloaded, not both");
         return;
     default:

@@ -312,7 +312,8 @@ ppsched_status ppi_candidate_fit(const ppsched_plan *plan, struct ppi_candidate 
                                                    .small_visited = plan->small_visited};
     const ppsched_layers *resized = NULL;
     const struct ppi_microbatch_size size = size_of(plan, config);
-    add_overhead(suiting.question.overhead, plan, config, size.time / ppi_candidate_size(plan, config));
+    suiting.question.overhead_scale = size.time / ppi_candidate_size(plan, config);
+    add_overhead(suiting.question.overhead, plan, config, suiting.question.overhead_scale);
     bool is_same = config->shape.microbatches == plan->config->shape.microbatches &&
                    config->shape.slices == plan->config->shape.slices && !ppi_has_factors(config);
     ppsched_status status = is_same ? PPSCHED_OK : ppi_layers_resize(&resized, plan->layers, &size, error);

@@ -17,8 +17,8 @@ static ppsched_status append_iteration(ppsched_builder *builder, const ppsched_s
             ppsched_op op = schedule->queues[d].ops[k];
             if (!ppi_is_compute(op.kind))
                 return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                                "a period is that of F, B, I and W; the schedule has sends, copies or other "
-                                "ops, so ask before it is lowered");
+                                "a period counts only F, B, I and W; this schedule has sends, copies or other "
+                                "ops; find the period before lowering");
             if (op.microbatch >= schedule->shape.microbatches)
                 continue;
             op.microbatch += iteration * schedule->shape.microbatches;

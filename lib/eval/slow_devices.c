@@ -5,25 +5,6 @@
 #include "base/checked.h"
 #include "eval/timeline.h"
 
-static const int32_t speeds[] = {PPSCHED_QUANTITY_DEVICE_SPEEDS, PPSCHED_QUANTITY_DEVICE_SCALE, PPSCHED_QUANTITY_STAGE_SCALE};
-
-enum { SPEEDS = sizeof speeds / sizeof speeds[0] };
-
-bool ppi_has_speeds(const ppsched_config *config)
-{
-    for (size_t i = 0; i < SPEEDS; i++)
-        if (config->values[speeds[i]].values != NULL)
-            return true;
-    return false;
-}
-
-void ppi_as_stated(ppsched_config *out, const ppsched_config *config)
-{
-    *out = *config;
-    for (size_t i = 0; i < SPEEDS; i++)
-        out->values[speeds[i]] = (struct ppi_values){.values = NULL};
-}
-
 /* A device's idle time grows by no more than the sum of the parts that grow, so these suffice. */
 static void separate(ppsched_idle *idle, const ppsched_idle *alike, double grown)
 {

@@ -106,10 +106,6 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 /* Fills `idle`, from spans and figures. */
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
-/* Whether devices are not all as fast as stated, and the same problem with devices that are. `*out` borrows the lists. */
-bool ppi_has_speeds(const ppsched_config *config);
-void ppi_as_stated(ppsched_config *out, const ppsched_config *config);
-
 /* Separates from `idle` what slow devices cause; `alike`: the idle time of each device without them. */
 void ppi_separate_slow_devices(ppsched_timeline *timeline, const ppsched_idle *alike);
 

@@ -314,9 +314,7 @@ static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
     if (stage + 1 < config->shape.stages && placement->graph == NULL)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
-    if (status == PPSCHED_OK &&
-        (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL || list_of(config, PPSCHED_QUANTITY_DEVICE_SCALE) != NULL ||
-         list_of(config, PPSCHED_QUANTITY_STAGE_SCALE) != NULL))
+    if (status == PPSCHED_OK && ppi_has_speeds(config))
         status = placement->graph != NULL ? ppi_put_on_slowest(instance->duration, config, placement, stage, error)
                                           : ppi_check_on_device(instance->duration, config, device[stage], stage, error);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {

@@ -112,6 +112,10 @@ void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t de
 /* Static memory of a stage by cause. */
 void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
+/* Whether devices are not all as fast as stated, and the same problem with devices that are. `*out` borrows the lists. */
+bool ppi_has_speeds(const ppsched_config *config);
+void ppi_as_stated(ppsched_config *out, const ppsched_config *config);
+
 /* The speed of a device: its ops take their time divided by it. */
 double ppi_speed_of(const ppsched_config *config, uint32_t device);
 
@@ -119,7 +123,10 @@ double ppi_speed_of(const ppsched_config *config, uint32_t device);
 double ppi_device_scale(const ppsched_config *config, uint32_t kind, uint32_t device);
 double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage, uint32_t device);
 
-/* Makes durations at speed 1 those of a device. */
+/* The time of each op on a device, in addition to op_overhead. */
+double ppi_device_overhead(const ppsched_config *config, uint32_t device);
+
+/* Makes durations at speed 1 those of a device, its overhead included. */
 void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device);
 
 /* The same, RANGE if a time is too large; and for the slowest device of a stage on several. */
@@ -135,7 +142,7 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
 bool ppi_memory_rises(const ppsched_config *config);
 struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage);
 
-/* Adds op_overhead of F, B, I and W, indexed by kind. */
+/* Adds op_overhead of F, B, I and W, indexed by kind; without that of a device. */
 void ppi_add_op_overhead(double *duration, const ppsched_config *config);
 
 /* Whether microbatches or slices differ; the factors of one. */

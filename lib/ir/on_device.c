@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of ops on devices that differ: divided by speeds, multiplied by the factors of the device and of the stage on it. */
+/* Times of ops on devices that differ: divided by speeds, multiplied by the factors of the device and of the stage on it,
+ * with the device's overhead added. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/costs.h"
 #include "ir/stage_graph.h"
+
+static const int32_t of_devices[] = {PPSCHED_QUANTITY_DEVICE_SPEEDS, PPSCHED_QUANTITY_DEVICE_SCALE,
+                                     PPSCHED_QUANTITY_STAGE_SCALE, PPSCHED_QUANTITY_DEVICE_OVERHEAD};
+
+enum { LISTS = sizeof of_devices / sizeof of_devices[0] };
+
+bool ppi_has_speeds(const ppsched_config *config)
+{
+    for (size_t i = 0; i < LISTS; i++)
+        if (config->values[of_devices[i]].values != NULL)
+            return true;
+    return false;
+}
+
+void ppi_as_stated(ppsched_config *out, const ppsched_config *config)
+{
+    *out = *config;
+    for (size_t i = 0; i < LISTS; i++)
+        out->values[of_devices[i]] = (struct ppi_values){.values = NULL};
+}
 
 double ppi_speed_of(const ppsched_config *config, uint32_t device)
 {
@@ -34,11 +55,17 @@ double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage,
                     config->shape.stages, device, config->shape.devices);
 }
 
+double ppi_device_overhead(const ppsched_config *config, uint32_t device)
+{
+    const struct ppi_values *overhead = &config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD];
+    return overhead->values != NULL ? ppi_value_at(overhead, device) : 0;
+}
+
 void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device)
 {
-    const double speed = ppi_speed_of(config, device);
+    const double speed = ppi_speed_of(config, device), overhead = ppi_device_overhead(config, device);
     for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-        duration[kind] = duration[kind] / speed * ppi_scale_of(config, kind, stage, device);
+        duration[kind] = duration[kind] / speed * ppi_scale_of(config, kind, stage, device) + overhead;
 }
 
 double ppi_time_on_device(const struct ppi_costs *costs, double time, uint32_t forward_stage, uint32_t device)
@@ -74,8 +101,9 @@ ppsched_status ppi_check_on_device(double *duration, const ppsched_config *confi
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
         if (!ppi_is_finite(duration[kind]))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device, stage, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: a time divided by device_speeds of device %u (%g) is too large for a double", stage,
-                               device, ppi_speed_of(config, device));
+                               "stage %u: a time divided by device_speeds of device %u (%g)%s is too large for a double", stage,
+                               device, ppi_speed_of(config, device),
+                               ppi_device_overhead(config, device) > 0 ? ", with device_overhead," : "");
     return PPSCHED_OK;
 }
 

@@ -50,7 +50,7 @@ const char *ppi_job_unsupported(const ppsched_job *job, int32_t runtime, const p
     if (layout->rank_order != PPSCHED_RANK_ORDER_DATA_FIRST && !own->orders_ranks)
         return "it numbers the replicas of a stage before the stages (rank order tp-cp-ep-dp-pp)";
     if (!own->divides_experts && layout->expert_tensor_parallel != layout->tensor_parallel)
-        return "it divides experts as the other layers (etp must be tp)";
+        return "it divides experts like the other layers (etp must be tp)";
     if ((shardings >> layout->sharding & 1) == 0)
         return layout->sharding == 0   ? "it always shards the optimizer states"
                : layout->sharding == 3 ? "it does not shard weights (zero 3)"

@@ -35,20 +35,17 @@ static double stage_factor(const struct expecting *e, uint32_t stage)
            mean_factor(options->stage_factors, options->stage_factor_count, e->stages, stage, e->count);
 }
 
-/* Sets whole op times, op_overhead included, at speed 1. */
+/* Sets whole op times, all overheads included, at speed 1. */
 static ppsched_status set_times(ppsched_config *config, const struct expecting *e, ppsched_error *error)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
                                          PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
-    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_OP_OVERHEAD, NULL, 0, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, NULL, 0, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SCALE, NULL, 0, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_values(config, PPSCHED_QUANTITY_STAGE_SCALE, NULL, 0, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, NULL, 0, error);
+    static const int32_t included[] = {PPSCHED_QUANTITY_OP_OVERHEAD,     PPSCHED_QUANTITY_DEVICE_SPEEDS,
+                                       PPSCHED_QUANTITY_DEVICE_SCALE,    PPSCHED_QUANTITY_STAGE_SCALE,
+                                       PPSCHED_QUANTITY_DEVICE_OVERHEAD, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE};
+    ppsched_status status = PPSCHED_OK;
+    for (size_t i = 0; i < sizeof included / sizeof *included && status == PPSCHED_OK; i++)
+        status = ppi_config_set_values(config, included[i], NULL, 0, error);
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && status == PPSCHED_OK; kind++) {
         for (uint32_t s = 0; s < e->stages; s++)
             e->room[s] = e->costs->instances[s].duration[kind] * stage_factor(e, s);
@@ -141,16 +138,25 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
     return status;
 }
 
-/* Divides the speeds by the mean factors. A factor of 0 would be no speed: such a device counts as very fast. */
+static double device_factor(const struct expecting *e, uint32_t device)
+{
+    return mean_factor(e->options->device_factors, e->options->device_factor_count, e->devices, device, e->count);
+}
+
+/* Divides the speeds by the mean factors, and multiplies overheads of devices by them. A factor of 0 would be no speed: such a
+ * device counts as very fast. */
 static ppsched_status slow_devices(ppsched_config *config, const struct expecting *e, ppsched_error *error)
 {
-    for (uint32_t d = 0; d < e->devices; d++) {
-        const double factor = mean_factor(e->options->device_factors, e->options->device_factor_count, e->devices, d, e->count);
-        e->room[d] = ppi_speed_of(config, d) / ppi_larger(factor, 1e-9);
-    }
-    return e->options->device_factor_count > 0
-               ? ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, e->room, e->devices, error)
-               : PPSCHED_OK;
+    if (e->options->device_factor_count == 0)
+        return PPSCHED_OK;
+    for (uint32_t d = 0; d < e->devices; d++)
+        e->room[d] = ppi_speed_of(config, d) / ppi_larger(device_factor(e, d), 1e-9);
+    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, e->room, e->devices, error);
+    if (status != PPSCHED_OK || config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD].values == NULL)
+        return status;
+    for (uint32_t d = 0; d < e->devices; d++)
+        e->room[d] = ppi_device_overhead(config, d) * device_factor(e, d);
+    return ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_OVERHEAD, e->room, e->devices, error);
 }
 
 ppsched_status ppi_average_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,

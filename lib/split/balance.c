@@ -28,6 +28,17 @@ static double speed_of(const struct ppi_splitting *splitting, uint32_t stage)
     return speed;
 }
 
+/* The work at speed 1 that takes a stage as long as the overhead of its device; with two copies of the model the longer one. */
+static double overhead_of(const struct ppi_splitting *splitting, uint32_t stage)
+{
+    const struct ppi_split_state *state = &splitting->state;
+    const struct ppi_placement *placement = &state->schedule->placement;
+    double most = 0;
+    for (uint32_t copy = 0; copy < placement->copies && state->own_overhead != NULL; copy++)
+        most = ppi_larger(most, ppi_split_pass_overhead(state, placement->device_of[(size_t)copy * state->stages + stage]));
+    return state->own_overhead != NULL ? most * speed_of(splitting, stage) : 0;
+}
+
 /* A stage's share of the work. */
 static double share_of(const struct ppi_splitting *splitting, uint32_t stage, int start)
 {
@@ -46,14 +57,16 @@ static bool fill(struct ppi_splitting *splitting, double most, int start)
     for (uint32_t s = 0; s + 1 < stages; s++) {
         uint32_t begin = block, end = splitting->blocks - least_behind;
         block += ppi_split_least(splitting, s);
-        while (block < end && work_of(splitting, begin, block + 1) <= most * share_of(splitting, s, start))
+        const double room = most * share_of(splitting, s, start) - overhead_of(splitting, s);
+        while (block < end && work_of(splitting, begin, block + 1) <= room)
             block++;
         splitting->at[s] = begin;
         least_behind -= ppi_split_least(splitting, s + 1);
     }
     splitting->at[stages - 1] = block;
     splitting->at[stages] = splitting->blocks;
-    return work_of(splitting, block, splitting->blocks) <= most * share_of(splitting, stages - 1, start);
+    return work_of(splitting, block, splitting->blocks) <=
+           most * share_of(splitting, stages - 1, start) - overhead_of(splitting, stages - 1);
 }
 
 /* Finds the least multiple of the shares with which all blocks fit. */
@@ -61,7 +74,8 @@ static void fill_evenly(struct ppi_splitting *splitting, int start)
 {
     double low = 0, high = 4 * work_of(splitting, 0, splitting->blocks);
     for (uint32_t d = 0; d < splitting->state.schedule->shape.devices && splitting->state.speed != NULL; d++)
-        high = ppi_larger(high, 4 * work_of(splitting, 0, splitting->blocks) / splitting->state.speed[d]);
+        high = ppi_larger(high, 4 * (work_of(splitting, 0, splitting->blocks) / splitting->state.speed[d] +
+                                     ppi_split_pass_overhead(&splitting->state, d)));
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
         if (fill(splitting, middle, start))
@@ -89,7 +103,8 @@ static void sum_loads(const struct ppi_splitting *splitting, double *load)
     memset(load, 0, splitting->state.schedule->shape.devices * sizeof *load);
     for (uint32_t s = 0; s < splitting->state.stages; s++)
         load[placement->device_of[s]] += work_of(splitting, splitting->at[s], splitting->at[s + 1]) /
-                                         ppi_split_speed(&splitting->state, placement->device_of[s]);
+                                             ppi_split_speed(&splitting->state, placement->device_of[s]) +
+                                         ppi_split_pass_overhead(&splitting->state, placement->device_of[s]);
 }
 
 /* The nearest pair of a stage of one device and one of another. */

@@ -126,14 +126,14 @@ static void add_unit(struct loading *loading, struct unit unit)
     loading->units[loading->units_count++] = unit;
 }
 
-/* Adds one more of the units from `first` on: to those of its speed or, where there are too many speeds, to the nearest that is
- * at least as fast; the last one then gets the larger speeds of both. */
+/* Adds one more of the units from `first` on: to those of its speed and overhead or, where there are too many, to the nearest
+ * that is at least as fast; the last one then gets the larger speeds of both, and the least overhead. */
 static void add_alike(struct loading *loading, uint32_t first, struct unit unit)
 {
     struct unit *nearest = NULL;
     for (uint32_t u = first; u < loading->units_count; u++) {
         struct unit *other = &loading->units[u];
-        if (other->speed == unit.speed && other->slower == unit.slower) {
+        if (other->speed == unit.speed && other->slower == unit.slower && other->overhead == unit.overhead) {
             other->number++;
             return;
         }
@@ -145,7 +145,8 @@ static void add_alike(struct loading *loading, uint32_t first, struct unit unit)
         return;
     }
     nearest = nearest != NULL ? nearest : &loading->units[loading->units_count - 1];
-    for (int i = 0; i < 2; i++) /* the overhead stays what it is */
+    nearest->overhead = ppi_smaller(nearest->overhead, unit.overhead);
+    for (int i = 0; i < 2; i++) /* the least overhead */
         nearest->own[i] = nearest->own[i] > 0 ? nearest->overhead * ppi_larger(nearest->speed, unit.speed) : 0;
     nearest->speed = ppi_larger(nearest->speed, unit.speed);
     nearest->slower = ppi_larger(nearest->slower, unit.slower);
@@ -156,7 +157,7 @@ static void add_alike(struct loading *loading, uint32_t first, struct unit unit)
 static struct unit unit_of(const struct loading *loading, uint32_t device, uint32_t chunks, uint32_t least)
 {
     const struct ppi_split_load *load = loading->load;
-    const double speed = most_speed(loading, device), own = chunks * load->overhead;
+    const double speed = most_speed(loading, device), own = chunks * ppi_load_overhead(load, device);
     return (struct unit){
         .least = least, .own = {own * speed}, .both = load->passes[0], .speed = speed, .slower = speed, .overhead = own};
 }
@@ -187,15 +188,17 @@ static struct unit pair_of(const struct loading *loading, uint32_t stage)
 {
     const struct ppi_split_load *load = loading->load;
     const double *passes = load->passes;
-    const double a = most_speed(loading, load->device_of[stage]),
-                 b = most_speed(loading, load->device_of[load->stages - 1 - stage]);
+    const uint32_t devices[2] = {load->device_of[stage], load->device_of[load->stages - 1 - stage]};
+    const double a = most_speed(loading, devices[0]), b = most_speed(loading, devices[1]);
+    const double own[2] = {ppi_load_overhead(load, devices[0]), ppi_load_overhead(load, devices[1])};
     struct unit pair = {.least = load->may_be_empty ? 0 : 2,
                         .both = ppi_smaller(passes[0], passes[1]),
                         .speed = ppi_larger(a, b),
-                        .slower = ppi_smaller(a, b),
-                        .overhead = load->overhead};
-    pair.own[0] = pair.own[1] = pair.overhead * pair.speed;
+                        .slower = ppi_smaller(a, b)};
     pair.more = ppi_larger(passes[0], passes[1]) - pair.both;
+    const bool are_equal = a == b && !(pair.more > 0); /* both have the same work */
+    pair.overhead = are_equal ? ppi_larger(own[0], own[1]) : ppi_smaller(own[0], own[1]);
+    pair.own[0] = pair.own[1] = pair.overhead * pair.speed;
     return pair;
 }
 

@@ -20,12 +20,14 @@ struct ppi_split_load {
     const struct ppi_values *speeds;     /* of devices */
     const struct ppi_split_types *types; /* NULL where devices differ by speeds alone */
     uint32_t devices, stages, copies;
-    double passes[2];         /* of each copy: its microbatches, weighted by their scale; 0: no copy */
-    double overhead;          /* least time of a stage pass in addition to its layers */
-    bool may_be_empty;        /* other than the first and the last stage */
-    bool any_order;           /* the bound holds for each order of the devices, too */
-    bool has_whole_backwards; /* all backwards are whole; otherwise some may be split */
-    bool is_chain;            /* the makespan of a flushed iteration with one stage per device */
+    double passes[2];                   /* of each copy: its microbatches, weighted by their scale; 0: no copy */
+    double overhead;                    /* least time of a stage pass in addition to its layers, without that of devices */
+    double own_overhead;                /* how often a stage pass has that of its device, at least */
+    const struct ppi_values *overheads; /* of devices */
+    bool may_be_empty;                  /* other than the first and the last stage */
+    bool any_order;                     /* the bound holds for each order of the devices, too */
+    bool has_whole_backwards;           /* all backwards are whole; otherwise some may be split */
+    bool is_chain;                      /* the makespan of a flushed iteration with one stage per device */
 };
 
 /* A lower bound for all splits of the layers, all recomputation and all orders. */
@@ -48,6 +50,14 @@ double ppi_load_bound_of_units(const struct ppi_split_load *load, double low, do
 static inline double ppi_load_speed(const struct ppi_split_load *load, uint32_t device)
 {
     return load->speeds->values != NULL ? ppi_value_at(load->speeds, device) : 1;
+}
+
+/* The least time of a stage pass on a device in addition to its layers. */
+static inline double ppi_load_overhead(const struct ppi_split_load *load, uint32_t device)
+{
+    if (load->overheads->values == NULL)
+        return load->overhead;
+    return load->overhead + load->own_overhead * ppi_value_at(load->overheads, device);
 }
 
 /* The work of a layer at speed 1: a forward and the least backward, as an order may have full backwards or split ones. */

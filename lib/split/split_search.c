@@ -201,7 +201,8 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_arena *a
             "a schedule of %lld ops is too large for a split search, which supports at most %d; use fewer microbatches",
             (long long)question->schedule->op_count, PPI_SPLIT_MOST_OPS);
     ppsched_status status = ppi_split_state_make(&out->state, arena, question->config, question->layers, question->schedule,
-                                                 question->overhead, question->same, question->by_span, error);
+                                                 question->overhead, question->overhead_scale, question->same,
+                                                 question->by_span, error);
     if (status == PPSCHED_OK)
         status = take_room(out, arena, question->layers->count, error);
     if (status != PPSCHED_OK)

@@ -41,6 +41,7 @@ struct ppi_split_question {
     const ppsched_layers *layers;
     const ppsched_schedule *schedule;   /* with as many stages as the split will have */
     double overhead[PPI_COMPUTE_KINDS]; /* time of ops in addition to their layers */
+    double overhead_scale;              /* of the overheads of devices, which the config has */
     bool by_span, may_be_empty;
     uint64_t most_visited;
     uint64_t small_visited;           /* for all splits, at least, where there are very few */

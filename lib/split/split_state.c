@@ -69,7 +69,7 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
 
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
-                                    const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
+                                    double overhead_scale, const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
 {
     *out = (struct ppi_split_state){.config = config,
                                     .layers = layers,
@@ -82,7 +82,7 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_aren
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
     if (status == PPSCHED_OK)
-        status = ppi_split_state_take_speeds(out, error);
+        status = ppi_split_state_take_speeds(out, overhead_scale, error);
     if (status == PPSCHED_OK)
         status = ppi_walk_make(
             &out->walk, arena, schedule,
@@ -158,11 +158,11 @@ PPI_APART void load_times_at_speeds(struct ppi_split_state *state, uint32_t stag
     double plain[PPI_COMPUTE_KINDS] = {0}, duration[PPI_COMPUTE_KINDS] = {0};
     take_plain_times(plain, state, stage);
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
-        const uint32_t row = copy * state->stages + stage;
+        const uint32_t row = copy * state->stages + stage, device = placement->device_of[row];
+        const double own = state->own_overhead != NULL ? state->own_overhead[device] : 0;
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-            duration[kind] = (state->types != NULL ? time_on(state, stage, placement->device_of[row], kind)
-                                                   : plain[kind] / state->speed[placement->device_of[row]]) +
-                             state->overhead[kind];
+            duration[kind] = (state->types != NULL ? time_on(state, stage, device, kind) : plain[kind] / state->speed[device]) +
+                             own + state->overhead[kind];
         ppi_walk_set_times_in(&state->walk, copy, stage, duration);
         ppi_long_paths_set_times(&state->long_paths, row, duration);
     }
@@ -307,6 +307,8 @@ static void fit_stale(struct ppi_split_state *state)
                 typed += time_on(state, stage, d, PPSCHED_KIND_F) + time_on(state, stage, d, PPSCHED_KIND_B);
         }
         state->load[d] = state->types != NULL ? typed : state->speed == NULL ? work : work / state->speed[d];
+        if (state->own_overhead != NULL)
+            state->load[d] += ppi_split_pass_overhead(state, d) * state->holdings[d].count;
         state->is_stale[d] = false;
     }
 }

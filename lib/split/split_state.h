@@ -50,6 +50,7 @@ struct ppi_split_state {
     uint32_t *like;                     /* by stage: first and end of identical layers, as a key */
     uint32_t *option;                   /* by stage */
     double *speed;                      /* by device, over all layers; NULL: all are 1 */
+    double *own_overhead;               /* by device: of each op in addition to `overhead`; NULL: none. `speed` is then set */
     struct ppi_type_times *types;       /* by device; NULL where they differ by speeds alone */
     double *instance_weight;       /* by stage instance and kind: how often it is on the critical path; NULL without speeds */
     double *weight;                /* by stage and kind: criticality, the time that a unit of it takes on the critical path */
@@ -65,13 +66,15 @@ struct ppi_split_state {
     uint64_t visited;              /* nodes of all walks */
 };
 
-/* For a schedule with stages made of `layers`, whose ops take `overhead` longer. All memory is from `arena`. */
+/* For a schedule with stages made of `layers`, whose ops take `overhead` longer, and
+ * `overhead_scale` times the overhead of their device. All memory is from `arena`. */
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
-                                    const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
+                                    double overhead_scale, const struct ppi_same_kind *same, bool by_span,
+                                    ppsched_error *error);
 
 /* Takes what devices differ in. */
-ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, ppsched_error *error);
+ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, double overhead_scale, ppsched_error *error);
 
 /* The schedule leaves out so many microbatches. For each of them the work of the most loaded device is added to the time. */
 void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches);
@@ -136,6 +139,12 @@ uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t d
 static inline double ppi_split_speed(const struct ppi_split_state *state, uint32_t device)
 {
     return state->speed != NULL ? state->speed[device] : 1;
+}
+
+/* The overhead of a device in a pass of one of its stages. */
+static inline double ppi_split_pass_overhead(const struct ppi_split_state *state, uint32_t device)
+{
+    return state->own_overhead != NULL ? state->own_overhead[device] * (state->walk.splits_backward ? 3 : 2) : 0;
 }
 
 /* Time of the layers from `begin` to before `end` at speed 1, forward and backward, without recomputation. */

@@ -61,12 +61,24 @@ static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *e
     return status;
 }
 
-/* Takes nothing where all speeds are 1. */
-ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, ppsched_error *error)
+static ppsched_status take_overheads(struct ppi_split_state *state, double scale, ppsched_error *error)
+{
+    const uint32_t devices = state->schedule->shape.devices;
+    state->own_overhead = ppi_arena_take(state->arena, devices, sizeof *state->own_overhead);
+    ppsched_status status = ppi_arena_check(state->arena, "the split", error);
+    for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
+        state->own_overhead[d] = ppi_device_overhead(state->config, d) * scale;
+    return status;
+}
+
+/* Takes nothing where all speeds are 1, and devices have no overhead of their own. */
+ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, double overhead_scale, ppsched_error *error)
 {
     const uint32_t devices = state->schedule->shape.devices;
     const size_t instances = (size_t)state->schedule->placement.copies * state->stages;
-    bool differs = false;
+    bool differs = state->config->values[PPSCHED_QUANTITY_DEVICE_OVERHEAD].values != NULL;
+    if (differs && take_overheads(state, overhead_scale, error) != PPSCHED_OK)
+        return PPSCHED_ERROR_NO_MEMORY;
     for (uint32_t d = 0; d < devices; d++)
         differs |= ppi_speed_of(state->config, d) != 1;
     if (ppi_layers_are_scaled(state->config, state->layers))

@@ -24,10 +24,10 @@ TOWERS = ("visual.", "vision_tower.", "vision_model.", "multi_modal_projector.",
           "vision_projection.", "audio_tower.")
 BUFFERS = ("e_score_correction_bias", "expert_bias", "layer_scalar")  # that checkpoints hold as they hold parameters
 KEPT = {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "text_config",
-        "vision_config", "hybrid_override_pattern", "layers_block_type", "layer_types", "linear_attn_config", "pad_token_id", "num_heads",
-        "embed_dim", "model_type", "head_dim", "num_experts", "num_experts_per_tok", "num_experts_per_token", "n_routed_experts",
-        "num_local_experts", "linear_num_key_heads", "linear_num_value_heads", "mamba_n_heads", "mamba_n_groups", "n_groups", "image_size",
-        "patch_size"}
+        "vision_config", "audio_config", "d_model", "encoder_attention_heads", "hybrid_override_pattern", "layers_block_type", "layer_types",
+        "linear_attn_config", "pad_token_id", "num_heads", "embed_dim", "model_type", "head_dim", "num_experts", "num_experts_per_tok",
+        "num_experts_per_token", "n_routed_experts", "num_local_experts", "linear_num_key_heads", "linear_num_value_heads", "mamba_n_heads",
+        "mamba_n_groups", "n_groups", "image_size", "patch_size"}
 
 
 # --- parts ---
@@ -257,6 +257,25 @@ def qwen2_vl():
     return {"text_config": {**SMALL, "model_type": "qwen2_vl_text"}, "vision_config": vision}
 
 
+def audio():
+    """Of Qwen2.5-Omni and Qwen3-Omni."""
+    heads = one_of(2, 4)
+    return {"encoder_layers": some(1, 4), "encoder_attention_heads": heads, "encoder_ffn_dim": some(3, 20, 4), "d_model": heads * some(1, 5, 8),
+            "num_mel_bins": one_of(8, 13, 16), "output_dim": 32, "n_window": one_of(4, 5, 10)}
+
+
+def qwen2_5_omni_thinker():
+    fields = decoders_drawn.qwen2_5_omni_thinker()
+    vision = qwen2_5_vl()["vision_config"]
+    return {**fields, "vision_config": vision, "audio_config": audio()}
+
+
+def qwen3_omni_moe_thinker():
+    fields = decoders_drawn.qwen3_omni_moe_thinker()
+    sound = {**audio(), "downsample_hidden_size": one_of(6, 8), "n_window_infer": one_of(20, 40)}
+    return {**fields, "vision_config": qwen3_vl()["vision_config"], "audio_config": sound}
+
+
 def qwen2_5_vl():
     vision = qwen_tower()
     vision.update(one_of({}, {"fullatt_block_indexes": numbers(vision["depth"]), "window_size": one_of(16, 32)}))
@@ -322,11 +341,12 @@ FAMILIES = {make.__name__: make for make in (
     lfm2_moe, lfm2_vl, llama4, mamba2, minimax_m3_vl, minimax_m3_vl_text, mistral3, nemotron_h, olmo_hybrid, qwen2_5_vl, qwen2_vl, qwen3_5,
     qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_next, qwen3_vl, qwen3_vl_moe)}
 FAMILIES.update(mamba=mamba_1, falcon_mamba=mamba_1, **decoders_drawn.FAMILIES)
+FAMILIES.update(qwen2_5_omni_thinker=qwen2_5_omni_thinker, qwen3_omni_moe_thinker=qwen3_omni_moe_thinker)
 
 
 def without_some(fields, kept=frozenset()):
     """Some are left out, but for those that others must fit, or the library asks for."""
-    found = {name: without_some(value) if name == "vision_config" else value for name, value in fields.items()}
+    found = {name: without_some(value) if name in ("vision_config", "audio_config") else value for name, value in fields.items()}
     return {name: value for name, value in found.items() if name in KEPT or name in kept or is_so(0.7)}
 
 
@@ -381,8 +401,7 @@ def count(fields):
         total += 0 if is_tower else size
         active += 0 if is_tower else size * per_token // all_experts if is_routed else size
     windows = {"windows": windows_of(text)} if fields["model_type"] in decoders_drawn.FAMILIES else {}
-    counts = {"total": total, "active": active} if fields["model_type"].endswith("thinker") else {"total": total, "active": active, "towers": towers}
-    return {**counts, **windows}, config
+    return {"total": total, "active": active, "towers": towers, **windows}, config
 
 
 def draw(family):

@@ -94,8 +94,7 @@ def jais2():
 
 def qwen2_5_omni_thinker():
     text = {**qwen2(), "tie_word_embeddings": False}
-    return {"text_config": {**text, "model_type": "qwen2_5_omni_text"}, "vision_config": {"depth": 1}, "audio_config": {"encoder_layers": 1},
-            **one_of({}, {"tie_word_embeddings": is_so()})}
+    return {"text_config": {**text, "model_type": "qwen2_5_omni_text"}, **one_of({}, {"tie_word_embeddings": is_so()})}
 
 
 def nemotron():
@@ -197,7 +196,7 @@ def qwen3_vl_moe_text():
 
 def qwen3_omni_moe_thinker():
     text = {**qwen3_vl_moe_text(), "tie_word_embeddings": False}
-    return {"text_config": {**text, "model_type": "qwen3_omni_moe_text"}, "vision_config": {"depth": 1}, "audio_config": {"encoder_layers": 1}}
+    return {"text_config": {**text, "model_type": "qwen3_omni_moe_text"}}
 
 
 def glm4_moe():

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders of devices of unlike speed, links and limits against all orders and all splits: the best is found, bounds hold, and
- * nothing is called proved that is worse. */
+/* Orders of devices of unlike speed, overhead, links and limits against all orders and all splits: the best is found, bounds
+ * hold, and nothing is called proved that is worse. */
 #include "prop/split_draw.h"
 #include "support/plans.h"
 #include "support/rounds.h"
@@ -29,6 +29,9 @@ static void draw_devices(struct split_problem *problem, uint32_t devices, uint64
         for (uint32_t d = 0; d < devices; d++)
             for (uint32_t to = 0; to < devices; to++)
                 problem->delay[d][to] = d == to ? 0 : random_below(seed, 9) / 4.0;
+    draw_own_overheads(problem, types, *seed);
+    for (uint32_t d = types; d < devices; d++)
+        problem->own_overhead[d] = problem->own_overhead[d - types];
 }
 
 static struct split_problem in_order(const struct split_problem *problem, const uint32_t *order)
@@ -37,6 +40,7 @@ static struct split_problem in_order(const struct split_problem *problem, const 
     const uint32_t devices = ppsched_schedule_devices(problem->schedule);
     for (uint32_t p = 0; p < devices; p++) {
         moved.speed[p] = problem->speed[order[p]];
+        moved.own_overhead[p] = problem->own_overhead[order[p]];
         moved.limit[p] = problem->limit[order[p]];
         for (uint32_t q = 0; q < devices; q++)
             moved.delay[p][q] = problem->delay[order[p]][order[q]];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Speeds of devices: every problem that has them is the one whose stages' times are divided by the speeds of their devices. */
+/* Speeds and overheads of devices: every problem that has them is the one whose stages' times are divided by the speeds of
+ * their devices and grow by the overheads. */
 #include "support/rounds.h"
 #include "support/uneven.h"
 
@@ -17,6 +18,11 @@ static double speed_of(const ppsched_config *config, const ppsched_schedule *sch
     return value_at(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, ppsched_schedule_device_of(schedule, stage, 0), 1);
 }
 
+static double overhead_of(const ppsched_config *config, const ppsched_schedule *schedule, uint32_t stage)
+{
+    return value_at(config, PPSCHED_QUANTITY_DEVICE_OVERHEAD, ppsched_schedule_device_of(schedule, stage, 0), 0);
+}
+
 /* The same problem without speeds, for the placement of a schedule with one copy of the model. */
 static ppsched_config *with_divided_times(const ppsched_config *config, const ppsched_schedule *schedule)
 {
@@ -25,10 +31,12 @@ static ppsched_config *with_divided_times(const ppsched_config *config, const pp
     uint32_t stages = ppsched_config_stages(config);
     expect_ok(ppsched_config_copy(&divided, config, NULL), NULL);
     expect_ok(ppsched_config_set_values(divided, PPSCHED_QUANTITY_DEVICE_SPEEDS, NULL, 0, NULL), NULL);
+    expect_ok(ppsched_config_set_values(divided, PPSCHED_QUANTITY_DEVICE_OVERHEAD, NULL, 0, NULL), NULL);
     for (int kind = 0; kind < KINDS; kind++) {
         for (uint32_t s = 0; s < stages; s++) {
             double parts = value_at(config, times[2], s, NAN) + value_at(config, times[3], s, NAN);
-            list[s] = (kind == 1 ? parts : value_at(config, times[kind], s, NAN)) / speed_of(config, schedule, s);
+            list[s] = (kind == 1 ? parts : value_at(config, times[kind], s, NAN)) / speed_of(config, schedule, s) +
+                      overhead_of(config, schedule, s);
         }
         expect_ok(ppsched_config_set_values(divided, times[kind], list, stages, NULL), NULL);
     }
@@ -147,7 +155,10 @@ static void test_as_divided_times(void **state)
                                  .iterations = 1,
                                  .seed = random_next(&seed)};
         ppsched_config *config = make_uneven(&problem);
-        add_uneven(config, UNEVEN_SPEEDS | (i % 2 == 0 ? UNEVEN_RUNTIME : 0) | (i % 3 == 0 ? UNEVEN_PAIRS : 0), &seed);
+        add_uneven(config,
+                   UNEVEN_SPEEDS | (i % 2 == 0 ? UNEVEN_RUNTIME : 0) | (i % 3 == 0 ? UNEVEN_PAIRS : 0) |
+                       (i % 5 < 2 ? UNEVEN_OVERHEADS : 0),
+                   &seed);
         for (uint32_t k = 0; k < ppsched_strategy_count(); k++) {
             ppsched_strategy_info info = {.size = sizeof info};
             expect_ok(ppsched_strategy_get_info(&info, k, NULL), NULL);

@@ -178,7 +178,7 @@ static double makespan_of(const struct graph *graph, const struct split_problem 
         }
         for (uint32_t i = 0; i < unit->ops; i++)
             start += stage[unit->op[i].stage].time[unit->op[i].kind] / speed_of(problem, unit->device) +
-                     problem->overhead[unit->op[i].kind];
+                     problem->own_overhead[unit->device] + problem->overhead[unit->op[i].kind];
         end[graph->sorted[k]] = start;
         makespan = start > makespan ? start : makespan;
     }

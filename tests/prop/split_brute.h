@@ -48,6 +48,7 @@ struct split_problem {
     double delay[SPLIT_DEVICES][SPLIT_DEVICES]; /* from, to */
     double speed[SPLIT_DEVICES];                /* layers take their time divided by it; 0: 1 */
     double overhead[5];                         /* of each op, by kind */
+    double own_overhead[SPLIT_DEVICES];         /* of each op on a device, in addition */
     int senders_wait;                           /* as PPSCHED_SENDER_WAITS_LIKE_KIND */
     double limit[SPLIT_DEVICES]; /* infinite: none; exceeded where a peak is above it by more than a share of 1e-9 */
     int naive;                   /* 1: leave nothing out; the same answer, later */

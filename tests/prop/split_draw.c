@@ -132,6 +132,13 @@ static void draw_overhead(struct split_problem *out, uint64_t seed)
         out->overhead[kind] = quarters(&seed, 0, 6);
 }
 
+void draw_own_overheads(struct split_problem *out, uint32_t devices, uint64_t seed)
+{
+    const int some = random_below(&seed, 3) == 0;
+    for (uint32_t d = 0; d < devices && some; d++)
+        out->own_overhead[d] = quarters(&seed, 0, 8);
+}
+
 void draw_split_problem(struct split_problem *out, const char **strategy, const struct split_sizes *sizes, uint64_t *seed)
 {
     memset(out, 0, sizeof *out);
@@ -186,6 +193,7 @@ ppsched_config *config_of_stages(const struct split_problem *problem, const stru
     set_list(config, PPSCHED_QUANTITY_P2P_TIME, list, devices * devices);
     if (problem->speed[0] > 0)
         set_list(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, problem->speed, devices);
+    set_list(config, PPSCHED_QUANTITY_DEVICE_OVERHEAD, problem->own_overhead, devices);
     set_list(config, PPSCHED_QUANTITY_OP_OVERHEAD, problem->overhead + PPSCHED_KIND_F, PPSCHED_KIND_W);
     if (problem->senders_wait)
         expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);

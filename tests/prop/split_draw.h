@@ -15,6 +15,9 @@ struct split_sizes {
 
 /* One whose schedule the caller releases. `*strategy` (may be NULL) is the name of its strategy. Times and memory are multiples
  * of 1/4, so that sums of them are exact. */
+/* Devices have overheads of their own, in one of three problems; from a seed of its own. */
+void draw_own_overheads(struct split_problem *out, uint32_t devices, uint64_t seed);
+
 void draw_split_problem(struct split_problem *out, const char **strategy, const struct split_sizes *sizes, uint64_t *seed);
 
 /* A config with these costs of its stages and the problem's sizes, placement, delays and limits; the caller destroys it. */

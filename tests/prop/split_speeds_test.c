@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits over devices of unlike speed against all splits and all that may be recomputed: layers move off slow devices, bounds
- * hold, and nothing is called proved that is worse. */
+/* Splits over devices of unlike speed and overhead against all splits and all that may be recomputed: layers move off slow
+ * devices, bounds hold, and nothing is called proved that is worse. */
 #include "prop/split_draw.h"
 #include "support/plans.h"
 #include "support/rounds.h"
@@ -13,6 +13,7 @@ static void draw_speeds(struct split_problem *problem, uint64_t *seed)
     uint32_t alike = random_below(seed, 4); /* some pairs of devices are of one type */
     for (uint32_t d = 0; d < 4; d++)
         problem->speed[d] = alike == 0 && d > 1 ? problem->speed[d - 2] : (30 + random_below(seed, 71)) / 100.0;
+    draw_own_overheads(problem, 4, *seed);
 }
 
 static ppsched_plan *plan_of(const struct split_problem *problem, const char *strategy, const ppsched_layers *layers)
@@ -50,6 +51,7 @@ static double blind_time(const struct split_problem *problem)
     struct split_answer answer;
     double makespan, peak[SPLIT_DEVICES];
     memset(alike.speed, 0, sizeof alike.speed);
+    memset(alike.own_overhead, 0, sizeof alike.own_overhead);
     assert_true(brute_best_split(&answer, &alike));
     assert_true(brute_price_stages(&makespan, peak, problem, answer.stage));
     return makespan;

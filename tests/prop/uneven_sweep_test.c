@@ -77,7 +77,7 @@ static uint32_t compare(const ppsched_timeline *timeline, const ppsched_config *
 /* Each or not, as without some the evaluator has quicker ways. */
 static unsigned some_parts(uint64_t *seed)
 {
-    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_MICRO_SLICES, UNEVEN_RUNTIME, UNEVEN_SPEEDS};
+    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_MICRO_SLICES, UNEVEN_RUNTIME, UNEVEN_SPEEDS, UNEVEN_OVERHEADS};
     unsigned some = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         some |= random_below(seed, 3) > 0 ? parts[i] : 0;

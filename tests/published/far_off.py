@@ -37,7 +37,7 @@ CAUSES = [
     Cause("bridge-25.09-.*Qwen3_235B.*", "CUDA graphs are not stated; with them", {"graphs": True}),
     Cause("bridge-26.06-.*Nemotron_3_Super-B300.*", "CUDA graphs of some modules count as none; with graphs of all", {"graphs": True}),
     Cause("bridge-26.06-.*Nemotron_3_Nano-B300.*", "not found; two fifths of the price are Mamba's scans"),
-    Cause("bridge-26.02.01-.*Qwen3_235B.*B300.*", "not found; see below"),
+    Cause("bridge-26.02.01-.*Qwen3_235B.*B300.*", "not found; see above"),
     Cause("bridge-25.11-.*DeepSeekV3-B200.*", "not found"),
     Cause("dgxc-v25.05.05-340b-gb200-.*", "not found; all six runs of this model in this release are 14 to 19 % off"),
     Cause("titan-8b-t2-2", "not found; most of the step is the attention to 131,072 tokens"),

@@ -36,17 +36,20 @@ class Problem:
         self.chunks = chunks
         self.scale = [draw.choice((0.5, 1, 1.5)) for _ in range(4 * devices)] if draw.random() < 0.3 else [1.0] * (4 * devices)
         self.speeds = [draw.choice((0.5, 1)) for _ in range(devices)]
+        self.overhead = [draw.choice((0, 0.25, 1)) for _ in range(devices)] if draw.random() < 0.3 else [0.0] * devices
         self.layers = [{**row, "device_scale": [[other[key] / row[key] for key in KINDS]]} for row, other in zip(*self.rows)]
 
     def config(self):
-        return ppsched.Config(self.devices, self.microbatches, device_speeds=self.speeds, device_scale=self.scale, layer_types=self.types)
+        return ppsched.Config(self.devices, self.microbatches, device_speeds=self.speeds, device_scale=self.scale, layer_types=self.types,
+                              device_overhead=self.overhead)
 
     def time(self, strategy, split, order):
         """The step time of a split, from the times of each stage on each device: factors on times of 1."""
         ends = list(itertools.accumulate(split))
         scale = [sum(row[key] for row in self.rows[self.types[device]][end - count:end]) * self.scale[kind * self.devices + device] / self.speeds[device]
                  for kind, key in enumerate(KINDS) for end, count in zip(ends, split) for device in order]
-        config = ppsched.Config(self.devices, self.microbatches, stages=len(split), stage_scale=scale, **dict.fromkeys(QUANTITIES, 1))
+        config = ppsched.Config(self.devices, self.microbatches, stages=len(split), stage_scale=scale,
+                                device_overhead=[self.overhead[device] for device in order], **dict.fromkeys(QUANTITIES, 1))
         return ppsched.generate(strategy, config).evaluate().metrics.makespan
 
     def splits(self):
@@ -172,6 +175,22 @@ class CommandTest(unittest.TestCase):
         self.path("config.json", {"microbatches": 16, "num_layers": 32, "strategies": ["1f1b"], "device_types": ["fast.json:3", "slow.json:1"]})
         self.assertEqual(self.best("-c", "config.json")["step_time"], 542)
 
+    def test_overheads_by_type(self):
+        """Those of types are those of devices; a type without one has that of --device-overhead, or none."""
+        self.path("late.json", {"speed": 1, "device_overhead": 2})
+        self.path("late_ms.json", {"speed": 1, "device_overhead": "2ms"})
+        words = ("-b", 16, "--num-layers", 16, "--strategies", "zb_h1", "--chunks", 1)
+        plain = self.best(*words, "--num-devices", 4, "--device-overhead", 0, 0, 0, 2)
+        more = self.best(*words, "--num-devices", 4, "--device-overhead", 0.25, 0.25, 0.25, 2)
+        self.assertLess(self.layers_of(plain)[3], 4)
+        self.assertGreater(more["step_time"], plain["step_time"])
+        for row, given in ((plain, ()), (more, ("--device-overhead", 0.25))):
+            found = self.best(*words, "--device-types", "fast.json:3", "late.json:1", *given)
+            self.assertEqual((self.layers_of(found), found["step_time"]), (self.layers_of(row), row["step_time"]))
+        timed = self.best(*words, "--forward-times", "1ms", "--device-types", "fast.json:3", "late_ms.json:1")
+        self.assertEqual(self.layers_of(timed), self.layers_of(plain))
+        self.assertAlmostEqual(timed["step_time"], plain["step_time"])
+
     def test_times_limits_and_links_by_type(self):
         rows = [{"name": "layer", "count": 8, "forward_time": "1ms", "backward_time": "2ms", "mem_forward": "1GB", "output_bytes": "10MB"}]
         slow = [{**rows[0], "forward_time": "2ms", "backward_time": "8ms"}]
@@ -224,10 +243,14 @@ class CommandTest(unittest.TestCase):
                                (("none.json:2",), "there is no file 'none.json'"),
                                (("a1000:2",), "there is no device"),
                                (("zero.json:2",), "speed is 0; it must be a number above 0"),
+                               (("early.json:2",), "device_overhead is -1; it must be a time, 0 or more"),
+                               (("word.json:2",), "word.json: device_overhead"),
                                (("empty.json:2",), "it has no speed and no layers with times"),
                                (("limit.json:1", "slow.json:1"), "other types have a mem_limit"),
                                (("slow.json:2", "--device", "h100"), "--device")):
             self.path("zero.json", {"speed": 0})
+            self.path("early.json", {"speed": 1, "device_overhead": -1})
+            self.path("word.json", {"speed": 1, "device_overhead": "5GB"})
             self.path("empty.json", {"mem_limit": 3})
             self.path("limit.json", {"speed": 1, "mem_limit": 3})
             run = self.run_command("pick", "-b", 4, "--num-layers", 8, "--device-types", *words)

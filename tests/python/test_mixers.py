@@ -186,6 +186,24 @@ class TowersTest(unittest.TestCase):
                 self.assertGreaterEqual(plan.split(candidate).layers[0], 2 + least)
             self.assertEqual(plan.split(plan.best).layers[0], 2 + least)
 
+    def test_audio_towers_have_windows(self):
+        """Of the frames after the convolutions: 104 of Qwen3-Omni, which are 8 windows of 100 frames of the spectrum, and 100 of Qwen2.5-Omni."""
+        text = {**SIZES, "model_type": "qwen3_omni_moe_text", "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+        thinker = {"model_type": "qwen3_omni_moe_thinker", "text_config": text, "audio_config": {"output_dim": 64}, "vision_config": {**TOWER, "depth": 30}}
+        towers, warnings = self.towers({"model_type": "qwen3_omni_moe", "thinker_config": thinker, "talker_config": {"a": 1}})
+        self.assertEqual([(tower["name"], tower.get("deepstack_layers", 0)) for tower in towers], [("vision", 3), ("audio", 0)])
+        self.assertEqual((towers[1]["layers"], towers[1]["blocks"][0]["chunk"]), (32, 104))
+        self.assertEqual(sorted(warning.split()[0] for warning in warnings), ["the", "what"])
+        for seen, chunk in ((100, 13), (400, 52), (60, 13)):
+            self.assertEqual(self.towers({**thinker, "audio_config": {"n_window_infer": seen}})[0][1]["blocks"][0]["chunk"], chunk)
+        text = {**DENSE, "model_type": "qwen2_5_omni_text"}
+        for name in [name for name in text if name not in ("model_type", *SIZES, "intermediate_size")]:
+            del text[name]
+        (audio,), _ = self.towers({"model_type": "qwen2_5_omni_thinker", "text_config": text, "audio_config": {"encoder_layers": 2}})
+        self.assertEqual((audio["blocks"][0]["chunk"], audio["patches_per_token"]), (100, 2))
+        both = {"encoder_layers": 2, "num_hidden_layers": 3}  # as the class reads them
+        self.assertEqual(self.towers({"model_type": "qwen2_5_omni_thinker", "text_config": text, "audio_config": both})[0][0]["layers"], 3)
+
     def test_windows_of_a_tower_are_chunks(self):
         vision = {**TOWER, "depth": 5, "window_size": 16, "fullatt_block_indexes": [4]}
         del vision["num_position_embeddings"]
@@ -195,7 +213,7 @@ class TowersTest(unittest.TestCase):
         self.assertIn("patches", warnings[0])
 
     def test_what_is_not_known_is_told(self):
-        for more, word in (({"audio_config": {"a": 1}}, "audio_config"), ({"vision_config": {**TOWER, "odd": 3}}, "odd")):
+        for more, word in (({"audio_config": {"a": 1}}, "audio tower"), ({"vision_config": {**TOWER, "odd": 3}}, "odd")):
             found, warnings = self.towers(WRAPPED, **more)
             self.assertEqual((len(found), len(warnings)), (1, 1))
             self.assertIn(word, warnings[0])

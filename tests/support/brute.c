@@ -120,8 +120,8 @@ static double at_speed(const struct brute_costs *costs, uint32_t device, double 
 
 static double plain_duration(const struct brute_costs *costs, const struct brute_op *b)
 {
-    double overhead = costs->overhead[b->op.kind], own = costs->duration[b->op.kind][b->op.stage];
-    return costs->speed[b->device] > 0 ? at_speed(costs, b->device, own - overhead) + overhead : own;
+    const double overhead = costs->overhead[b->op.kind], time = costs->duration[b->op.kind][b->op.stage] - overhead;
+    return at_speed(costs, b->device, time) + costs->own_overhead[b->device] + overhead;
 }
 
 static double unit_duration(const struct brute_costs *costs, const ppsched_schedule *schedule, const struct brute_op *first,

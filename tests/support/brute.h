@@ -14,6 +14,7 @@ struct brute_costs {
     int has_ends;                                  /* the ops of pairs end at, with pairs that take `overlapped`: */
     double ends[2][BRUTE_STAGES][BRUTE_STAGES];    /* of forwards, and of backwards */
     double speed[BRUTE_DEVICES];                   /* of devices; 0: 1 */
+    double own_overhead[BRUTE_DEVICES];            /* of each op on a device, in addition */
     double overhead[5];                            /* in `duration`, by kind, whatever the speed */
     double delay[BRUTE_DEVICES][BRUTE_DEVICES];
     double memory[5][BRUTE_STAGES];

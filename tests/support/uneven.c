@@ -104,6 +104,7 @@ static const struct {
     {UNEVEN_COPIES, PPSCHED_QUANTITY_HOST_LATENCY, BY_DEVICE, 0.125},
     {UNEVEN_RUNTIME, PPSCHED_QUANTITY_OP_OVERHEAD, BY_KIND, 0.125},
     {UNEVEN_SPEEDS, PPSCHED_QUANTITY_DEVICE_SPEEDS, BY_DEVICE, 0.25},
+    {UNEVEN_OVERHEADS, PPSCHED_QUANTITY_DEVICE_OVERHEAD, BY_DEVICE, 0.125},
 };
 
 void add_uneven(ppsched_config *config, unsigned parts, uint64_t *seed)
@@ -159,6 +160,8 @@ void brute_costs_of(struct brute_costs *out, const ppsched_config *config)
         out->overhead[kind] = value_at(config, PPSCHED_QUANTITY_OP_OVERHEAD, (size_t)kind - PPSCHED_KIND_F, 0);
     for (uint32_t d = 0; d < devices; d++)
         out->speed[d] = value_at(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, d, 0);
+    for (uint32_t d = 0; d < devices; d++)
+        out->own_overhead[d] = value_at(config, PPSCHED_QUANTITY_DEVICE_OVERHEAD, d, 0);
     for (uint32_t from = 0; from < devices; from++)
         for (uint32_t to = 0; to < devices; to++) {
             out->delay[from][to] = value_at(config, PPSCHED_QUANTITY_P2P_TIME, from * devices + to, 0);

@@ -30,13 +30,14 @@ ppsched_config *make_uneven(const struct uneven *problem);
 enum uneven_part {
     UNEVEN_PAIRS = 1 << 0,        /* overlapped times by pair of stages */
     UNEVEN_MICRO_SLICES = 1 << 1, /* times of microbatches, their memory, times of slices */
-    UNEVEN_LIMITS = 1 << 2,   /* what devices have, and what they hold beside their stages; neighbours in size differ by far */
-    UNEVEN_CAUSES = 1 << 3,   /* memory of all causes: optimizer to work space */
-    UNEVEN_SHARDING = 1 << 4, /* bytes of parameters, bandwidth and slowdown of devices */
-    UNEVEN_COPIES = 1 << 5,   /* recomputation, and copies to the host by bytes, bandwidth and latency */
-    UNEVEN_RUNTIME = 1 << 6,  /* overhead by kind of op */
-    UNEVEN_SPEEDS = 1 << 7,   /* of devices */
-    UNEVEN_ALL = (1 << 7) - 1 /* but speeds */
+    UNEVEN_LIMITS = 1 << 2,    /* what devices have, and what they hold beside their stages; neighbours in size differ by far */
+    UNEVEN_CAUSES = 1 << 3,    /* memory of all causes: optimizer to work space */
+    UNEVEN_SHARDING = 1 << 4,  /* bytes of parameters, bandwidth and slowdown of devices */
+    UNEVEN_COPIES = 1 << 5,    /* recomputation, and copies to the host by bytes, bandwidth and latency */
+    UNEVEN_RUNTIME = 1 << 6,   /* overhead by kind of op */
+    UNEVEN_SPEEDS = 1 << 7,    /* of devices */
+    UNEVEN_OVERHEADS = 1 << 8, /* of ops on devices */
+    UNEVEN_ALL = (1 << 7) - 1  /* but what devices differ in */
 };
 
 /* Sets these parts of a config of any sizes. */

@@ -86,7 +86,7 @@ static void test_reductions(void **state)
         {"0REDUCE_GRAD 0WAIT_REDUCE_GRAD 0REDUCE_GRAD", "device 0: 0WAIT_REDUCE_GRAD is missing", PPSCHED_FINDING_KIND_MISSING},
         {"0REDUCE_GRAD 0REDUCE_GRAD 0WAIT_REDUCE_GRAD",
          "device 0, position 5: 0REDUCE_GRAD conflicts with 0REDUCE_GRAD of position 4: a device that waits for reductions has "
-         "one in flight at most",
+         "at most one in flight",
          PPSCHED_FINDING_KIND_CONFLICT},
         {"0REDUCE_GRAD 0WAIT_REDUCE_GRAD 0WAIT_REDUCE_GRAD",
          "device 0, position 6: 0WAIT_REDUCE_GRAD repeats 0WAIT_REDUCE_GRAD of position 5", PPSCHED_FINDING_KIND_DUPLICATE},

@@ -37,7 +37,8 @@ static void make_trial(struct trial *trial, uint64_t *seed)
     for (uint32_t s = 0; s < trial->stages; s++)
         trial->map[s] = s < trial->devices ? trial->devices - 1 - s : random_below(seed, trial->devices);
     expect_ok(ppsched_config_set_placement(trial->config, PPSCHED_PLACEMENT_MAP, trial->map, trial->stages, NULL), NULL);
-    add_uneven(trial->config, (random_below(seed, 3) > 0 ? UNEVEN_PAIRS : 0) | UNEVEN_RUNTIME | UNEVEN_MICRO_SLICES, seed);
+    add_uneven(trial->config,
+               (random_below(seed, 3) > 0 ? UNEVEN_PAIRS : 0) | UNEVEN_RUNTIME | UNEVEN_OVERHEADS | UNEVEN_MICRO_SLICES, seed);
     if (random_below(seed, 3) == 0) /* by forward stage alone */
         set_uneven(trial->config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, trial->stages, 2, seed);
     if (random_below(seed, 3) == 0)
@@ -90,7 +91,8 @@ static void compare_stage(const struct trial *trial, uint32_t s, int has_pairs)
                                     [PPSCHED_KIND_W] = PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     size_t count = 0;
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-        expect_listed(trial, times[kind], s, trial->costs.duration[kind][s] * factor_of(trial, s));
+        expect_listed(trial, times[kind], s,
+                      (trial->costs.duration[kind][s] + trial->costs.own_overhead[trial->map[s]]) * factor_of(trial, s));
     ppsched_config_values(trial->expected, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &count);
     for (uint32_t b = 0; b < trial->stages && has_pairs; b++) {
         size_t index = count == trial->stages ? s : s * trial->stages + b;
@@ -113,12 +115,13 @@ static void expect_others_kept(const struct trial *trial)
 
 static void compare(const struct trial *trial)
 {
-    size_t pairs = 0, pairs_there = 0, overhead = 0;
+    size_t pairs = 0, pairs_there = 0, overhead = 0, own = 0;
     ppsched_config_values(trial->config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &pairs);
     ppsched_config_values(trial->expected, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &pairs_there);
     ppsched_config_values(trial->expected, PPSCHED_QUANTITY_OP_OVERHEAD, &overhead);
     assert_int_equal(pairs_there, pairs);
-    assert_int_equal(overhead, 0); /* the times have it */
+    ppsched_config_values(trial->expected, PPSCHED_QUANTITY_DEVICE_OVERHEAD, &own);
+    assert_int_equal(overhead + own, 0); /* the times have them */
     assert_null(trial->expected->goal);
     for (uint32_t s = 0; s < trial->stages; s++)
         compare_stage(trial, s, pairs > 0);

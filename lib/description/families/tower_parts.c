@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What vision towers share: sizes under their usual names, patches, layers of attention and an MLP. */
+/* What towers share: sizes under their usual names, patches, layers of attention and an MLP. */
+#include <string.h>
+
 #include "description/families/common_mixers.h"
 #include "description/families/tower_parts.h"
 
@@ -122,6 +124,7 @@ static uint32_t full_layers(const struct ppi_tower_parts *parts)
 void ppi_tower_add(struct ppi_draft *draft, struct ppi_tower_parts *parts)
 {
     uint32_t full = full_layers(parts), windowed = parts->tower.layers - full;
+    bool is_audio = strcmp(parts->tower.name, "audio") == 0;
     parts->tower.extra_parameters = ppi_parameters(parts->others);
     if (windowed > 0) {
         parts->tower.layers = windowed;
@@ -135,7 +138,7 @@ void ppi_tower_add(struct ppi_draft *draft, struct ppi_tower_parts *parts)
     if (full > 0)
         ppi_draft_add_tower(draft, &parts->tower, parts->blocks, 2);
     if (parts->tower.tokens == 0)
-        ppi_draft_warn(
-            draft,
-            "the number of patches of a sample is unknown; the vision tower counts with as many as the sequence has tokens");
+        ppi_draft_warn(draft,
+                       "the number of %s of a sample is unknown; the %s tower counts with as many as the sequence has tokens",
+                       is_audio ? "frames" : "patches", is_audio ? "audio" : "vision");
 }

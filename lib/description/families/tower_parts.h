@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What vision towers share: sizes under their usual names, patches, layers of attention and an MLP. */
+/* What towers share: sizes under their usual names, patches, layers of attention and an MLP. */
 #ifndef PPSCHED_DESCRIPTION_FAMILIES_TOWER_PARTS_H
 #define PPSCHED_DESCRIPTION_FAMILIES_TOWER_PARTS_H
 
@@ -17,6 +17,9 @@ struct ppi_tower_parts {
     const struct ppi_json_value *full;
     uint32_t full_otherwise; /* how many these are if the list is missing */
 };
+
+/* Reads a tower's own fields, and those around it. */
+typedef void (*ppi_tower_function)(struct ppi_fields *tower, struct ppi_fields *wrapper, struct ppi_tower_parts *parts);
 
 void ppi_tower_start(struct ppi_tower_parts *parts, const struct ppi_draft *draft);
 

@@ -7,7 +7,7 @@
 #include "description/families/towers.h"
 #include "description/known_fields.h"
 
-/* --- Qwen3-VL, Qwen3.5 --- */
+/* --- Qwen3-VL, Qwen3-Omni, Qwen3.5 --- */
 
 /* Puts m values of neighbouring patches together: two matrices, and a norm before. */
 static double qwen_merger(double norm, double merged, double out)
@@ -22,7 +22,7 @@ static void read_qwen3(struct ppi_fields *vision, struct ppi_fields *wrapper, st
     double hidden = parts->tower.hidden_size, side = ppi_count_or(vision, "spatial_merge_size", 1, 2);
     double out = ppi_count_or(vision, "out_hidden_size", 1, 3584), merged = side * side * hidden, deep = 0;
     const struct ppi_json_value *indexes = ppi_integers(vision, "deepstack_visual_indexes");
-    bool has_deepstack = strncmp(wrapper->family, "qwen3_vl", 8) == 0;
+    bool has_deepstack = strncmp(wrapper->family, "qwen3_vl", 8) == 0 || strncmp(wrapper->family, "qwen3_omni", 10) == 0;
     if (has_deepstack)
         deep = indexes != NULL ? indexes->count : 3;
     else if (ppi_json_in_use(indexes))
@@ -35,7 +35,7 @@ static void read_qwen3(struct ppi_fields *vision, struct ppi_fields *wrapper, st
                     qwen_merger(2 * hidden, merged, out) + deep * qwen_merger(2 * merged, merged, out);
 }
 
-/* --- Qwen2.5-VL --- */
+/* --- Qwen2.5-VL, Qwen2.5-Omni --- */
 
 /* Most layers see windows of patches alone. The file does not say how many patches there are. */
 static void read_qwen2_5(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
@@ -269,12 +269,10 @@ static void read_step(struct ppi_fields *vision, struct ppi_fields *wrapper, str
 
 /* --- all --- */
 
-typedef void (*tower_function)(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts);
-
 /* Which tower a model has: by its family, and where that may have several, by the tower's own type. */
 static const struct {
     const char *family, *type;
-    tower_function read;
+    ppi_tower_function read;
 } towers[] = {{"gemma3", "siglip_vision_model", read_gemma3},
               {"gemma4", "gemma4_vision", read_gemma4},
               {"glm4v", NULL, read_glm4v},
@@ -285,15 +283,19 @@ static const struct {
               {"minimax_m3_vl", NULL, read_minimax},
               {"mistral3", "pixtral", read_pixtral},
               {"muse_glimmer", NULL, read_muse},
+              {"qwen2_5_omni", NULL, read_qwen2_5},
+              {"qwen2_5_omni_thinker", NULL, read_qwen2_5},
               {"qwen2_5_vl", NULL, read_qwen2_5},
               {"qwen2_vl", NULL, read_qwen2},
               {"qwen3_5", NULL, read_qwen3},
               {"qwen3_5_moe", NULL, read_qwen3},
+              {"qwen3_omni_moe", NULL, read_qwen3},
+              {"qwen3_omni_moe_thinker", NULL, read_qwen3},
               {"qwen3_vl", NULL, read_qwen3},
               {"qwen3_vl_moe", NULL, read_qwen3},
               {"step3p7", NULL, read_step}};
 
-static tower_function tower_of(const struct ppi_fields *wrapper, struct ppi_fields *vision)
+static ppi_tower_function tower_of(const struct ppi_fields *wrapper, struct ppi_fields *vision)
 {
     const char *type = ppi_text_or(vision, "model_type", "");
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
@@ -303,44 +305,48 @@ static tower_function tower_of(const struct ppi_fields *wrapper, struct ppi_fiel
 }
 
 /* What is in use and nobody read does not change the plan of the text, so it is no error. */
-static void warn_unknown(const struct ppi_fields *vision, struct ppi_draft *draft)
+static void warn_unknown(const struct ppi_fields *tower, const char *part, struct ppi_draft *draft)
 {
     char names[320] = "";
     uint32_t count = 0;
-    for (uint32_t i = 0; i < vision->object->count; i++)
-        if (!vision->asked[i] && ppi_json_in_use(&vision->object->items[i]) && !ppi_is_harmless(vision->object->keys[i]))
-            ppi_add_name(names, sizeof names, count++, vision->object->keys[i]);
+    for (uint32_t i = 0; i < tower->object->count; i++)
+        if (!tower->asked[i] && ppi_json_in_use(&tower->object->items[i]) && !ppi_is_harmless(tower->object->keys[i]))
+            ppi_add_name(names, sizeof names, count++, tower->object->keys[i]);
     if (count > 0)
-        ppi_draft_warn(draft, "%s of vision_config %s not known, and not counted", names, count == 1 ? "is" : "are");
+        ppi_draft_warn(draft, "%s of %s %s not known, and not counted", names, part, count == 1 ? "is" : "are");
 }
 
-static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
+/* The tower that `part` describes: vision_config or audio_config. */
+static void read_tower(struct ppi_fields *wrapper, const char *part, struct ppi_draft *draft)
 {
-    struct ppi_fields vision;
+    struct ppi_fields fields;
     struct ppi_tower_parts parts;
-    if (!ppi_json_in_use(ppi_field(wrapper, "vision_config")))
+    bool is_vision = strcmp(part, "vision_config") == 0;
+    if (!ppi_json_in_use(ppi_field(wrapper, part)))
         return;
-    ppi_part_start(&vision, wrapper, "vision_config");
-    tower_function read = tower_of(wrapper, &vision);
+    ppi_part_start(&fields, wrapper, part);
+    ppi_tower_function read = is_vision ? tower_of(wrapper, &fields) : ppi_audio_tower_of(wrapper->family);
     if (read == NULL && draft->is_start)
-        ppi_draft_warn(draft, "vision_config");
+        ppi_draft_warn(draft, "%s", part);
     else if (read == NULL)
-        ppi_draft_warn(draft, "the vision tower of a %s is not known, and not counted", wrapper->family);
+        ppi_draft_warn(draft, "the %s tower of a %s is not known, and not counted", is_vision ? "vision" : "audio",
+                       wrapper->family);
     if (read == NULL)
         return;
     ppi_tower_start(&parts, draft);
-    read(&vision, wrapper, &parts);
-    if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK) {
+    read(&fields, wrapper, &parts);
+    if (fields.status == PPSCHED_OK && wrapper->status == PPSCHED_OK) {
         ppi_tower_add(draft, &parts);
-        warn_unknown(&vision, draft);
+        warn_unknown(&fields, part, draft);
     }
-    ppi_part_join(wrapper, &vision);
+    ppi_part_join(wrapper, &fields);
 }
 
 void ppi_read_towers(struct ppi_fields *wrapper, struct ppi_draft *draft)
 {
-    static const char *const others[] = {"audio_config", "talker_config", "token2wav_config", "speech_config"};
-    read_vision(wrapper, draft);
+    static const char *const others[] = {"talker_config", "token2wav_config", "code2wav_config", "speech_config"};
+    read_tower(wrapper, "vision_config", draft);
+    read_tower(wrapper, "audio_config", draft);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (ppi_json_in_use(ppi_field(wrapper, others[i])))
             ppi_draft_warn(draft, draft->is_start ? "%s" : "what %s describes is not known, and not counted", others[i]);

@@ -55,17 +55,26 @@ static ppsched_status search_form(struct planning *planning, enum ppi_web_form f
     return status;
 }
 
+/* Whether a whole backward of a stage takes less time on a device than a split one. */
+static bool is_shorter_whole(const ppsched_config *config, struct ppi_instance instance, uint32_t stage, uint32_t device)
+{
+    double *duration = instance.duration;
+    ppi_put_on_device(duration, config, stage, device);
+    ppi_add_op_overhead(duration, config);
+    return duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W] > duration[PPSCHED_KIND_B] * (1 + 1e-12);
+}
+
 /* Whether whole backwards may be better than split ones somewhere. */
 static bool wants_whole(const ppsched_config *config)
 {
+    const uint32_t devices = ppi_has_speeds(config) ? config->shape.devices : 1;
     bool wants = config->has_whole_backwards || ppi_memory_rises(config);
     for (uint32_t s = 0; s < config->shape.stages && !wants; s++) {
         struct ppi_instance instance;
         if (ppi_resolve_stage(config, s, &instance, NULL) != PPSCHED_OK)
             return true;
-        ppi_add_op_overhead(instance.duration, config);
-        wants = instance.duration[PPSCHED_KIND_I] + instance.duration[PPSCHED_KIND_W] >
-                instance.duration[PPSCHED_KIND_B] * (1 + 1e-12);
+        for (uint32_t d = 0; d < devices && !wants; d++)
+            wants = is_shorter_whole(config, instance, s, d);
     }
     return wants;
 }

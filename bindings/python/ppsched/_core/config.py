@@ -81,6 +81,7 @@ class Quantities(TypedDict, total=False):
     device_scale: Numbers
     layer_types: Numbers
     stage_scale: Numbers
+    device_overhead: Numbers
 
 
 _READERS: List[Callable[[str], "Config"]] = []  # of config files, which stand above this module
@@ -122,7 +123,7 @@ DEFAULT: Numbers = ()  # the value of a list that is not given
 # Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
           "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "microbatch_request", "slice_scale",
-          "op_overhead", "device_speeds", "device_scale", "layer_types")
+          "op_overhead", "device_speeds", "device_scale", "device_overhead", "layer_types")
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
@@ -185,8 +186,8 @@ class Config:
       Per stage, for sharded parameters: unshard_times, reduce_grad_times, unshard_bytes, reduce_grad_bytes.
       Per stage, for recompute and offload: recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload,
         mem_recomputed_backward_input, mem_recomputed_backward.
-      Per device: device_speeds, mem_limit, mem_other, sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown,
-        send_overhead (time of the call of each send or receive, in evaluations with transfers).
+      Per device: device_speeds, device_overhead (time per op in addition to op_overhead), mem_limit, mem_other, sharding_bandwidth,
+        sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown, send_overhead (time of the call of each send or receive, in evaluations with transfers).
       Per pair of devices: p2p_time, p2p_bandwidth.
       Per forward stage, or pair of stages: overlapped_times.
       Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, a factor only on
@@ -241,7 +242,7 @@ class Config:
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
                  device_speeds: Numbers = (), device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (),
-                 stage_inputs: Optional[Sequence[Sequence[int]]] = None,
+                 device_overhead: Numbers = (), stage_inputs: Optional[Sequence[Sequence[int]]] = None,
                  stage_passes: Optional[Sequence[str]] = None,
                  stage_microbatches: Optional[Sequence[Optional[Sequence[int]]]] = None, units: Units = PLAIN) -> None:
         given = quantities_in(locals())
@@ -513,6 +514,7 @@ class Config:
     device_scale = Values("Factor on the times of F on each device, then of B, I and W (default: 1).")
     layer_types = Values("Number of the device type of each device, for layers whose times differ by type (default: 0).")
     stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
+    device_overhead = Values("Time per op on a device, in addition to op_overhead, per device; device_speeds do not change it (default: 0).")
     device_speeds = Values("Speed, by which the times of ops are divided, per device (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: the memory that "
                                      "an I recomputes).")

@@ -312,7 +312,7 @@ def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4,
     check_progress(progress)
     given = _checked(rows, effort, top)
     if config.iterations != 1 or config.slices != 1 or config.forward_only:
-        raise Error("layers with after: one iteration with backwards and without slices; leave out iterations, slices and forward_only")
+        raise Error("layers that form a graph (after) run in one iteration, with backwards and without slices; leave out iterations, slices and forward_only")
     search, best = _Search(config, branches_of(given)), float("inf")
     chosen = search.estimated()
     for number, splits in enumerate(chosen):
@@ -333,5 +333,5 @@ def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4,
         best = min([best, *(own.timeline.metrics.makespan for own in found)])
         _told(progress, 0.8 + 0.2 * (number + 1) / len(chosen), best)
     if not found:
-        raise Refused("layers with after: no split was found that fits the memory limit; give more memory, more devices or kinds of recomputation")
+        raise Refused("layers that form a graph (after): no split was found that fits the memory limit; give more memory, more devices or kinds of recomputation")
     return sorted(found, key=lambda done: done.timeline.metrics.makespan)[:top]

@@ -115,7 +115,7 @@ class Schedule(Shared):
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                   slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                   mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
+                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch. Other texts are refused.
 
         `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -145,7 +145,7 @@ class Schedule(Shared):
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
              slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = ()) -> "Schedule":
+             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
         """Reads a file as from_text reads a text. If no format is given, the file's ending says it: .csv or .json."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)

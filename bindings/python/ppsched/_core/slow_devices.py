@@ -7,8 +7,9 @@ MOST = 16  # speeds in a line
 
 
 def differs(config: Config) -> bool:
-    """Whether the config has speeds or factors by device."""
-    return any(len(values) > 0 for values in (config.device_speeds, config.device_scale, config.stage_scale, config.layer_types))
+    """Whether the config has speeds, factors or overheads by device."""
+    return any(len(values) > 0 for values in (config.device_speeds, config.device_scale, config.stage_scale, config.layer_types,
+                                                    config.device_overhead))
 
 
 def _speeds(config: Config) -> str:

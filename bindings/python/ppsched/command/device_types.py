@@ -17,14 +17,14 @@ from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
 from .usage import UsageError
 
 _WORD = re.compile(r"(.+):([0-9]+)")
-_PLAIN = ("speed", "layers", "mem_limit", "inside", "between", "node_devices")  # keys of a file that is no data sheet
+_PLAIN = ("speed", "layers", "mem_limit", "device_overhead", "inside", "between", "node_devices")  # keys of a file that is no data sheet
 _TIMES = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time")  # of F, B, I and W
 MOST_TYPES = 256
 
 
 class DeviceType(NamedTuple):
     """A type of devices and how many there are. sheet: its data sheet; rows: its layers with their times; speed: factor on what these, or
-    the layers of the model, state; limit: its memory limit as given."""
+    the layers of the model, state; limit, overhead: its memory limit and its device_overhead as given."""
 
     name: str
     devices: int
@@ -32,6 +32,7 @@ class DeviceType(NamedTuple):
     rows: Optional[List[Layer]] = None
     speed: float = 1.0
     limit: Any = None
+    overhead: Any = None
     inside: Optional[LinkRate] = None
     between: Optional[LinkRate] = None
     node_devices: int = 8
@@ -45,6 +46,15 @@ def _speed(path: str, value: object) -> float:
     return float(value)
 
 
+def _overhead(path: str, value: Any) -> Any:
+    """As given: none, a number, or a text with a unit."""
+    if isinstance(value, str):
+        amount_in(f"{path}: device_overhead", value, "time")
+    elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf")):
+        raise Error(f"{path}: device_overhead is {shown(value)}; it must be a time, 0 or more")
+    return value
+
+
 def _of_file(path: str, count: int) -> DeviceType:
     text = file_text(path)
     read = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
@@ -54,14 +64,15 @@ def _of_file(path: str, count: int) -> DeviceType:
         raise Error(f"{path}: a type of devices must be a mapping with speed or layers, or a list of layers, not {shown(read)}")
     if not isinstance(read.get("layers", []), list):
         raise Error(f"{path}: layers must be a list, not {shown(read['layers'])}")
-    found = DeviceType(os.path.basename(path), count, None, read.get("layers"), _speed(path, read.get("speed", 1)), read.get("mem_limit"))
+    found = DeviceType(os.path.basename(path), count, None, read.get("layers"), _speed(path, read.get("speed", 1)), read.get("mem_limit"),
+                       _overhead(path, read.get("device_overhead")))
     links: Dict[str, Any] = {name: link_of(path, name, read[name]) for name in ("inside", "between") if name in read}
     node = read.get("node_devices", 8)
     if type(node) is not int or node < 1:
         raise Error(f"{path}: node_devices is {shown(node)}; it must be an integer, 1 or more")
     found = found._replace(node_devices=node, **links)
     if set(read) - set(_PLAIN):
-        return found._replace(sheet=device_of_fields(path, {key: value for key, value in read.items() if key not in _PLAIN[:3]}))
+        return found._replace(sheet=device_of_fields(path, {key: value for key, value in read.items() if key not in _PLAIN[:4]}))
     if "speed" not in read and "layers" not in read:
         raise Error(f"{path}: it has no speed and no layers with times; give one of them, or the fields of a data sheet")
     return found
@@ -174,15 +185,16 @@ def _check_counts(types: Sequence[DeviceType], devices: Optional[int]) -> int:
     return total
 
 
-def _limits(types: Sequence[DeviceType], given: Any) -> Optional[List[Any]]:
-    """The memory limit of each device: that of its type, else that of all. A given list of devices stays."""
-    if all(one.limit is None for one in types) or (isinstance(given, list) and len(given) > 1):
+def _for_each(types: Sequence[DeviceType], name: str, own: Sequence[Any], given: Any, default: Any = None) -> Optional[List[Any]]:
+    """A value of each device: that of its type, in `own`, else that of all. A given list of devices stays."""
+    if all(one is None for one in own) or (isinstance(given, list) and len(given) > 1):
         return None
     common = given[0] if isinstance(given, list) else given
-    missing = next((one for one in types if one.limit is None), None)
-    if missing is not None and common is None:
-        raise Error(f"{missing.name}: other types have a mem_limit; give it one, or --mem-limit")
-    return [types[number].limit if types[number].limit is not None else common for number in by_device(types)]
+    missing = next((one for one, value in zip(types, own) if value is None), None)
+    if missing is not None and common is None and default is None:
+        raise Error(f"{missing.name}: other types have a {name}; give it one, or --{name.replace('_', '-')}")
+    common = default if common is None else common
+    return [own[number] if own[number] is not None else common for number in by_device(types)]
 
 
 def _speeds(types: Sequence[DeviceType], given: Any) -> List[float]:
@@ -209,9 +221,10 @@ def with_types(values: Mapping[str, Any]) -> Dict[str, Any]:
     speeds = _speeds(types, values.get("device_speeds"))
     if any(speed != 1 for speed in speeds) or values.get("device_speeds") is not None:
         found["device_speeds"] = speeds
-    limits = _limits(types, values.get("mem_limit"))
-    if limits is not None:
-        found["mem_limit"] = limits
+    for key, own, default in (("mem_limit", [one.limit for one in types], None), ("device_overhead", [one.overhead for one in types], 0)):
+        listed = _for_each(types, key, own, values.get(key), default)
+        if listed is not None:
+            found[key] = listed
     for name, pairs in link_lists(types).items():
         if values.get(name) is None:
             found[name] = [f"{value!r}{'s' if name == 'p2p_time' else 'B/s'}" for value in pairs]
@@ -286,6 +299,11 @@ def pipeline_of(types: Sequence[DeviceType], options: Mapping[str, Any]) -> Opti
     return total // used if used > 0 and total % used == 0 else None
 
 
+def _seconds(name: str, overhead: Any) -> float:
+    """An overhead as a number; 0 if it is not given."""
+    return amount_in(f"{name}: device_overhead", overhead, "time") if isinstance(overhead, str) else float(overhead or 0)
+
+
 class Unlike(NamedTuple):
     """The devices of a pipeline of a job: the names of their types, their models, and the values of the problem."""
 
@@ -316,6 +334,9 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
                               "mem_limit": [max(0.0, limits[number] - buffers) for number in places],
                               **link_lists([one._replace(sheet=sheet) for one, sheet in zip(types, sheets)],
                                            training.tensor_parallel * training.context_parallel * training.data_parallel)}
+    overheads = [one.overhead for one in types]
+    if any(overhead is not None for overhead in overheads):
+        values["device_overhead"] = [_seconds(types[number].name, overheads[number]) for number in places]
     if others:
         values["layer_types"] = [float(numbers[number] or scaled.own) for number in places]
     return Unlike([types[number].name for number in places], [models[number] for number in places], [limits[number] for number in places], values)

@@ -44,7 +44,7 @@ def add_gpus_arguments(parser: Parser) -> None:
                             "param cp)")
     group.add_argument("--rank-order", nargs="+", choices=RANK_ORDERS, metavar="ORDER",
                        help=f"with --gpus: orders of ranks to try, {' and '.join(RANK_ORDERS)}; the last dimension is between nodes. Only Megatron-LM "
-                            "and runtimes on it can be told the second (default: the first)")
+                            "and the runtimes that use it have an option for the second (default: the first)")
     group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
