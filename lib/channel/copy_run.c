@@ -44,7 +44,7 @@ size_t ppi_copy_run_waits(const struct ppi_copy_run *run)
 bool ppi_copy_run_ask(struct ppi_copy_run *run, uint32_t device, const ppsched_op *op, double now)
 {
     run->loop.tracks[device].op = op + 1;
-    return ppi_saving_ask(run->saving, device, op, now);
+    return ppi_saving_ask(run->saving, &run->loop, device, op, now);
 }
 
 double ppi_copy_run_recompute(struct ppi_copy_run *run, const ppsched_op *op, const struct ppi_costs *costs)

@@ -206,7 +206,7 @@ static bool run_saving(struct sweep *sweep, struct ppi_saving *saving, uint32_t 
         return ppi_saving_waits(saving, op, end);
     if (ppi_row_of(&sweep->loop, op)->passes[ppi_micro_slice_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return false;
-    return ppi_saving_ask(saving, device, op, start);
+    return ppi_saving_ask(saving, &sweep->loop, device, op, start);
 }
 
 #if PPI_SENDERS_WAIT
@@ -257,8 +257,14 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
             end = out->end = pair.end;
             out++;
             op++;
-        } else if (ppi_keeps_less(op->kind) && !run_saving(sweep, saving, device, op, clock, &end, &sums)) {
-            break;
+        } else if (ppi_keeps_less(op->kind)) {
+            if (!run_saving(sweep, saving, device, op, clock, &end, &sums))
+                break;
+            if (ppi_is_copy(op->kind)) { /* its span is noted when the copy starts */
+                out++;
+                op++;
+                continue;
+            }
         }
         out->start = start;
         out->end = end;
@@ -398,8 +404,10 @@ ppsched_status PPI_SWEEP(struct ppi_event_loop *loop, ppsched_timeline *timeline
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
-    if (timeline->saving != NULL)
+    if (timeline->saving != NULL) {
         ppi_saving_reset(timeline->saving, timeline->spans);
+        ppi_saving_run_ahead(timeline->saving);
+    }
     if (timeline->saving != NULL && !timeline->saving->is_sound)
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);

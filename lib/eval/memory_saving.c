@@ -158,7 +158,7 @@ void ppi_saving_reset(struct ppi_saving *saving, ppsched_span *spans)
         struct ppi_copy_stream *stream = &saving->streams[i];
         stream->head = stream->behind = PPSCHED_NONE;
         stream->cursor = 0;
-        stream->has_come = false;
+        stream->has_come = stream->is_alone = false;
         stream->free = 0;
         saving->links[i] = (struct ppi_host_link){0, PPSCHED_NONE, PPSCHED_NONE};
     }
@@ -166,6 +166,17 @@ void ppi_saving_reset(struct ppi_saving *saving, ppsched_span *spans)
         saving->paced[d] = (struct ppi_paced){.slowdown = {.slowdown = saving->paced[d].slowdown.slowdown}};
     saving->events.count = 0;
     saving->spans = spans;
+}
+
+void ppi_saving_run_ahead(struct ppi_saving *saving)
+{
+    const uint32_t count = 2 * saving->schedule->shape.devices, shared = count;
+    for (uint32_t i = 0; i < count && !saving->slows; i++) { /* nothing waits yet: `last` is the stream that has the link */
+        struct ppi_host_link *link = &saving->links[saving->streams[i].link];
+        link->last = link->last == PPSCHED_NONE ? i : shared;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        saving->streams[i].is_alone = saving->links[saving->streams[i].link].last == i;
 }
 
 /* --- copies --- */
@@ -184,39 +195,17 @@ static ppsched_span *span_of(const struct ppi_saving *saving, const struct ppi_c
     return &saving->spans[saving->schedule->queues[stream->device].first + stream->head];
 }
 
-/* Schedules the head's arrival once all times that it waits for are known. */
-static void let_come(struct ppi_saving *saving, struct ppi_copy_stream *stream)
+/* Whether all times that the head waits for are known, which has not come yet; `*time`: when it comes. */
+static bool may_come(const struct ppi_saving *saving, const struct ppi_copy_stream *stream, double *time)
 {
     if (stream->head == PPSCHED_NONE || stream->has_come)
-        return;
-    const struct ppi_kept_pass *pass = ppi_kept_pass_of(saving, head_of(saving, stream));
-    double time = ppi_larger(span_of(saving, stream)->start, stream->free);
-    if (stream->kind == PPSCHED_KIND_RELOAD) {
-        if (pass->offloaded.bits < 0)
-            return;
-        time = ppi_larger(time, pass->offloaded.value);
-    }
-    uint32_t number = (uint32_t)(stream - saving->streams);
-    stream->has_come = true;
-    ppi_heap_put_ranked(&saving->events, time, 1 + (uint64_t)number, COMES, number);
-}
-
-bool ppi_saving_ask(struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double time)
-{
-    struct ppi_copy_stream *stream = &saving->streams[2 * device + (op->kind == PPSCHED_KIND_RELOAD)];
-    struct ppi_kept_pass *pass = ppi_kept_pass_of(saving, op);
-    uint32_t position = (uint32_t)(op - saving->schedule->queues[device].ops);
-    if (op->kind == PPSCHED_KIND_OFFLOAD)
-        pass->flags |= PPI_ASKS_OFFLOAD;
-    else if ((pass->flags & PPI_ASKS_OFFLOAD) == 0)
         return false;
-    saving->spans[saving->schedule->queues[device].first + position].start = time;
-    if (stream->head == PPSCHED_NONE) {
-        stream->head = position;
-        stream->cursor = position + 1;
-        let_come(saving, stream);
-    }
-    return true;
+    const struct ppi_kept_pass *pass = ppi_kept_pass_of(saving, head_of(saving, stream));
+    *time = ppi_larger(span_of(saving, stream)->start, stream->free);
+    if (stream->kind != PPSCHED_KIND_RELOAD)
+        return true;
+    *time = ppi_larger(*time, pass->offloaded.value);
+    return pass->offloaded.bits >= 0;
 }
 
 /* Finds the next copy that the device has reached. */
@@ -228,11 +217,10 @@ static void find_head(struct ppi_saving *saving, struct ppi_copy_stream *stream,
     while (stream->cursor < end && ops[stream->cursor].kind != stream->kind)
         stream->cursor++;
     stream->head = stream->cursor < end ? stream->cursor++ : PPSCHED_NONE;
-    let_come(saving, stream);
 }
 
-/* Starts the copy at the head of a stream on its link, now. */
-static void run_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream, double now, struct ppi_event_loop *loop)
+/* Starts the copy at the head of a stream on its link, now; then the next copy is the head. */
+static void start_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream, double now, struct ppi_event_loop *loop)
 {
     const ppsched_op *op = head_of(saving, stream);
     const struct ppi_saving_cost *cost = ppi_saving_cost_of(saving, op);
@@ -245,12 +233,49 @@ static void run_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream, 
     if (saving->slows)
         ppi_slowdown_copy(&saving->paced[stream->device].slowdown, now, end);
     find_head(saving, stream, loop);
-    if (offloads) {
-        ppi_note(loop, &pass->offloaded, end, stream->device);
-        let_come(saving, stream + 1); /* its RELOAD may have waited for this copy */
-    } else {
-        ppi_note(loop, &pass->reloaded, end, stream->device);
+    ppi_note(loop, offloads ? &pass->offloaded : &pass->reloaded, end, stream->device);
+}
+
+/* Schedules the head's arrival once all times that it waits for are known; where it is alone on its link, it runs. */
+static void let_come(struct ppi_saving *saving, struct ppi_copy_stream *stream, struct ppi_event_loop *loop)
+{
+    double time;
+    while (may_come(saving, stream, &time)) {
+        if (!stream->is_alone) {
+            uint32_t number = (uint32_t)(stream - saving->streams);
+            stream->has_come = true;
+            ppi_heap_put_ranked(&saving->events, time, 1 + (uint64_t)number, COMES, number);
+            return;
+        }
+        start_copy(saving, stream, time, loop);
     }
+}
+
+bool ppi_saving_ask(struct ppi_saving *saving, struct ppi_event_loop *loop, uint32_t device, const ppsched_op *op, double time)
+{
+    struct ppi_copy_stream *stream = &saving->streams[2 * device + (op->kind == PPSCHED_KIND_RELOAD)];
+    struct ppi_kept_pass *pass = ppi_kept_pass_of(saving, op);
+    uint32_t position = (uint32_t)(op - saving->schedule->queues[device].ops);
+    if (op->kind == PPSCHED_KIND_OFFLOAD)
+        pass->flags |= PPI_ASKS_OFFLOAD;
+    else if ((pass->flags & PPI_ASKS_OFFLOAD) == 0)
+        return false;
+    saving->spans[saving->schedule->queues[device].first + position].start = time;
+    if (stream->head == PPSCHED_NONE) {
+        stream->head = position;
+        stream->cursor = position + 1;
+        let_come(saving, stream, loop);
+    }
+    return true;
+}
+
+/* The same from the order of time, with what may come then. */
+static void run_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream, double now, struct ppi_event_loop *loop)
+{
+    start_copy(saving, stream, now, loop);
+    let_come(saving, stream, loop);
+    if (stream->kind == PPSCHED_KIND_OFFLOAD)
+        let_come(saving, stream + 1, loop); /* its RELOAD may have waited for this copy */
 }
 
 static void join(struct ppi_saving *saving, uint32_t number)

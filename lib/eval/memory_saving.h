@@ -45,6 +45,7 @@ struct ppi_copy_stream {
     uint32_t head;   /* position of the next copy; PPSCHED_NONE: not reached yet */
     uint32_t cursor; /* position where the search for the next one starts */
     bool has_come;   /* the head's arrival has been scheduled */
+    bool is_alone;   /* on its link, and runs as soon as the times that it waits for are known: see ppi_saving_run_ahead */
     double free;     /* when the last copy is done */
     uint32_t behind; /* stream that waits for the link after this one */
 };
@@ -85,8 +86,12 @@ ppsched_status ppi_saving_fill(struct ppi_saving *saving, const ppsched_config *
 /* Resets to a state where nothing has run. */
 void ppi_saving_reset(struct ppi_saving *saving, ppsched_span *spans);
 
+/* After a reset, where devices may run ahead of each other: a copy that shares its link with no other device, and slows no
+ * compute, runs at once, not in the order of time. Its times are the same. */
+void ppi_saving_run_ahead(struct ppi_saving *saving);
+
 /* For a device that has reached OFFLOAD or RELOAD. False if it cannot run there: a RELOAD before its OFFLOAD. */
-bool ppi_saving_ask(struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double time);
+bool ppi_saving_ask(struct ppi_saving *saving, struct ppi_event_loop *loop, uint32_t device, const ppsched_op *op, double time);
 
 /* Whether the end of the OFFLOAD's copy that OFFLOAD_WAIT waits for is known; raises `*end` to it. False too if there is no
  * OFFLOAD before. */

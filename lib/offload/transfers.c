@@ -297,12 +297,27 @@ static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_build
     return status == PPSCHED_OK ? put_up_to(builder, queue, &first, (uint32_t)queue->count, error) : status;
 }
 
+/* Memory for each device's queue with its copies. */
+static ppsched_status reserve(ppsched_builder *builder, const struct ppi_placing *placing, ppsched_error *error)
+{
+    size_t most = 0;
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++) {
+        size_t count = placing->schedule->queues[d].count;
+        for (uint32_t i = ppi_first_transfer(placing, d); i < placing->ends[d]; i++)
+            count += placing->transfers[i].goes ? 2 : 0;
+        most = count > most ? count : most;
+    }
+    return ppi_builder_reserve(builder, most, error);
+}
+
 ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
     ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
     place_reloads(placing);
     place_offloads(placing);
+    if (status == PPSCHED_OK)
+        status = reserve(builder, placing, error);
     for (uint32_t i = 0; i < placing->count; i++)
         placing->keys[i] = placing->transfers[i].start;
     for (uint32_t d = 0, count; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {

@@ -122,6 +122,20 @@ static ppsched_status put_all(const struct hold *hold, double *peaks, const doub
     return status;
 }
 
+/* Memory for each device's queue with a wait for each of its offloads, which are the most. */
+static ppsched_status reserve(ppsched_builder *builder, const ppsched_schedule *schedule, ppsched_error *error)
+{
+    size_t most = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &schedule->queues[d];
+        size_t count = queue->count;
+        for (size_t i = 0; i < queue->count; i++)
+            count += queue->ops[i].kind == PPSCHED_KIND_OFFLOAD;
+        most = count > most ? count : most;
+    }
+    return ppi_builder_reserve(builder, most, error);
+}
+
 ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const ppsched_schedule *schedule, const ppsched_timeline *plain,
                         const ppsched_config *config, const double *limits, ppsched_error *error)
 {
@@ -129,6 +143,8 @@ ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const ppsched_sch
     hold.states = ppi_allocate_zeroed(&schedule->host, ppi_cell_count(schedule), sizeof *hold.states);
     ppsched_status status = hold.states == NULL ? ppi_fail_memory(error, "the offloads")
                                                 : ppi_builder_like(&hold.builder, schedule, error);
+    if (status == PPSCHED_OK)
+        status = reserve(hold.builder, schedule, error);
     if (status == PPSCHED_OK)
         status = put_all(&hold, peaks, limits, error);
     if (status == PPSCHED_OK)

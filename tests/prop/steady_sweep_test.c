@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = ROUNDS(700), MOST_DEVICES = 9, CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1, REASONS = 6 };
+enum {
+    PROBLEMS = ROUNDS(700),
+    MOST_DEVICES = 9,
+    MOST_STAGES = 3 * MOST_DEVICES,
+    MOST_MICROBATCHES = 400,
+    CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1,
+    REASONS = 6
+};
 
 static const char *const strategies[] = {"1f1b",
                                          "seq_1f1b",
@@ -37,7 +44,7 @@ enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 /* How times are drawn. */
 enum shape { EQUAL, FEW_VALUES, GRID, DECIMALS, SHAPES };
 
-static uint32_t found, exact, longest_period, longest_transient, reasons[REASONS];
+static uint32_t found, exact, ties, longest_period, longest_transient, reasons[REASONS];
 static uint64_t all_microbatches, timed_microbatches;
 static double worst;
 
@@ -61,10 +68,23 @@ static void draw_list(ppsched_config *config, int32_t quantity, enum shape shape
     expect_ok(ppsched_config_set_values(config, quantity, list, count, NULL), NULL);
 }
 
+/* A value for each pair of devices or stages. */
+static void draw_pairs(ppsched_config *config, int32_t quantity, uint32_t of, enum shape shape, double factor, uint64_t *seed)
+{
+    double list[MOST_STAGES * MOST_STAGES];
+    for (uint32_t i = 0; i < of * of; i++)
+        list[i] = factor * draw_time(shape, seed);
+    expect_ok(ppsched_config_set_values(config, quantity, list, of * of, NULL), NULL);
+}
+
 static void draw_delays(ppsched_config *config, enum shape shape, uint64_t *seed)
 {
-    if (random_below(seed, 3) == 0)
-        set_number(config, PPSCHED_QUANTITY_P2P_TIME, draw_time(shape, seed) / (1 << random_below(seed, 4)));
+    const uint32_t how = random_below(seed, 6);
+    const double share = 1.0 / (1 << random_below(seed, 4));
+    if (how < 2)
+        set_number(config, PPSCHED_QUANTITY_P2P_TIME, share * draw_time(shape, seed));
+    else if (how == 2)
+        draw_pairs(config, PPSCHED_QUANTITY_P2P_TIME, ppsched_config_devices(config), shape, share, seed);
     if (random_below(seed, 4) == 0) {
         set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 1 + random_below(seed, 3));
         set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, shape == DECIMALS ? 9 : 8);
@@ -92,6 +112,26 @@ static void draw_memory(ppsched_config *config, uint64_t *seed)
     }
 }
 
+static void draw_speeds(ppsched_config *config, uint64_t *seed)
+{
+    double list[MOST_DEVICES];
+    for (uint32_t d = 0; d < ppsched_config_devices(config); d++)
+        list[d] = 1.0 / (1 << random_below(seed, 3));
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, list, ppsched_config_devices(config), NULL),
+              NULL);
+}
+
+/* Costs by microbatch, which have no period. */
+static void draw_factors(ppsched_config *config, uint64_t *seed)
+{
+    double list[MOST_MICROBATCHES];
+    for (uint32_t m = 0; m < ppsched_config_microbatches(config); m++)
+        list[m] = 0.25 * (1 + random_below(seed, 8));
+    expect_ok(
+        ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, list, ppsched_config_microbatches(config), NULL),
+        NULL);
+}
+
 static ppsched_config *draw_config(const char *strategy, uint64_t *seed)
 {
     const enum shape shape = random_below(seed, SHAPES);
@@ -101,7 +141,7 @@ static ppsched_config *draw_config(const char *strategy, uint64_t *seed)
     expect_ok(ppsched_strategy_get_info(&info, number, NULL), NULL);
     const uint32_t devices = 1 + random_below(seed, MOST_DEVICES);
     const uint32_t chunks = info.chunks > 0 ? info.chunks : 1 + random_below(seed, 3);
-    ppsched_config *config = make_config(devices, devices * chunks, 1 + random_below(seed, 400));
+    ppsched_config *config = make_config(devices, devices * chunks, 1 + random_below(seed, MOST_MICROBATCHES));
     if (random_below(seed, 4) == 0)
         expect_ok(ppsched_config_set_iterations(config, 2 + random_below(seed, 2), NULL), NULL);
     if (random_below(seed, 3) == 0 && chunks > 1) {
@@ -118,10 +158,17 @@ static ppsched_config *draw_config(const char *strategy, uint64_t *seed)
         draw_list(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, shape, seed);
         draw_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, shape, seed);
     }
-    if (random_below(seed, 4) == 0)
+    const uint32_t pairs = random_below(seed, 8);
+    if (pairs < 2)
         set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 2 * draw_time(shape, seed));
+    else if (pairs == 2)
+        draw_pairs(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, ppsched_config_stages(config), shape, 2, seed);
     if (random_below(seed, 9) == 0)
         set_number(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, shape == DECIMALS ? 1.1 : 0.5);
+    else if (random_below(seed, 9) == 0)
+        draw_speeds(config, seed);
+    if (random_below(seed, 20) == 0)
+        draw_factors(config, seed);
     draw_delays(config, shape, seed);
     draw_memory(config, seed);
     return config;
@@ -162,10 +209,13 @@ static void expect_device(const ppsched_steady *steady, const ppsched_timeline *
     expect_ok(ppsched_timeline_get_idle(&other, timeline, d, NULL), NULL);
     expect_near("fill", idle.fill, other.fill, makespan, rounding);
     expect_near("drain", idle.drain, other.drain, makespan, rounding);
-    expect_near("neighbour", idle.neighbour, other.neighbour, makespan, rounding);
+    expect_near("neighbour and transfer", idle.neighbour + idle.transfer, other.neighbour + other.transfer, makespan, rounding);
     expect_near("imbalance", idle.imbalance, other.imbalance, makespan, rounding);
     expect_near("slow_devices", idle.slow_devices, other.slow_devices, makespan, rounding);
-    expect_near("transfer", idle.transfer, other.transfer, makespan, rounding);
+    if (rounding > 0 && fabs(idle.transfer - other.transfer) > makespan * 0x1p-39)
+        ties++; /* of a pair, both inputs arrive at the same time but for rounding: either is the last */
+    else
+        expect_near("transfer", idle.transfer, other.transfer, makespan, rounding);
     expect_ok(ppsched_steady_get_peak_causes(causes, CAUSES, NULL, steady, d, NULL), NULL);
     expect_ok(ppsched_timeline_get_peak_causes(others, CAUSES, NULL, timeline, d, NULL), NULL);
     assert_memory_equal(causes, others, sizeof causes);
@@ -239,10 +289,11 @@ static void figures_are_those_of_the_schedule(void **state)
         compare(config, strategy);
         ppsched_config_destroy(config);
     }
-    print_message("found %u (exact %u), longest period %u blocks, transient %u; timed %.3f; reasons %u %u %u %u %u; worst %g\n",
-                  found, exact, longest_period, longest_transient, (double)timed_microbatches / (double)all_microbatches,
-                  reasons[1], reasons[2], reasons[3], reasons[4], reasons[5], worst);
-    assert_true(10 * (uint64_t)found > 2 * count && exact > 0);
+    print_message(
+        "found %u (exact %u), longest period %u blocks, transient %u; timed %.3f; reasons %u %u %u %u %u; ties %u; worst %g\n",
+        found, exact, longest_period, longest_transient, (double)timed_microbatches / (double)all_microbatches, reasons[1],
+        reasons[2], reasons[3], reasons[4], reasons[5], ties, worst);
+    assert_true(10 * (uint64_t)found > 2 * count && exact > 0 && 1000 * ties <= found);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans of which only the best ranks are wanted: these are as in the plan of all candidates, and others are left out. */
+/* Plans of which only the best ranks are wanted: these are as in the plan of all candidates, and others are left out. By
+ * hand with other problems: top_plan_test SEED. */
 #include "support/plans.h"
 #include "support/rounds.h"
 #include "support/uneven.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -12,12 +14,13 @@ enum {
     LOWERED = ROUNDS(150),
     OFFLOADED = ROUNDS(40),
     NAMED = ROUNDS(60),
+    VARYING = ROUNDS(150),
     MANY = ROUNDS(40),
     MOST_TOP = 4
 };
 
 /* What of a problem is drawn. */
-enum { GRID = 1, LOWER = 2, OFFLOAD = 4, LARGE = 8, NAMES = 16 };
+enum { GRID = 1, LOWER = 2, OFFLOAD = 4, LARGE = 8, NAMES = 16, SCENARIOS = 32 };
 
 struct counts {
     uint64_t all, evaluated;
@@ -96,6 +99,9 @@ static ppsched_config *draw_config(uint64_t *seed, int kinds)
 /* Rules with groups of which those above D are as D. */
 static const char *const with_offload[] = {"pipeoffload", "group_interleaved_1f1b", "interleaved_1f1b"};
 
+/* Ranked by their planned times, candidates only get a time over the scenarios as well. */
+static const ppsched_scenario_options varying = {.size = sizeof varying, .seed = 7, .jitter = 0.2};
+
 static struct plan_choice draw_choice(uint64_t *seed, int kinds)
 {
     struct plan_choice choice = {.size = sizeof choice};
@@ -111,6 +117,10 @@ static struct plan_choice draw_choice(uint64_t *seed, int kinds)
         choice.lowering = random_below(seed, 2) == 0 ? PPSCHED_LOWERING_JUST_IN_TIME : PPSCHED_LOWERING_BY_TIME;
         choice.unshard = random_below(seed, 3) == 0;
         choice.reduce_grad = random_below(seed, 3) == 0;
+    }
+    if ((kinds & SCENARIOS) != 0) {
+        choice.scenario_count = 1 + random_below(seed, 4);
+        choice.scenario_options = &varying;
     }
     return choice;
 }
@@ -157,9 +167,12 @@ static void compare(const ppsched_config *config, const struct plan_choice *all,
     ppsched_plan_destroy(part);
 }
 
+static uint64_t own_seed; /* 0: the usual problems */
+
 static struct counts compare_many(int rounds, int kinds, uint64_t seed)
 {
     struct counts counts = {0};
+    seed += 1000 * own_seed;
     for (int i = 0; i < rounds; i++) {
         const int own = kinds | (random_below(&seed, 3) > 0 ? GRID : 0);
         ppsched_config *config = draw_config(&seed, own);
@@ -206,6 +219,13 @@ static void test_offloading_rules(void **state)
     assert_true(counts.evaluated < counts.all / 2);
 }
 
+static void test_scenarios(void **state)
+{
+    struct counts counts = compare_many(VARYING, SCENARIOS, 6);
+    (void)state;
+    assert_true(counts.evaluated < counts.all / 2);
+}
+
 /* What takes the plan's scenarios, layers or order of microbatches has all evaluated. */
 static void test_all_are_evaluated(void **state)
 {
@@ -219,11 +239,18 @@ static void test_all_are_evaluated(void **state)
     ppsched_config_destroy(config);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),     cmocka_unit_test(test_many_microbatches), cmocka_unit_test(test_lowered),
-        cmocka_unit_test(test_offloaded), cmocka_unit_test(test_offloading_rules),  cmocka_unit_test(test_all_are_evaluated),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_many_microbatches),
+        cmocka_unit_test(test_lowered),
+        cmocka_unit_test(test_offloaded),
+        cmocka_unit_test(test_offloading_rules),
+        cmocka_unit_test(test_scenarios),
+        cmocka_unit_test(test_all_are_evaluated),
     };
+    if (argc > 1)
+        own_seed = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
