@@ -841,6 +841,7 @@ export interface LowerOptions {
   unshard_lookaheads: number;
   unshard_lookahead_count: number;
   receive_prefetch: number;
+  reduce_every: number;
 }
 
 export interface RecomputeOptions {
@@ -1400,6 +1401,8 @@ export interface Accelerator {
   memory_hidden: number;
   scan_share: number;
   host_bandwidth: number;
+  pod_nodes: number;
+  beyond: LinkRate;
 }
 
 export interface PairWindows {

@@ -787,7 +787,7 @@ export const STRUCTS = {
     last_decoders: ["i64", 40, 1],
     mtps: ["i64", 48, 1],
   } },
-  LowerOptions: { size: 44, fields: {
+  LowerOptions: { size: 52, fields: {
     size: ["u32", 0, 1],
     lowering: ["i32", 4, 1, Lowering],
     merge_backwards: ["u32", 8, 1],
@@ -799,6 +799,8 @@ export const STRUCTS = {
     unshard_lookaheads: ["pointer", 32, 1],
     unshard_lookahead_count: ["u32", 36, 1],
     receive_prefetch: ["u32", 40, 1],
+    reduce_every: ["u32", 44, 1],
+    reserved: ["u32", 48, 1],
   } },
   RecomputeOptions: { size: 8, fields: {
     size: ["u32", 0, 1],
@@ -1325,7 +1327,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 296, fields: {
+  Accelerator: { size: 344, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1359,6 +1361,9 @@ export const STRUCTS = {
     memory_hidden: ["f64", 272, 1],
     scan_share: ["f64", 280, 1],
     host_bandwidth: ["f64", 288, 1],
+    pod_nodes: ["u32", 296, 1],
+    reserved: ["u32", 300, 1],
+    beyond: ["LinkRate", 304, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

@@ -33,7 +33,8 @@ static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, con
 
 static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
-    return ppi_reduce_gradients(out, in, pass->options->reduce_grad, error);
+    uint32_t every = pass->options->reduce_every > 0 ? pass->options->reduce_every : 1;
+    return ppi_reduce_gradients(out, in, pass->options->reduce_grad, every, error);
 }
 
 static ppsched_status send(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)

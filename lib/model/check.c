@@ -146,8 +146,21 @@ static ppsched_status check_link(const char *name, const ppsched_link_rate *link
     if (!(link->efficiency >= 0 && link->efficiency <= 1 && link->latency >= 0 && ppi_is_finite(link->latency) &&
           link->all_reduce >= 0 && ppi_is_finite(link->all_reduce) && link->all_gather >= 0 && ppi_is_finite(link->all_gather)))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "link %s the node: efficiency must be 0 to 1, latency and factors finite and at least 0", name);
+                        "link %s: efficiency must be 0 to 1, latency and factors finite and at least 0", name);
     return PPSCHED_OK;
+}
+
+static ppsched_status check_pods(const ppsched_accelerator *device, ppsched_error *error)
+{
+    const struct bounded pods[] = {{"pod_nodes", device->pod_nodes, 0, MOST_COUNT}, {"reserved", device->reserved, 0, 0}};
+    ppsched_status status = check_bounds(pods, sizeof pods / sizeof pods[0], error);
+    if (status == PPSCHED_OK && device->pod_nodes == 0 && device->beyond.bandwidth != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "beyond.bandwidth, of links between pods, is %g, but pod_nodes is 0; it must be 1 or more",
+                        device->beyond.bandwidth);
+    if (status == PPSCHED_OK && device->pod_nodes > 0)
+        status = check_above_0("beyond.bandwidth", device->beyond.bandwidth, error);
+    return status == PPSCHED_OK ? check_link("between the pods", &device->beyond, error) : status;
 }
 
 static ppsched_status check_rates(const ppsched_accelerator *device, ppsched_error *error)
@@ -168,8 +181,10 @@ static ppsched_status check_rates(const ppsched_accelerator *device, ppsched_err
     if (status == PPSCHED_OK)
         status = check_efficiency("memory_efficiency", device->memory_efficiency, device->memory_efficiency_count, error);
     if (status == PPSCHED_OK)
-        status = check_link("inside", &device->inside, error);
-    return status == PPSCHED_OK ? check_link("between", &device->between, error) : status;
+        status = check_link("inside the node", &device->inside, error);
+    if (status == PPSCHED_OK)
+        status = check_link("between the nodes", &device->between, error);
+    return status == PPSCHED_OK ? check_pods(device, error) : status;
 }
 
 /* What was measured: shares, times and a slowdown. */

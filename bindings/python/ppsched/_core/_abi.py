@@ -1142,6 +1142,8 @@ class LowerOptions(Structure):
     unshard_lookaheads: _Pointer[c_uint32]
     unshard_lookahead_count: int
     receive_prefetch: int
+    reduce_every: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -1154,6 +1156,8 @@ class LowerOptions(Structure):
         ("unshard_lookaheads", POINTER(c_uint32)),
         ("unshard_lookahead_count", c_uint32),
         ("receive_prefetch", c_uint32),
+        ("reduce_every", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -2293,6 +2297,9 @@ class Accelerator(Structure):
     memory_hidden: float
     scan_share: float
     host_bandwidth: float
+    pod_nodes: int
+    reserved: int
+    beyond: LinkRate
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2327,6 +2334,9 @@ class Accelerator(Structure):
         ("memory_hidden", c_double),
         ("scan_share", c_double),
         ("host_bandwidth", c_double),
+        ("pod_nodes", c_uint32),
+        ("reserved", c_uint32),
+        ("beyond", LinkRate),
     ]
 
 

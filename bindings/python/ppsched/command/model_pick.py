@@ -14,7 +14,6 @@ from .._core.plan import Plan
 from .._core.plan_table import candidate_name
 from .._core.runs_on import runnable_first
 from .._core.writing import ending_of, stamped
-from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, read_types, sheets_of, types_row
@@ -25,7 +24,7 @@ from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import DEFAULT_DEVICE, LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
+from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
@@ -33,6 +32,7 @@ from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
 from .plan_telling import page_text, rows_text, why_none
+from .pod_options import device_given
 from .printing import tell, print_text
 from .problem_values import merged
 from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal, with_rank_map
@@ -366,7 +366,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     if values.get("device_types") is not None:
         raise UsageError("--gpus, --device-types: a search of layouts needs equal devices; give --pp or --tp, or leave --gpus out")
     file, options = _options(arguments)
-    device = read_device(arguments.device or DEFAULT_DEVICE)
+    device = device_given(arguments)
     run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)
 
 
@@ -388,9 +388,11 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     types = read_types(values["device_types"]) if values.get("device_types") is not None else None
     if types is not None and arguments.device is not None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
+    if types is not None and (arguments.pod_nodes is not None or arguments.pod_bandwidth is not None):
+        raise UsageError("--device-types, --pod-nodes: state pods in the files of the types, as pod_nodes and beyond")
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
-    device = read_device(arguments.device or DEFAULT_DEVICE) if types is None else sheets_of(types)[0]
+    device = device_given(arguments) if types is None else sheets_of(types)[0]
     values = with_margin(arguments, values, device)
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
