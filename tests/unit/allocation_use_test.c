@@ -758,6 +758,34 @@ static void test_jobs(void **state)
     destroy_handles(own);
 }
 
+static void test_calibrators(void **state)
+{
+    static const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 4, .hidden_size = 64, .ffn_size = 256, .heads = 4, .vocabulary_size = 512};
+    struct handles handles, *own = &handles;
+    const ppsched_description *description = NULL;
+    ppsched_calibrated_constant constant = {.size = sizeof constant};
+    ppsched_calibrated_run run = {.size = sizeof run};
+    ppsched_accelerator fitted = {.size = sizeof fitted};
+    ppsched_calibrator *calibrator = NULL;
+    (void)state;
+    make_handles(own, 0);
+    expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
+    expect_ok(ppsched_calibrator_create(&calibrator, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
+    expect_ok(ppsched_calibrator_append_run(calibrator, description, NULL, NULL, 1e-3, NULL), NULL);
+    expect_ok(ppsched_calibrator_run(calibrator, NULL), NULL);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_calibrator_constant_count(calibrator));
+    NO_MEMORY_FOR(ppsched_calibrator_get_constant(&constant, calibrator, 0, NULL));
+    NO_MEMORY_FOR(ppsched_calibrator_run_count(calibrator));
+    NO_MEMORY_FOR(ppsched_calibrator_get_run(&run, calibrator, 0, NULL));
+    NO_MEMORY_FOR(ppsched_calibrator_get_accelerator(&fitted, calibrator, NULL));
+    NO_MEMORY_FOR(ppsched_calibrator_set_progress(calibrator, NULL, NULL, NULL));
+    NO_MEMORY_FOR((ppsched_calibrator_destroy(calibrator), 0));
+    ppsched_description_release(description);
+    destroy_handles(own);
+}
+
 static void test_layers(void **state)
 {
     struct handles handles, *own = &handles;
@@ -869,6 +897,7 @@ int main(void)
         cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_calibrators),
         cmocka_unit_test(test_jobs),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_varied_plans),

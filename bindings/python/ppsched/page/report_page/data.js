@@ -210,8 +210,8 @@ function readHeld(parts) {
 
 const CHANNELS = ["#202020", "#ffe14d", "#8a8a8a", "#d8d8d8"]; // of windows in a pair
 
-/** What is in overlapped pairs: channels, and by the stages of both ops and the kind of the second [of, channel, start, end], as shares
-    of the pair. */
+/** What is in overlapped pairs: channels, and by the stages of both ops and the kind of the second [of, channel, start, end],
+    as shares of the pair. */
 function readWindows(given) {
   const byOps = new Map(list(given?.pairs)
     .map(({ forward, backward, kind, windows }) => [`${forward} ${backward} ${kind}`, list(windows)]));
