@@ -26,6 +26,17 @@ export const Objective: {
 };
 export type Objective = (typeof Objective)[keyof typeof Objective];
 
+export const CalibratorConstant: {
+  readonly MATRIX_SHARE: 0;
+  readonly ATTENTION_SHARE: 1;
+  readonly OP_TIME: 2;
+  readonly HOST_TIME: 3;
+  readonly FP8_SHARE: 4;
+  readonly MXFP8_SHARE: 5;
+  readonly NVFP4_SHARE: 6;
+};
+export type CalibratorConstant = (typeof CalibratorConstant)[keyof typeof CalibratorConstant];
+
 export const ChakraSizes: {
   readonly BYTES: 0;
   readonly TIMES: 1;
@@ -529,6 +540,19 @@ export interface Bound {
   least_limit: number;
   one_machine: number;
   proof: number;
+}
+
+export interface CalibratedConstant {
+  constant: Lowercase<keyof typeof CalibratorConstant>;
+  before: number;
+  after: number;
+}
+
+export interface CalibratedRun {
+  step_time: number;
+  error_before: number;
+  error_after: number;
+  error_left_out: number;
 }
 
 export interface ChakraOptions {

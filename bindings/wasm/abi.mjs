@@ -25,6 +25,16 @@ export const Objective = Object.freeze({
   MAKESPAN: 2,
 });
 
+export const CalibratorConstant = Object.freeze({
+  MATRIX_SHARE: 0,
+  ATTENTION_SHARE: 1,
+  OP_TIME: 2,
+  HOST_TIME: 3,
+  FP8_SHARE: 4,
+  MXFP8_SHARE: 5,
+  NVFP4_SHARE: 6,
+});
+
 export const ChakraSizes = Object.freeze({
   BYTES: 0,
   TIMES: 1,
@@ -488,6 +498,20 @@ export const STRUCTS = {
     least_limit: ["f64", 40, 1],
     one_machine: ["f64", 48, 1],
     proof: ["f64", 56, 1],
+  } },
+  CalibratedConstant: { size: 24, fields: {
+    size: ["u32", 0, 1],
+    constant: ["i32", 4, 1, CalibratorConstant],
+    before: ["f64", 8, 1],
+    after: ["f64", 16, 1],
+  } },
+  CalibratedRun: { size: 40, fields: {
+    size: ["u32", 0, 1],
+    reserved: ["u32", 4, 1],
+    step_time: ["f64", 8, 1],
+    error_before: ["f64", 16, 1],
+    error_after: ["f64", 24, 1],
+    error_left_out: ["f64", 32, 1],
   } },
   ChakraOptions: { size: 48, fields: {
     size: ["u32", 0, 1],
@@ -1469,6 +1493,16 @@ export const STRUCTS = {
 export const FUNCTIONS = {
   ppsched_config_find_bound: ["i32", "pointer", "pointer", "i32", "pointer"],
   ppsched_config_prove_bound: ["i32", "pointer", "pointer", "i32", "f64", "f64", "pointer"],
+  ppsched_calibrator_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_calibrator_destroy: ["void", "pointer"],
+  ppsched_calibrator_append_run: ["i32", "pointer", "pointer", "pointer", "pointer", "f64", "pointer"],
+  ppsched_calibrator_set_progress: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_calibrator_run: ["i32", "pointer", "pointer"],
+  ppsched_calibrator_constant_count: ["u32", "pointer"],
+  ppsched_calibrator_get_constant: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_calibrator_run_count: ["u32", "pointer"],
+  ppsched_calibrator_get_run: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_calibrator_get_accelerator: ["i32", "pointer", "pointer", "pointer"],
   ppsched_chakra_create: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer"],
   ppsched_chakra_destroy: ["void", "pointer"],
   ppsched_chakra_ranks: ["u32", "pointer"],
@@ -1672,6 +1706,8 @@ export const FUNCTIONS = {
   ppsched_schedule_placement: ["i32", "pointer"],
   ppsched_schedule_device_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_peer_of: ["u32", "pointer", "pointer"],
+  ppsched_schedule_peer_stage: ["u32", "pointer", "pointer"],
+  ppsched_schedule_place_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_input: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_device: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_passes: ["i32", "pointer", "u32"],

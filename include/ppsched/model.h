@@ -234,7 +234,7 @@ typedef struct ppsched_accelerator {
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least
                                      the sum of these times */
-    double hidden_share;          /* share of an overlapped collective that costs no time */
+    double hidden_share;          /* hidden share of an overlapped collective; 0 means 1 */
     double permute_traffic;       /* how often each row routed to an expert is read or written in
                                      addition, because rows are sorted and sorted back */
     double slowdown;              /* time factor of matrix products during a collective; 0 means

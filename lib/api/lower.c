@@ -115,11 +115,12 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "lowering to sends and receives");
     ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_lower_options, receive_prefetch), options,
                                            "ppsched_lower_options", error);
     if (status == PPSCHED_OK)
         status = ppi_check_lower_options(&own, config, schedule->shape.devices, schedule->shape.iterations, error);
+    if (status == PPSCHED_OK && schedule->placement.graph != NULL)
+        status = ppi_lower_takes_graph(schedule->placement.graph, &own, error);
     if (status == PPSCHED_OK)
         status = check_schedule(schedule, error);
     if (status == PPSCHED_OK)

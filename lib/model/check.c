@@ -163,9 +163,8 @@ static ppsched_status check_pods(const ppsched_accelerator *device, ppsched_erro
     return status == PPSCHED_OK ? check_link("between the pods", &device->beyond, error) : status;
 }
 
-static ppsched_status check_device(const ppsched_model *model, ppsched_error *error)
+static ppsched_status check_rates(const ppsched_accelerator *device, ppsched_error *error)
 {
-    const ppsched_accelerator *device = &model->device;
     const struct {
         const char *name;
         double value;
@@ -222,6 +221,12 @@ static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_model_check_device(const ppsched_accelerator *device, ppsched_error *error)
+{
+    ppsched_status status = check_rates(device, error);
+    return status == PPSCHED_OK ? check_measured(device, error) : status;
+}
+
 /* The device has a rate for the precision of the training. */
 static ppsched_status check_precision(const ppsched_model *model, ppsched_error *error)
 {
@@ -251,8 +256,7 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     if (status != PPSCHED_OK || !model->has_device)
         return status;
     model->device.node_devices = model->device.node_devices > 0 ? model->device.node_devices : 1;
-    status = check_device(model, error);
-    if (status == PPSCHED_OK)
-        status = check_measured(&model->device, error);
+    model->device.hidden_share = model->device.hidden_share == 0 ? 1 : model->device.hidden_share;
+    status = ppi_model_check_device(&model->device, error);
     return status == PPSCHED_OK ? check_precision(model, error) : status;
 }

@@ -63,7 +63,7 @@ const CAUSES = {
   slow_devices: "it would not be idle if all devices were as fast as stated",
 };
 
-const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;
+const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?(?:>\d+)?$/; // after the ">": the place at the other end, on a stage graph
 const PAIR = /^\(([^();]*);([^();]*)\)OVERLAP_F_B$/;
 
 function wordsOf(kind) {
@@ -78,7 +78,7 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-/** An op from its token, such as 3F0 or 3F0.2; only the token, if it cannot be read. */
+/** An op from its token, such as 3F0, 3F0.2 or 3SEND_F0>4; only the token, if it cannot be read. */
 function readOp(token) {
   const match = TOKEN.exec(token);
   return match
