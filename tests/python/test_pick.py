@@ -343,7 +343,7 @@ class AgainTest(FolderTest):
         plan.write(plan[0], self.folder / "a.csv")
         plan.write(plan[0], str(self.folder / "a.trace.json"), time_scale=1000)
         plan.write(plan[0], self.folder / "a.any", "json")
-        self.assertEqual(self.read("a.csv"), plan.schedule(plan[0]).export("json"))
+        self.assertEqual(self.read("a.csv"), plan.schedule(plan[0]).export("csv"))
         written = json.loads(self.read("a.trace.json"))
         self.assertEqual(written.pop("version"), ppsched.__version__)
         self.assertEqual(written, json.loads(plan.timeline(plan[0]).export("chrome", time_scale=1000)))
