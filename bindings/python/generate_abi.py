@@ -85,7 +85,7 @@ class Abi:
 
     def type_of(self, c_type):
         """The ctypes type of a C type."""
-        base = " ".join(c_type.replace("const", " ").replace("*", " ").split())
+        base = " ".join(re.sub(r"\bconst\b|\*", " ", c_type).split())
         stars = c_type.count("*")
         if stars == 0 and base == "void":
             return "None"

@@ -26,6 +26,17 @@ export const Objective: {
 };
 export type Objective = (typeof Objective)[keyof typeof Objective];
 
+export const CalibratorConstant: {
+  readonly MATRIX_SHARE: 0;
+  readonly ATTENTION_SHARE: 1;
+  readonly OP_TIME: 2;
+  readonly HOST_TIME: 3;
+  readonly FP8_SHARE: 4;
+  readonly MXFP8_SHARE: 5;
+  readonly NVFP4_SHARE: 6;
+};
+export type CalibratorConstant = (typeof CalibratorConstant)[keyof typeof CalibratorConstant];
+
 export const ChakraSizes: {
   readonly BYTES: 0;
   readonly TIMES: 1;
@@ -531,6 +542,19 @@ export interface Bound {
   proof: number;
 }
 
+export interface CalibratedConstant {
+  constant: Lowercase<keyof typeof CalibratorConstant>;
+  before: number;
+  after: number;
+}
+
+export interface CalibratedRun {
+  step_time: number;
+  error_before: number;
+  error_after: number;
+  error_left_out: number;
+}
+
 export interface ChakraOptions {
   sizes: Lowercase<keyof typeof ChakraSizes>;
   links: Lowercase<keyof typeof ChakraLinks>;
@@ -817,6 +841,7 @@ export interface LowerOptions {
   unshard_lookaheads: number;
   unshard_lookahead_count: number;
   receive_prefetch: number;
+  reduce_every: number;
 }
 
 export interface RecomputeOptions {
@@ -1376,6 +1401,8 @@ export interface Accelerator {
   memory_hidden: number;
   scan_share: number;
   host_bandwidth: number;
+  pod_nodes: number;
+  beyond: LinkRate;
 }
 
 export interface PairWindows {

@@ -25,6 +25,16 @@ export const Objective = Object.freeze({
   MAKESPAN: 2,
 });
 
+export const CalibratorConstant = Object.freeze({
+  MATRIX_SHARE: 0,
+  ATTENTION_SHARE: 1,
+  OP_TIME: 2,
+  HOST_TIME: 3,
+  FP8_SHARE: 4,
+  MXFP8_SHARE: 5,
+  NVFP4_SHARE: 6,
+});
+
 export const ChakraSizes = Object.freeze({
   BYTES: 0,
   TIMES: 1,
@@ -489,6 +499,20 @@ export const STRUCTS = {
     one_machine: ["f64", 48, 1],
     proof: ["f64", 56, 1],
   } },
+  CalibratedConstant: { size: 24, fields: {
+    size: ["u32", 0, 1],
+    constant: ["i32", 4, 1, CalibratorConstant],
+    before: ["f64", 8, 1],
+    after: ["f64", 16, 1],
+  } },
+  CalibratedRun: { size: 40, fields: {
+    size: ["u32", 0, 1],
+    reserved: ["u32", 4, 1],
+    step_time: ["f64", 8, 1],
+    error_before: ["f64", 16, 1],
+    error_after: ["f64", 24, 1],
+    error_left_out: ["f64", 32, 1],
+  } },
   ChakraOptions: { size: 48, fields: {
     size: ["u32", 0, 1],
     sizes: ["i32", 4, 1, ChakraSizes],
@@ -763,7 +787,7 @@ export const STRUCTS = {
     last_decoders: ["i64", 40, 1],
     mtps: ["i64", 48, 1],
   } },
-  LowerOptions: { size: 44, fields: {
+  LowerOptions: { size: 52, fields: {
     size: ["u32", 0, 1],
     lowering: ["i32", 4, 1, Lowering],
     merge_backwards: ["u32", 8, 1],
@@ -775,6 +799,8 @@ export const STRUCTS = {
     unshard_lookaheads: ["pointer", 32, 1],
     unshard_lookahead_count: ["u32", 36, 1],
     receive_prefetch: ["u32", 40, 1],
+    reduce_every: ["u32", 44, 1],
+    reserved: ["u32", 48, 1],
   } },
   RecomputeOptions: { size: 8, fields: {
     size: ["u32", 0, 1],
@@ -1301,7 +1327,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 296, fields: {
+  Accelerator: { size: 344, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1335,6 +1361,9 @@ export const STRUCTS = {
     memory_hidden: ["f64", 272, 1],
     scan_share: ["f64", 280, 1],
     host_bandwidth: ["f64", 288, 1],
+    pod_nodes: ["u32", 296, 1],
+    reserved: ["u32", 300, 1],
+    beyond: ["LinkRate", 304, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],
@@ -1464,6 +1493,16 @@ export const STRUCTS = {
 export const FUNCTIONS = {
   ppsched_config_find_bound: ["i32", "pointer", "pointer", "i32", "pointer"],
   ppsched_config_prove_bound: ["i32", "pointer", "pointer", "i32", "f64", "f64", "pointer"],
+  ppsched_calibrator_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_calibrator_destroy: ["void", "pointer"],
+  ppsched_calibrator_append_run: ["i32", "pointer", "pointer", "pointer", "pointer", "f64", "pointer"],
+  ppsched_calibrator_set_progress: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_calibrator_run: ["i32", "pointer", "pointer"],
+  ppsched_calibrator_constant_count: ["u32", "pointer"],
+  ppsched_calibrator_get_constant: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_calibrator_run_count: ["u32", "pointer"],
+  ppsched_calibrator_get_run: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_calibrator_get_accelerator: ["i32", "pointer", "pointer", "pointer"],
   ppsched_chakra_create: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer"],
   ppsched_chakra_destroy: ["void", "pointer"],
   ppsched_chakra_ranks: ["u32", "pointer"],
@@ -1667,6 +1706,8 @@ export const FUNCTIONS = {
   ppsched_schedule_placement: ["i32", "pointer"],
   ppsched_schedule_device_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_peer_of: ["u32", "pointer", "pointer"],
+  ppsched_schedule_peer_stage: ["u32", "pointer", "pointer"],
+  ppsched_schedule_place_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_input: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_device: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_stage_passes: ["i32", "pointer", "u32"],

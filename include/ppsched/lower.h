@@ -120,6 +120,15 @@ typedef struct ppsched_lower_options {
      * their receive is posted can arrive in time. In channels whose messages wait for each other,
      * an early receive delays the messages after it. */
     uint32_t receive_prefetch;
+
+    /* With `reduce_grad`: the number of iterations whose gradients are summed up before they are
+     * reduced. The REDUCE_GRAD of a stage then comes after the last B or W of this many iterations,
+     * and a device holds the gradients until then. It must divide the number of iterations of the
+     * schedule. 0 means 1. Example: a training script calls the schedule four times before the
+     * optimizer's step; the schedule has four iterations, which do not flush, and reduces the
+     * gradients only after the last one. */
+    uint32_t reduce_every;
+    uint32_t reserved; /* 0 */
 } ppsched_lower_options;
 
 /* Lowers a schedule; `schedule` does not change. The caller owns one reference to `*out`.
@@ -136,9 +145,10 @@ typedef struct ppsched_lower_options {
  * Errors: ARGUMENT, also where an option needs another one or a config; STRUCT_SIZE; RANGE; LENGTH
  *   where there is not one lookahead per device; INVALID_SCHEDULE where the order cannot be run;
  *   REFUSED where the schedule is already lowered or has an OPTIMIZER_STEP, where an overlapped
- *   pair needs more stages than `unshard`, where an op that sends takes no time (with BY_TIME), and
- *   where the config's sender_waits is LIKE_KIND and the lowering is not NONE; with BY_TIME and
- *   NEEDED also MISMATCH and the other errors of evaluation; NO_MEMORY. */
+ *   pair needs more stages than `unshard`, where an op that sends takes no time (with BY_TIME),
+ *   where the config's sender_waits is LIKE_KIND and the lowering is not NONE, and where the stages
+ *   are a graph, with all options but JUST_IN_TIME and `receive_prefetch`; with BY_TIME and NEEDED
+ *   also MISMATCH and the other errors of evaluation; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

@@ -85,13 +85,10 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, during the last
-                                                       backwards */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, during the first
-                                                       forwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in last backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, in first forwards */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, so the host adds no
-                                                       time */
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs: no host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
@@ -122,8 +119,7 @@ enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_DOWN = 64,
     PPSCHED_ADAPTER_TARGET_EXPERTS = 128, /* all matrices of routed experts */
     PPSCHED_ADAPTER_TARGET_ROUTER = 256,
-    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba and convolutions: all matrices
-                                                except the last */
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba, convolutions: all but the last */
     PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
     PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* output gates, indexes, compressors, latents of experts,
                                             gates of shared experts, MTP's projection */
@@ -238,7 +234,7 @@ typedef struct ppsched_accelerator {
     double op_time;               /* seconds of the device for each op, in addition to its work */
     double host_time;             /* seconds that the host needs for each op. A pass takes at least
                                      the sum of these times */
-    double hidden_share;          /* share of an overlapped collective that costs no time */
+    double hidden_share;          /* hidden share of an overlapped collective; 0 means 1 */
     double permute_traffic;       /* how often each row routed to an expert is read or written in
                                      addition, because rows are sorted and sorted back */
     double slowdown;              /* time factor of matrix products during a collective; 0 means
@@ -249,6 +245,10 @@ typedef struct ppsched_accelerator {
                                      its operations */
     double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
+    uint32_t pod_nodes; /* number of nodes of a pod, connected by `between`: those below one switch,
+                           or of one rack; 0: all nodes of the job. Pods hold consecutive ranks */
+    uint32_t reserved;  /* 0 */
+    ppsched_link_rate beyond; /* links between pods, for a device while all send; with pod_nodes */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a

@@ -81,6 +81,11 @@ enum ppsched_op_flag {
  *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on the device of s.
  * Both ends have the same microbatch m and the same slice.
  *
+ * In a schedule with a stage graph (ppsched_schedule_has_graph), a stage sends to each device of
+ * each stage that needs the value, except to the device on which it runs itself. Each SEND and RECV
+ * then names the place at its other end in `reserved`. The token has the place after a ">":
+ * "0SEND_F3>2".
+ *
  * UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a
  * microbatch. Their `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their
  * `slice` is 0. They do not store their iteration, which follows from their place in the queue. */
@@ -90,7 +95,8 @@ typedef struct ppsched_op {
     uint16_t slice;      /* slice, from 0; 0 if microbatches are whole, or the kind has no slice */
     uint8_t kind;        /* enum ppsched_kind */
     uint8_t flags;       /* of enum ppsched_op_flag, or 0 */
-    uint16_t reserved;   /* 0 */
+    uint16_t reserved; /* 0; in a SEND or RECV of a stage graph: 1 + the place at the other end, as
+                            ppsched_schedule_place_of gives it */
 } ppsched_op;
 
 /* Start and end of an operation, in the caller's unit of time. 16 bytes, no padding. */

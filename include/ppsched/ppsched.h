@@ -100,6 +100,7 @@
 #define PPSCHED_PPSCHED_H
 
 #include <ppsched/bound.h>
+#include <ppsched/calibrator.h>
 #include <ppsched/chakra.h>
 #include <ppsched/channel.h>
 #include <ppsched/check.h>

@@ -85,11 +85,22 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
                                                 uint32_t microbatch);
 
 /* The device at the other end of a transfer. For SEND_F and RECV_B this is the device of the stage
- * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. The
- * result is PPSCHED_NONE if the op is of another kind, if there is no stage after or before, or if
- * the microbatch is out of range. */
+ * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. On a
+ * stage graph the op names the other end. The result is PPSCHED_NONE if the op is of another kind,
+ * if there is no stage at the other end, or if the microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
+
+/* The stage at the other end of a transfer; PPSCHED_NONE if there is none. */
+PPSCHED_API uint32_t ppsched_schedule_peer_stage(const ppsched_schedule *schedule,
+                                                 const ppsched_op *op);
+
+/* The place of a stage on one of its devices, as sends and receives of a stage graph name it.
+ * Places are numbered stage by stage, and within a stage in ascending order of devices. If each
+ * stage has one device, the place is the number of the stage. The result is PPSCHED_NONE if the
+ * stage does not run on the device, or if the schedule has no stage graph. */
+PPSCHED_API uint32_t ppsched_schedule_place_of(const ppsched_schedule *schedule, uint32_t stage,
+                                               uint32_t device);
 
 /* The first function returns the i-th of the stages whose outputs a stage reads. The second returns
  * the i-th of the devices that run a stage. Both return PPSCHED_NONE if `i` is past the last. */

@@ -8,6 +8,7 @@
 #include "api/null.h"
 #include "base/utf8.h"
 #include "check/check.h"
+#include "ir/ports.h"
 
 ppsched_status ppsched_builder_create(ppsched_builder **out, const ppsched_config *config, ppsched_error *error)
 {
@@ -39,9 +40,8 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: there is no kind %u; it must be 1 to %d", device, position,
                            (unsigned)op->kind, PPI_LAST_KIND);
-    if ((op->flags & ~(PPSCHED_OP_FLAG_OVERLAPPED | PPSCHED_OP_FLAG_SLICED)) != 0 || op->reserved != 0)
-        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: unknown flags, or reserved is not 0",
-                           device, position);
+    if ((op->flags & ~(PPSCHED_OP_FLAG_OVERLAPPED | PPSCHED_OP_FLAG_SLICED)) != 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: unknown flags", device, position);
     uint32_t slices = ppi_kind_has_microbatch(op->kind) ? builder->shape.slices : 1;
     if (op->slice >= slices && slices > 1)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u, position %zu: slice is %u; it must be 0 to %u",
@@ -67,6 +67,9 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
         return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place,
                            "device %u, position %zu: %s cannot end an overlapped pair; B or I can", device, position,
                            ppi_kind_token(op->kind));
+    const char *refusal = ppi_refuse_place(builder->placement.graph, op);
+    if (refusal != NULL)
+        return ppi_fail_at(error, PPSCHED_ERROR_ARGUMENT, place, "device %u, position %zu: %s", device, position, refusal);
     return PPSCHED_OK;
 }
 

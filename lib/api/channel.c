@@ -5,6 +5,8 @@
 #include "api/buffer.h"
 #include "base/sized.h"
 #include "channel/proof.h"
+#include "check/check.h"
+#include "ir/stage_graph.h"
 
 ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
 {
@@ -27,8 +29,9 @@ ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(model);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "the proof of transfers");
     ppsched_status status = ppi_take_channel_model(&own, model, error);
+    if (status == PPSCHED_OK && schedule->placement.graph != NULL)
+        status = ppi_check(schedule, &(struct ppi_findings){0}, error); /* the proof needs it for ops of several devices */
     if (status != PPSCHED_OK)
         return status;
     status = ppi_prove(schedule, &own, out, capacity, &length, error);

@@ -51,7 +51,6 @@ ppsched_status ppsched_schedule_evaluate_transfers(ppsched_timeline **out, const
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "the evaluation with transfers");
     ppsched_status status = check_flags(flags, error);
     if (status == PPSCHED_OK && (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a timeline with transfers cannot be reusable");

@@ -71,10 +71,25 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     return PPSCHED_OK;
 }
 
+/* Checks how many iterations are reduced together. */
+static ppsched_status check_reduce_every(const ppsched_lower_options *options, uint32_t iterations, ppsched_error *error)
+{
+    if (options->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reserved is %u; it must be 0", options->reserved);
+    if (options->reduce_every > 0 && options->reduce_grad == 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reduce_every is only with reduce_grad");
+    if (options->reduce_every > 0 && iterations % options->reduce_every != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_every is %u; it must divide the %u iteration%s of the schedule",
+                        options->reduce_every, iterations, iterations == 1 ? "" : "s");
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_check_lower_options(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
-                                       ppsched_error *error)
+                                       uint32_t iterations, ppsched_error *error)
 {
     ppsched_status status = check_options(options, config, error);
+    if (status == PPSCHED_OK)
+        status = check_reduce_every(options, iterations, error);
     return status == PPSCHED_OK ? check_lookaheads(options, config, devices, error) : status;
 }
 
@@ -100,11 +115,12 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "lowering to sends and receives");
-    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_lower_options), options, "ppsched_lower_options",
-                                           error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_lower_options, receive_prefetch), options,
+                                           "ppsched_lower_options", error);
     if (status == PPSCHED_OK)
-        status = ppi_check_lower_options(&own, config, schedule->shape.devices, error);
+        status = ppi_check_lower_options(&own, config, schedule->shape.devices, schedule->shape.iterations, error);
+    if (status == PPSCHED_OK && schedule->placement.graph != NULL)
+        status = ppi_lower_takes_graph(schedule->placement.graph, &own, error);
     if (status == PPSCHED_OK)
         status = check_schedule(schedule, error);
     if (status == PPSCHED_OK)

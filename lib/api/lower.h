@@ -7,6 +7,6 @@
 
 /* Checks the options for `devices` devices; `config` may be NULL. Fails with ARGUMENT, RANGE or LENGTH. */
 ppsched_status ppi_check_lower_options(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
-                                       ppsched_error *error);
+                                       uint32_t iterations, ppsched_error *error);
 
 #endif

@@ -48,13 +48,14 @@ static ppsched_status take_lower(struct ppi_plan_options *out, const ppsched_low
 {
     if (given == NULL)
         return PPSCHED_OK;
-    ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower, sizeof(ppsched_lower_options), given,
+    ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower,
+                                           PPI_SIZE_UP_TO(ppsched_lower_options, receive_prefetch), given,
                                            "ppsched_lower_options", error);
     if (status == PPSCHED_OK && out->lower.unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "a plan cannot use a list of lookaheads; use unshard_lookahead full, auto or needed");
     if (status == PPSCHED_OK)
-        status = ppi_check_lower_options(&out->lower, config, config->shape.devices, error);
+        status = ppi_check_lower_options(&out->lower, config, config->shape.devices, config->shape.iterations, error);
     if (status == PPSCHED_OK && out->lower.lowering == PPSCHED_LOWERING_NONE)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lower has lowering none; choose one, or leave lower out");
     return status;

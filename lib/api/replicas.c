@@ -8,7 +8,7 @@
 #include "ir/costs.h"
 
 /* Microbatches times replicas. */
-enum { MOST_CELLS = 1 << 16 };
+enum { MOST_CELLS = 1 << 20 };
 
 static ppsched_status check_config(const ppsched_config *config, size_t replica, ppsched_error *error)
 {

@@ -13,7 +13,6 @@ ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity, si
     struct ppi_traffic traffic;
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "links");
     ppsched_status status = ppi_traffic_make(&traffic, schedule, error);
     if (status != PPSCHED_OK)
         return status;
@@ -34,7 +33,6 @@ ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, size_t capac
     if (device >= schedule->shape.devices)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; devices are 0 to %u", device,
                         schedule->shape.devices - 1);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "buffers");
     ppsched_status status = ppi_traffic_make(&traffic, schedule, error);
     if (status != PPSCHED_OK)
         return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exported functions: generating a schedule with a strategy, and reading the schedule. */
+#include "ir/ports.h"
 #include "ir/schedule.h"
 
 #include "api/log.h"
@@ -79,6 +80,11 @@ uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule, const ppsche
 {
     if (schedule == NULL || op == NULL || !ppi_is_comm(op))
         return PPSCHED_NONE;
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    if (graph != NULL) {
+        bool has_place = op->stage < graph->stages && ppi_refuse_place(graph, op) == NULL;
+        return has_place ? ppi_device_of_seat(&schedule->placement, op->reserved - 1u) : PPSCHED_NONE;
+    }
     bool is_next = op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_RECV_B;
     if (!is_next && op->stage == 0)
         return PPSCHED_NONE;

@@ -4,6 +4,7 @@
 
 #include "api/null.h"
 #include "ir/config.h"
+#include "ir/ports.h"
 #include "ir/schedule.h"
 
 ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config, const uint32_t *counts, const uint32_t *inputs,
@@ -66,6 +67,25 @@ uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_
     if (schedule->placement.copies == 2 && i == 1)
         return schedule->placement.device_of[schedule->shape.stages + stage];
     return i < count ? devices[i] : PPSCHED_NONE;
+}
+
+uint32_t ppsched_schedule_place_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t device)
+{
+    if (schedule == NULL || stage >= schedule->shape.stages || schedule->placement.graph == NULL)
+        return PPSCHED_NONE;
+    return ppi_seat_on(&schedule->placement, stage, device);
+}
+
+uint32_t ppsched_schedule_peer_stage(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    if (schedule == NULL || op == NULL || !ppi_is_comm(op) || op->stage >= schedule->shape.stages)
+        return PPSCHED_NONE;
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    if (graph != NULL)
+        return ppi_refuse_place(graph, op) == NULL ? ppi_stage_of_seat(graph, op->reserved - 1u) : PPSCHED_NONE;
+    const uint32_t number = ppi_is_send(op->kind) ? ppi_output_of(schedule, op) : ppi_input_of(schedule, op);
+    const bool is_next = ppi_is_send(op->kind) != ppi_goes_back(op->kind);
+    return number == PPSCHED_NONE ? PPSCHED_NONE : is_next ? op->stage + 1u : op->stage - 1u;
 }
 
 int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage)

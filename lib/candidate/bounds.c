@@ -74,6 +74,31 @@ static double overhead_of_pass(const ppsched_config *config)
                                                                      : ppi_smaller(whole, split));
 }
 
+/* The microbatches of each copy of the model, weighted by their scale. */
+static void count_passes(double passes[2], const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const struct ppi_shape *shape = &config->shape;
+    if (!ppi_has_factors(config)) {
+        const uint32_t second = schedule->placement.copies == 2 ? shape->microbatches / 2 : 0;
+        passes[0] = (double)(shape->microbatches - second) * shape->slices;
+        passes[1] = (double)second * shape->slices;
+        return;
+    }
+    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
+        passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
+            ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
+}
+
+/* The least scale of a microbatch. */
+static double least_factor(const ppsched_config *config)
+{
+    const struct ppi_shape *shape = &config->shape;
+    double least = ppi_has_factors(config) ? PPI_INFINITE : 1;
+    for (uint32_t i = 0; i < shape->microbatches * shape->slices && ppi_has_factors(config); i++)
+        least = ppi_smaller(least, ppi_config_factor(config, i / shape->slices, i % shape->slices).time);
+    return least;
+}
+
 /* The work of the most loaded device, for any split. `layers`: the plan's, or what of them a channel runs. */
 static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *layers, const ppsched_schedule *schedule,
                               const ppsched_config *config, const struct ppi_split_types *types)
@@ -98,9 +123,7 @@ static double work_on_devices(const ppsched_plan *plan, const ppsched_layers *la
                                   .any_order = plan->orders_devices &&
                                                (types != NULL || speeds->count > 1 || overheads->count > 1),
                                   .has_whole_backwards = config->has_whole_backwards};
-    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
-        load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
-            ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
+    count_passes(load.passes, schedule, config);
     load.is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
                     load.copies == 1 && shape->stages == shape->devices;
     return size * ppi_split_bound(&load);
@@ -144,14 +167,11 @@ static ppsched_status bound_of_types(double *out, const ppsched_plan *plan, cons
                                      const ppsched_schedule *schedule, const ppsched_config *config,
                                      const struct ppi_split_types *types, ppsched_error *error)
 {
-    double least = PPI_INFINITE;
     ppsched_status status = find_work(out, plan, candidate, schedule, config, types, error);
     if (status != PPSCHED_OK || !schedule->flushes)
         return status;
-    for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++)
-        least = ppi_smaller(least, ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time);
     const double path = ppi_split_path(plan->layers, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], types);
-    *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least * path + least_on_links(schedule, config));
+    *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least_factor(config) * path + least_on_links(schedule, config));
     return PPSCHED_OK;
 }
 

@@ -201,12 +201,12 @@ static ppsched_status restaged_config(ppsched_config **out, const ppsched_plan *
 static ppsched_status allow_graph(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_config *config,
                                   ppsched_error *error)
 {
-    const char *what = plan->lower.lowering != PPSCHED_LOWERING_NONE ? "lowering to sends and receives"
-                       : candidate->offloads                         ? "offload"
-                       : plan->orders_devices                        ? "a free order of devices"
-                       : plan->order_effort > 0                      ? "an order of microbatches"
-                                                                     : NULL;
-    return what != NULL ? ppi_refuse_graph(config->graph, what, error) : PPSCHED_OK;
+    const char *what = candidate->offloads      ? "offload"
+                       : plan->orders_devices   ? "a free order of devices"
+                       : plan->order_effort > 0 ? "an order of microbatches"
+                                                : NULL;
+    return what != NULL ? ppi_refuse_graph(config->graph, what, error)
+                        : ppi_lower_takes_graph(config->graph, &plan->lower, error);
 }
 
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,

@@ -4,6 +4,7 @@
 #include "channel/channels.h"
 
 #include "base/error.h"
+#include "ir/ports.h"
 
 /* Assigns numbers to the keys of a device, in order of occurrence. One device after another, so that one table serves all. */
 struct numbering {
@@ -33,6 +34,13 @@ static ppsched_status fail_at(const struct making *making, uint32_t i, const cha
                        "device %u: %s at position %zu %s", device, token, position, what);
 }
 
+/* Whether an op may be on a device. */
+static bool is_placed(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t device)
+{
+    return ppi_schedule_device_of(schedule, op) == device ||
+           (schedule->placement.graph != NULL && ppi_seat_on(&schedule->placement, op->stage, device) != PPSCHED_NONE);
+}
+
 static ppsched_status find_ops(struct making *making, ppsched_error *error)
 {
     const ppsched_schedule *schedule = making->schedule;
@@ -44,9 +52,9 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
             making->channels->comms[i] = (struct ppi_comm){.device = d, .transfer = PPSCHED_NONE};
             if (!ppi_passes_on(op))
                 continue;
-            if (!ppi_transfers_add(&making->channels->transfers, i))
+            if (!ppi_transfers_add(&making->channels->transfers, d, i))
                 return fail_at(making, i, "is there twice", error);
-            if (ppi_schedule_device_of(schedule, op) != d)
+            if (!is_placed(schedule, op, d))
                 return fail_at(making, i, "is on the wrong device", error);
             if (op->microbatch < iteration_start)
                 return fail_at(making, i, "comes too late, after the flush of its iteration", error);
@@ -58,10 +66,13 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
 }
 
 /* Refuses a send that cannot be connected, with the reason. */
-static ppsched_status refuse_send(const struct making *making, uint32_t i, ppsched_error *error)
+PPI_APART ppsched_status refuse_send(const struct making *making, uint32_t i, ppsched_error *error)
 {
+    const ppsched_op *op = &making->schedule->ops[i];
     struct ppi_transfer transfer;
-    if (!ppi_transfer_out(making->schedule, &making->schedule->ops[i], &transfer))
+    if (making->schedule->placement.graph != NULL
+            ? !ppi_transfer_of(making->schedule, op, making->channels->comms[i].device, &transfer)
+            : !ppi_transfer_out(making->schedule, op, &transfer))
         return fail_at(making, i, "sends to its own device, or to none", error);
     if (making->channels->transfers.ops[transfer.number].producer > i)
         return fail_at(making, i, "comes before the op whose output it sends", error);
@@ -71,7 +82,7 @@ static ppsched_status refuse_send(const struct making *making, uint32_t i, ppsch
 static ppsched_status connect_send(struct making *making, uint32_t i, ppsched_error *error)
 {
     struct ppi_comm *comms = making->channels->comms;
-    uint32_t number = ppi_output_of(making->schedule, &making->schedule->ops[i]);
+    uint32_t number = ppi_comm_number(making->schedule, comms[i].device, &making->schedule->ops[i]);
     if (number == PPSCHED_NONE)
         return refuse_send(making, i, error);
     const struct ppi_transfer_ops *ops = &making->channels->transfers.ops[number];
@@ -81,10 +92,32 @@ static ppsched_status connect_send(struct making *making, uint32_t i, ppsched_er
     return PPSCHED_OK;
 }
 
+PPI_APART ppsched_status refuse_consumer(const struct making *making, uint32_t i, uint32_t receive, ppsched_error *error)
+{
+    return fail_at(making, i,
+                   receive == PPSCHED_NONE ? "needs a receive that is missing" : "comes before the receive that it needs",
+                   error);
+}
+
+/* On a stage graph an op may await several receives; comm_run finds them by its ports. */
+PPI_APART ppsched_status connect_on_graph(const struct making *making, uint32_t i, ppsched_error *error)
+{
+    struct ppi_transfer transfer;
+    for (struct ppi_ports ports = ppi_ports_in(making->schedule, &making->schedule->ops[i], making->channels->comms[i].device);
+         ppi_next_sent(&ports, &transfer);) {
+        uint32_t receive = making->channels->transfers.ops[transfer.number].receive;
+        if (receive > i)
+            return refuse_consumer(making, i, receive, error);
+    }
+    return PPSCHED_OK;
+}
+
 static ppsched_status connect_consumer(struct making *making, uint32_t i, ppsched_error *error)
 {
     const ppsched_op *op = &making->schedule->ops[i];
     struct ppi_transfer transfer;
+    if (making->schedule->placement.graph != NULL)
+        return connect_on_graph(making, i, error);
     uint32_t number = ppi_input_of(making->schedule, op);
     if (number == PPSCHED_NONE)
         return PPSCHED_OK;
@@ -92,9 +125,7 @@ static ppsched_status connect_consumer(struct making *making, uint32_t i, ppsche
     if (receive < i)
         making->channels->comms[i].transfer = number;
     else if (ppi_transfer_in(making->schedule, op, &transfer))
-        return fail_at(making, i,
-                       receive == PPSCHED_NONE ? "needs a receive that is missing" : "comes before the receive that it needs",
-                       error);
+        return refuse_consumer(making, i, receive, error);
     return PPSCHED_OK;
 }
 

@@ -11,7 +11,7 @@
 /* An op of the schedule. */
 struct ppi_comm {
     uint32_t device;
-    uint32_t transfer; /* number of the transfer of a comm op, or awaited by a compute op; or PPSCHED_NONE */
+    uint32_t transfer; /* number of the transfer of a comm op, or awaited by a compute op of a chain; or PPSCHED_NONE */
     uint32_t queue;    /* of a comm op */
     uint32_t place;    /* of a comm op: index in its queue */
     uint32_t batch;    /* `place` of the first op of its batch; its own `place` without batches */
@@ -47,7 +47,7 @@ static inline const struct ppi_transfer_ops *ppi_moved_by(const struct ppi_chann
     return &channels->transfers.ops[channels->comms[i].transfer];
 }
 
-/* The receive that a compute op waits for; PPSCHED_NONE: none. */
+/* The receive that a compute op of a chain waits for; PPSCHED_NONE: none. */
 static inline uint32_t ppi_awaited_by(const struct ppi_channels *channels, uint32_t i)
 {
     return channels->comms[i].transfer != PPSCHED_NONE ? ppi_moved_by(channels, i)->receive : PPSCHED_NONE;

@@ -4,6 +4,7 @@
 #include "channel/comm_run.h"
 
 #include "base/error.h"
+#include "ir/ports.h"
 
 void ppi_comm_tell(struct ppi_comm_run *run, uint32_t i)
 {
@@ -54,16 +55,60 @@ bool ppi_comm_all_done(const struct ppi_comm_run *run)
     return true;
 }
 
+uint32_t ppi_comm_missing_on_graph(const struct ppi_comm_run *run, uint32_t device, uint32_t i)
+{
+    struct ppi_transfer transfer;
+    for (struct ppi_ports ports = ppi_ports_in(run->schedule, &run->schedule->ops[i], device);
+         ppi_next_sent(&ports, &transfer);) {
+        uint32_t receive = run->channels.transfers.ops[transfer.number].receive;
+        if (!run->done[receive])
+            return receive;
+    }
+    return PPSCHED_NONE;
+}
+
+bool ppi_comm_gathers(struct ppi_comm_run *run, uint32_t device, uint32_t i)
+{
+    const uint32_t stage = run->schedule->ops[i].stage;
+    uint32_t count = 0;
+    const uint32_t *devices = ppi_devices_of(&run->schedule->placement, stage, &count);
+    if (run->has_come[device])
+        return false;
+    run->has_come[device] = true;
+    if (++run->come[stage] < count)
+        return false;
+    run->come[stage] = 0;
+    for (uint32_t k = 0; k < count; k++)
+        run->has_come[devices[k]] = false;
+    return true;
+}
+
+uint32_t ppi_comm_absent(const struct ppi_comm_run *run, const ppsched_op *op)
+{
+    uint32_t count = 0, k = 0;
+    const uint32_t *devices = ppi_devices_of(&run->schedule->placement, op->stage, &count);
+    while (k + 1 < count && run->has_come[devices[k]] &&
+           ppi_is_same_op(&run->schedule->queues[devices[k]].ops[run->position[devices[k]]], op))
+        k++;
+    return devices[k];
+}
+
 static ppsched_status make_room(struct ppi_comm_run *run, ppsched_error *error)
 {
     const struct ppi_host *host = &run->schedule->host;
     size_t ops = (size_t)run->schedule->op_count;
+    bool has_graph = run->schedule->placement.graph != NULL;
+    if (has_graph) {
+        run->come = ppi_allocate_zeroed(host, run->schedule->shape.stages, sizeof *run->come);
+        run->has_come = ppi_allocate_zeroed(host, run->schedule->shape.devices, sizeof *run->has_come);
+    }
     run->done = ppi_allocate_zeroed(host, ops, sizeof *run->done);
     run->news = ppi_allocate(host, 4 * ops + 4, sizeof *run->news);
     run->position = ppi_allocate_zeroed(host, run->schedule->shape.devices, sizeof *run->position);
     run->head = ppi_allocate_zeroed(host, (size_t)run->channels.queue_count + 1, sizeof *run->head);
     run->received = ppi_allocate_zeroed(host, (size_t)run->channels.channel_count + 1, sizeof *run->received);
-    if (run->done == NULL || run->news == NULL || run->position == NULL || run->head == NULL || run->received == NULL)
+    if ((has_graph && (run->come == NULL || run->has_come == NULL)) || run->done == NULL || run->news == NULL ||
+        run->position == NULL || run->head == NULL || run->received == NULL)
         return ppi_fail_memory(error, "the channels");
     return PPSCHED_OK;
 }
@@ -86,6 +131,8 @@ ppsched_status ppi_comm_run_make(struct ppi_comm_run *out, const ppsched_schedul
 void ppi_comm_run_clear(struct ppi_comm_run *run)
 {
     const struct ppi_host *host = &run->schedule->host;
+    ppi_release(host, run->has_come);
+    ppi_release(host, run->come);
     ppi_release(host, run->received);
     ppi_release(host, run->head);
     ppi_release(host, run->position);

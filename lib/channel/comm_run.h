@@ -16,6 +16,8 @@ struct ppi_comm_run {
     uint32_t *received;          /* by channel: number of transfers received, which is in channel order */
     uint32_t *news;              /* comm ops to examine, oldest first */
     uint32_t news_first, news_count;
+    uint32_t *come; /* on a stage graph, by stage: how many devices have come to its next op; else NULL */
+    bool *has_come; /* by device */
 };
 
 /* Makes a run before its start. INVALID_SCHEDULE if comm ops do not match. */
@@ -37,6 +39,24 @@ void ppi_comm_take(struct ppi_comm_run *run, uint32_t transfer);
 
 /* Whether all comm ops are done. */
 bool ppi_comm_all_done(const struct ppi_comm_run *run);
+
+/* The same for a stage graph. */
+uint32_t ppi_comm_missing_on_graph(const struct ppi_comm_run *run, uint32_t device, uint32_t i);
+
+/* A receive of a device's compute op that is not done; PPSCHED_NONE if there is none. */
+static inline uint32_t ppi_comm_missing(const struct ppi_comm_run *run, uint32_t device, uint32_t i)
+{
+    if (run->come != NULL)
+        return ppi_comm_missing_on_graph(run, device, i);
+    uint32_t receive = ppi_awaited_by(&run->channels, i);
+    return receive != PPSCHED_NONE && !run->done[receive] ? receive : PPSCHED_NONE;
+}
+
+/* On a stage graph: a device has come to its compute op `i`, and can run it. Whether it is the last of the op's devices. */
+bool ppi_comm_gathers(struct ppi_comm_run *run, uint32_t device, uint32_t i);
+
+/* A device that has not come to an op to which another has. */
+uint32_t ppi_comm_absent(const struct ppi_comm_run *run, const ppsched_op *op);
 
 static inline bool ppi_comm_issued(const struct ppi_comm_run *run, uint32_t i)
 {

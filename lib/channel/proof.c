@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "channel/comm_run.h"
+#include "ir/stage_graph.h"
 
 struct run {
     struct ppi_comm_run comms;
@@ -24,15 +25,19 @@ static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
 
 /* --- the run --- */
 
+PPI_INLINE void make_ready(struct run *run, uint32_t device)
+{
+    if (run->is_ready[device])
+        return;
+    run->is_ready[device] = true;
+    run->ready[run->ready_count++] = device;
+}
+
 /* Marks a comm op as done: its queue advances, and its device may. */
 static void finish(struct run *run, uint32_t i)
 {
-    uint32_t device = comm_of(run, i)->device;
     ppi_comm_finish(&run->comms, i);
-    if (!run->is_ready[device]) {
-        run->is_ready[device] = true;
-        run->ready[run->ready_count++] = device;
-    }
+    make_ready(run, comm_of(run, i)->device);
 }
 
 /* Completes a comm op if it can be done now. */
@@ -58,7 +63,22 @@ static void look_at(struct run *run, uint32_t i)
     ppi_comm_take(comms, transfer);
 }
 
-/* Runs a device until a compute op waits for a receive. */
+/* Runs a compute op of a stage graph on all its devices, once all have come to it; false until then. */
+PPI_APART bool run_on_graph(struct run *run, uint32_t device, uint32_t i)
+{
+    uint32_t count = 0;
+    const uint32_t *devices = ppi_devices_of(&run->schedule->placement, run->schedule->ops[i].stage, &count);
+    if (!ppi_comm_gathers(&run->comms, device, i))
+        return false;
+    for (uint32_t k = 0; k < count; k++)
+        if (devices[k] != device) {
+            run->comms.position[devices[k]]++;
+            make_ready(run, devices[k]);
+        }
+    return true;
+}
+
+/* Runs a device until a compute op waits for a receive, or for other devices. */
 static void run_device(struct run *run, uint32_t d)
 {
     const ppsched_queue *queue = &run->schedule->queues[d];
@@ -69,8 +89,9 @@ static void run_device(struct run *run, uint32_t d)
             ppi_comm_tell(&run->comms, i);
             continue;
         }
-        uint32_t receive = ppi_awaited_by(&run->comms.channels, i);
-        if (receive != PPSCHED_NONE && !run->comms.done[receive])
+        if (ppi_comm_missing(&run->comms, d, i) != PPSCHED_NONE)
+            return;
+        if (run->comms.come != NULL && !run_on_graph(run, d, i))
             return;
     }
 }
@@ -98,11 +119,17 @@ static uint32_t head_of(const struct run *run, uint32_t queue)
     return run->comms.channels.queued[run->comms.channels.queue_first[queue] + run->comms.head[queue]];
 }
 
-/* The receive that a device's compute op waits for. */
+/* The receive that a device's compute op waits for; if it waits for other devices, the receive that one of these waits for. As
+ * the order of compute ops has been checked, these waits have an end. */
 static uint32_t awaited_by(const struct run *run, uint32_t device)
 {
-    uint32_t i = (uint32_t)run->schedule->queues[device].first + run->comms.position[device];
-    return ppi_awaited_by(&run->comms.channels, i);
+    for (;;) {
+        uint32_t i = (uint32_t)run->schedule->queues[device].first + run->comms.position[device];
+        uint32_t receive = ppi_comm_missing(&run->comms, device, i);
+        if (receive != PPSCHED_NONE)
+            return receive;
+        device = ppi_comm_absent(&run->comms, &run->schedule->ops[i]);
+    }
 }
 
 /* The op that keeps a comm op from its turn, or itself if none does. A blocked device has not reached the ops after the head of

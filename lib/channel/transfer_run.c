@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "channel/proof.h"
 #include "channel/transfer_state.h"
+#include "channel/transfer_waits.h"
 #include "eval/idle.h"
+#include "ir/stage_graph.h"
 
 enum { COMPUTED, LEFT, THERE, SHARDED, COPIED, CALLED };
 
@@ -44,6 +46,16 @@ static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t trans
            run->states[channels->carried[channels->channel_first[route->channel] + route->place - 1]].has_started;
 }
 
+static struct ppi_transfer_cost cost_of(const struct ppi_transfer_run *run, const struct ppi_transfer_ops *ops)
+{
+    const ppsched_op *send = &run->schedule->ops[ops->send];
+    const uint32_t from = comm_of(run, ops->send)->device, to = comm_of(run, ops->receive)->device;
+    const bool back = ppi_goes_back(send->kind);
+    if (run->comms.come != NULL)
+        return ppi_transfer_cost_between(run->config, send->stage, run->schedule->ops[ops->receive].stage, back, from, to);
+    return ppi_transfer_cost_of(run->config, send->stage, back, from, to);
+}
+
 /* Starts a transfer: it requests its link. */
 static void start(struct ppi_transfer_run *run, uint32_t transfer)
 {
@@ -54,8 +66,7 @@ static void start(struct ppi_transfer_run *run, uint32_t transfer)
     struct ppi_transfer_state *state = &run->states[transfer];
     double *link = &run->link_free[route->link];
     uint32_t next = channels->channel_first[route->channel] + route->place + 1;
-    struct ppi_transfer_cost cost = ppi_transfer_cost_of(run->config, op->stage, ppi_goes_back(op->kind),
-                                                         comm_of(run, ops->send)->device, comm_of(run, ops->receive)->device);
+    struct ppi_transfer_cost cost = cost_of(run, ops);
     double factor = ppi_factor_of(&run->timeline->costs, run->schedule, op).memory;
     state->has_started = true;
     state->asked = run->now;
@@ -107,73 +118,6 @@ static bool sends_until_there(const struct ppi_transfer_run *run)
 
 /* --- devices --- */
 
-/* Splits a device's wait for a comm op that is done now, or was done earlier if the device then waited for parameters or a
- * reload. */
-static void split_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
-{
-    ppsched_idle *idle = &run->timeline->idle[device];
-    bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
-    const struct ppi_transfer_state *state = &run->states[comm_of(run, i)->transfer];
-    double *from = &run->machines[device].clock, end = run->timeline->spans[i].end;
-    bool may_wait_longer = ppi_sharding_takes_time(&run->sharding) || run->copies.saving != NULL;
-    double now = may_wait_longer && end < run->now ? end : run->now;
-    double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
-    ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
-    if (run->calls != NULL && !is_send) {
-        const ppsched_span *call = &run->calls[comm_of(run, i)->transfer];
-        idle->head_of_line += ppi_part_of_wait(from, call->start, now);
-        idle->calls += ppi_part_of_wait(from, call->end, now);
-    }
-    idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
-    idle->link += ppi_part_of_wait(from, state->started, now);
-    idle->transfer += ppi_part_of_wait(from, is_send ? now : state->there, now);
-    idle->head_of_line += ppi_part_of_wait(from, now, now);
-}
-
-/* Whether a device is blocked by the comm op before its position, or by the batch that ends there. */
-static bool is_blocked(const struct ppi_transfer_run *run, uint32_t device)
-{
-    const ppsched_queue *queue = &run->schedule->queues[device];
-    uint32_t position = run->comms.position[device];
-    if (run->comms.model.blocking == 0 || position == 0 || !ppi_is_comm(&queue->ops[position - 1]))
-        return false;
-    if (run->comms.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
-        return false; /* the batch continues */
-    const struct ppi_comm *last = comm_of(run, (uint32_t)queue->first + position - 1);
-    return run->comms.head[last->queue] <= last->place;
-}
-
-/* Ends a device's block by comm ops: its wait is attributed to the one that was done last. */
-static void leave_block(struct ppi_transfer_run *run, uint32_t device)
-{
-    const ppsched_queue *queue = &run->schedule->queues[device];
-    uint32_t i = (uint32_t)queue->first + run->comms.position[device];
-    if (!run->machines[device].is_blocked)
-        return;
-    run->machines[device].is_blocked = false;
-    for (uint32_t k = i, batch = comm_of(run, i - 1)->batch; k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
-        if (comm_of(run, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
-            split_wait(run, device, k);
-            return;
-        }
-}
-
-/* The receive of a unit that was done last, or one that is not done; PPSCHED_NONE if it needs none. */
-static uint32_t last_receive(const struct ppi_transfer_run *run, uint32_t i)
-{
-    uint32_t last = PPSCHED_NONE;
-    for (uint32_t k = i; k < i + ppi_unit_length(&run->schedule->ops[i]); k++) {
-        uint32_t receive = ppi_awaited_by(&run->comms.channels, k);
-        if (receive == PPSCHED_NONE)
-            continue;
-        if (!run->comms.done[receive])
-            return receive;
-        if (last == PPSCHED_NONE || run->timeline->spans[receive].end > run->timeline->spans[last].end)
-            last = receive;
-    }
-    return last;
-}
-
 /* Starts UNSHARD or REDUCE_GRAD; the device continues. */
 static void shard(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
@@ -212,12 +156,46 @@ static void start_computing(struct ppi_transfer_run *run, uint32_t device, uint3
 static void compute(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *unit = &run->schedule->ops[i];
+    const double before = run->machines[device].sums.memory;
     for (size_t k = 0; k < ppi_unit_length(unit); k++) {
         ppi_sum_memory(&run->machines[device].sums, ppi_memory_of(&run->timeline->costs, run->schedule, &unit[k]), &unit[k]);
         run->passes_done += unit[k].kind == PPSCHED_KIND_B || unit[k].kind == PPSCHED_KIND_W;
     }
+    if (run->comms.come != NULL) {
+        run->passes_done += unit->kind == PPSCHED_KIND_F || unit->kind == PPSCHED_KIND_I;
+        if (!ppi_stage_has_backward(run->schedule->placement.graph, unit->stage))
+            run->machines[device].sums.memory = before; /* free again at its end */
+    }
     double duration = ppi_unit_duration(&run->timeline->costs, run->schedule, unit);
     start_computing(run, device, i, ppi_unit_length(unit), ppi_sharding_slowed(&run->sharding, device, duration, run->now));
+}
+
+/* Starts a unit that has waited, at last for a receive. */
+static void begin(struct ppi_transfer_run *run, uint32_t device, uint32_t i, uint32_t receive)
+{
+    ppsched_idle *idle = &run->timeline->idle[device];
+    double *clock = &run->machines[device].clock;
+    if (receive != PPSCHED_NONE)
+        ppi_split_comm_wait(run, device, receive);
+    if (ppi_sharding_takes_time(&run->sharding))
+        idle->weights += ppi_part_of_wait(clock, run->now, run->now);
+    if (run->comms.come != NULL) /* for other devices of the op */
+        ppi_add_waiting_for_neighbour(idle, run->machines[device].has_computed, ppi_part_of_wait(clock, run->now, run->now));
+    idle->reload += ppi_part_of_wait(clock, run->now, run->now);
+    compute(run, device, i);
+}
+
+/* A device has come to an op of a stage graph with its inputs. The last of the op's devices starts it on all of them. */
+PPI_APART void begin_on_graph(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    uint32_t count = 0;
+    const uint32_t *devices = ppi_devices_of(&run->schedule->placement, run->schedule->ops[i].stage, &count);
+    if (!ppi_comm_gathers(&run->comms, device, i))
+        return;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t own = (uint32_t)run->schedule->queues[devices[k]].first + run->comms.position[devices[k]];
+        begin(run, devices[k], own, ppi_last_receive(run, devices[k], own));
+    }
 }
 
 /* Whether the copies that a unit waits for are done; if not, an event wakes the device when they are. */
@@ -305,27 +283,26 @@ static bool step(struct ppi_transfer_run *run, uint32_t device)
     uint32_t i = (uint32_t)queue->first + run->comms.position[device];
     if (run->machines[device].computes)
         return false;
-    if (is_blocked(run, device)) {
+    if (run->comms.model.blocking != 0 && ppi_comm_blocks(run, device)) {
         run->machines[device].is_blocked = true;
         return false;
     }
-    leave_block(run, device);
+    if (run->machines[device].is_blocked)
+        ppi_leave_block(run, device);
     if (run->comms.position[device] == queue->count)
         return false;
     const ppsched_op *op = &run->schedule->ops[i];
     if (op->microbatch >= run->iteration_end && ppi_kind_has_microbatch(op->kind))
         return false;
     if (ppi_is_compute(op->kind)) {
-        uint32_t receive = last_receive(run, i);
+        uint32_t receive = ppi_last_receive(run, device, i);
         if ((receive != PPSCHED_NONE && !run->comms.done[receive]) || !has_copies(run, device, op) ||
             !ppi_sharding_lets_compute(&run->sharding, device, op, run->now))
             return false;
-        if (receive != PPSCHED_NONE)
-            split_wait(run, device, receive);
-        if (ppi_sharding_takes_time(&run->sharding))
-            run->timeline->idle[device].weights += ppi_part_of_wait(&run->machines[device].clock, run->now, run->now);
-        run->timeline->idle[device].reload += ppi_part_of_wait(&run->machines[device].clock, run->now, run->now);
-        compute(run, device, i);
+        if (run->comms.come != NULL)
+            begin_on_graph(run, device, i);
+        else
+            begin(run, device, i, receive);
         return false;
     }
     if (ppi_is_comm(op)) {
@@ -371,8 +348,7 @@ static void settle(struct ppi_transfer_run *run)
 /* If the schedule flushes, all devices continue together once an iteration is done on all of them. */
 static void flush_if_done(struct ppi_transfer_run *run)
 {
-    size_t passes = ppi_cell_count(run->schedule) / run->schedule->shape.iterations;
-    if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * passes)
+    if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * run->passes)
         return;
     for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
         if (run->machines[d].computes || ppi_sharding_end(&run->sharding, d) > run->now)

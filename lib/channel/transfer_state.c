@@ -25,11 +25,22 @@ static ppsched_status make_room(struct ppi_transfer_run *run, ppsched_error *err
     return ppi_sharding_make(&run->sharding, run->schedule, run->config, error);
 }
 
+static size_t count_passes(const ppsched_schedule *schedule)
+{
+    size_t count = 0;
+    if (schedule->placement.graph == NULL)
+        return ppi_cell_count(schedule) / schedule->shape.iterations;
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        count += ppi_is_compute(schedule->ops[i].kind);
+    return count / schedule->shape.iterations;
+}
+
 ppsched_status ppi_transfer_run_make(struct ppi_transfer_run *out, ppsched_timeline *timeline, const ppsched_config *config,
                                      const ppsched_channel_model *model, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     *out = (struct ppi_transfer_run){.schedule = schedule, .config = config, .timeline = timeline};
+    out->passes = count_passes(schedule);
     out->iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     ppsched_status status = ppi_comm_run_make(&out->comms, schedule, model, error);
     if (status != PPSCHED_OK)

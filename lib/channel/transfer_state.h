@@ -39,6 +39,7 @@ struct ppi_transfer_run {
     struct ppi_sharding sharding;
     struct ppi_copy_run copies;
     size_t passes_done, flushed;
+    size_t passes;          /* of an iteration; on a stage graph: ops */
     uint32_t iteration_end; /* first microbatch that may not start yet */
 };
 

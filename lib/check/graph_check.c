@@ -136,8 +136,10 @@ static ppsched_status index_all(const struct checking *c, ppsched_error *error)
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
+            if (ppi_is_comm(op))
+                continue;
             if (!ppi_is_compute(op->kind) || ppi_unit_length(op) == 2)
-                return ppi_refuse_graph(c->graph, "overlapped pairs, and ops other than F, B, I and W", error);
+                return ppi_refuse_graph(c->graph, "overlapped pairs, and ops other than F, B, I, W, sends and receives", error);
             index_op(c, d, (uint32_t)i);
         }
     for (uint32_t s = 0; s < schedule->shape.stages; s++) {
@@ -234,6 +236,15 @@ static void wake(struct checking *c, uint32_t stage)
         }
 }
 
+/* Moves on from an op, and over sends and receives, which the check ignores. */
+static void advance(struct checking *c, uint32_t device)
+{
+    const ppsched_queue *queue = &c->schedule->queues[device];
+    size_t *position = &c->position[device];
+    for (++*position; *position < queue->count && ppi_is_comm(&queue->ops[*position]); ++*position)
+        continue;
+}
+
 /* Runs the op that is next on a device, on all its devices. */
 static void run_op(struct checking *c, uint32_t device, const ppsched_op *op)
 {
@@ -241,11 +252,11 @@ static void run_op(struct checking *c, uint32_t device, const ppsched_op *op)
     uint32_t count;
     const uint32_t *devices = ppi_devices_of(&c->schedule->placement, op->stage, &count);
     if (is_passed_over(c, device, op)) {
-        c->position[device]++;
+        advance(c, device);
         return;
     }
     for (uint32_t i = 0; i < count; i++)
-        c->position[devices[i]]++;
+        advance(c, devices[i]);
     c->done[cell_of(c, op)] |= (uint8_t)(1 << class_of(op->kind));
     wake(c, op->stage);
     for (uint32_t i = 0; i < fed.count; i++)
@@ -273,7 +284,7 @@ static bool find_unflushed(const struct checking *c, struct wait *wait)
     for (uint32_t d = 0; d < c->schedule->shape.devices; d++) {
         const ppsched_queue *queue = &c->schedule->queues[d];
         for (size_t i = c->position[d]; i < queue->count; i++)
-            if (queue->ops[i].microbatch < c->iteration_end) {
+            if (queue->ops[i].microbatch < c->iteration_end && !ppi_is_comm(&queue->ops[i])) {
                 *wait = (struct wait){wait->position, d, (uint32_t)i, queue->ops[i]};
                 return true;
             }
@@ -318,6 +329,9 @@ static void run_iterations(struct checking *c)
     const struct ppi_shape *shape = &c->schedule->shape;
     uint32_t runs = c->schedule->flushes ? shape->iterations : 1;
     struct wait wait = {0};
+    for (uint32_t d = 0; d < shape->devices; d++)
+        if (c->schedule->queues[d].count > 0 && ppi_is_comm(c->schedule->queues[d].ops))
+            advance(c, d);
     for (uint32_t i = 0; i < runs; i++) {
         c->iteration_end = (i + 1) * (ppi_total_microbatches(shape) / runs);
         run_all(c);

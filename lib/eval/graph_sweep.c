@@ -107,6 +107,13 @@ static void wake(struct sweep *sweep, uint32_t stage)
         }
 }
 
+/* Passes sends and receives, which take no time here. */
+static void pass_comms(struct ppi_track *track)
+{
+    for (; track->op < track->end && ppi_is_comm(track->op); track->op++)
+        *track->span++ = (ppsched_span){track->clock, track->clock};
+}
+
 /* Runs the op that is next on a device; false if it cannot run yet, or ever. */
 static bool run_op(struct sweep *sweep, uint32_t device)
 {
@@ -135,6 +142,7 @@ static bool run_op(struct sweep *sweep, uint32_t device)
         *track->span++ = (ppsched_span){start, end};
         track->clock = end;
         track->op++;
+        pass_comms(track);
     }
     wake(sweep, stage);
     for (uint32_t i = 0; i < fed.count; i++)
@@ -162,7 +170,7 @@ static bool flush(struct sweep *sweep, double *time)
     for (uint32_t i = 0; i < sweep->loop.active_count; i++) {
         const struct ppi_track *track = &sweep->loop.tracks[sweep->loop.active[i]];
         for (const ppsched_op *op = track->op; op < track->end; op++)
-            if (op->microbatch < sweep->iteration_end)
+            if (op->microbatch < sweep->iteration_end && !ppi_is_comm(op))
                 return false;
         *time = ppi_larger(*time, track->clock);
     }
@@ -196,8 +204,10 @@ ppsched_status ppi_graph_earliest(struct ppi_event_loop *loop, ppsched_timeline 
     struct sweep sweep = {.loop = *loop, .timeline = timeline, .graph = schedule->placement.graph};
     size_t flushed = 0;
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
-    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
+        pass_comms(&sweep.loop.tracks[d]);
+    }
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     run_ready(&sweep);
     while (flushed < timeline->flush_count && flush(&sweep, &timeline->flush_times[flushed])) {
@@ -205,7 +215,7 @@ ppsched_status ppi_graph_earliest(struct ppi_event_loop *loop, ppsched_timeline 
         run_ready(&sweep);
     }
     if (sweep.meets_others)
-        return ppi_refuse_graph(sweep.graph, "overlapped pairs, and ops other than F, B, I and W", error);
+        return ppi_refuse_graph(sweep.graph, "overlapped pairs, and ops other than F, B, I, W, sends and receives", error);
     if (!is_complete(&sweep))
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
@@ -251,6 +261,13 @@ static void flush_back(struct sweep *sweep)
         sweep->loop.tracks[sweep->loop.active[i]].clock = time;
 }
 
+/* Passes the sends and receives before a device's next op. */
+static void pass_comms_back(struct ppi_track *track, const ppsched_queue *queue, ppsched_timeline *timeline)
+{
+    for (; track->op > queue->ops && ppi_is_comm(track->op - 1); track->op--)
+        timeline->latest[queue->first + (size_t)(track->op - 1 - queue->ops)] = track->clock;
+}
+
 void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -276,9 +293,12 @@ void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
             pass->backward.value = latest;
         for (uint32_t i = 0; i < count; i++) {
             struct ppi_track *track = &sweep.loop.tracks[devices[i]];
+            pass_comms_back(track, &schedule->queues[devices[i]], timeline);
             track->op--;
             track->clock = latest;
             timeline->latest[track->op - schedule->ops] = latest;
         }
     }
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        pass_comms_back(&sweep.loop.tracks[d], &schedule->queues[d], timeline);
 }

@@ -3,6 +3,7 @@
  * wait in a heap for their time. At equal times queue order holds. */
 #include "eval/memory.h"
 
+#include "eval/comm_buffers.h"
 #include "eval/memory_saving.h"
 
 #include <string.h>
@@ -11,10 +12,8 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "ir/stage_graph.h"
-#include "ir/transfer.h"
 
 enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
-enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: LISTED: it has a send; STANDING: it is held */
 
 /* A stage on the current device. */
 struct holder {
@@ -26,8 +25,8 @@ struct holder {
 struct ppi_memory_workspace {
     struct ppi_host host;
     struct ppi_heap pending;
-    struct holder *holders;       /* by stage */
-    uint8_t *sending, *receiving; /* by transfer, if the schedule has any */
+    struct holder *holders; /* by stage */
+    struct ppi_comm_buffers buffers;
 };
 
 struct walk {
@@ -62,13 +61,13 @@ static ppsched_status make_room(struct ppi_memory_workspace **out, const ppsched
     size_t transfers = ppi_has_comm_ops(schedule) ? ppi_transfer_numbers(schedule) : 0;
     if (room == NULL)
         return ppi_fail_memory(error, "the memory curve");
-    room->host = *host;
+    room->host = *host, room->buffers.schedule = schedule;
     room->pending.events = ppi_allocate(host, most_pending(schedule), sizeof *room->pending.events);
     room->holders = ppi_allocate(host, schedule->shape.stages, sizeof *room->holders);
-    room->sending = transfers > 0 ? ppi_allocate(host, transfers, sizeof *room->sending) : NULL;
-    room->receiving = transfers > 0 ? ppi_allocate(host, transfers, sizeof *room->receiving) : NULL;
+    room->buffers.sending = transfers > 0 ? ppi_allocate(host, transfers, sizeof *room->buffers.sending) : NULL;
+    room->buffers.receiving = transfers > 0 ? ppi_allocate(host, transfers, sizeof *room->buffers.receiving) : NULL;
     if (room->pending.events == NULL || room->holders == NULL ||
-        (transfers > 0 && (room->sending == NULL || room->receiving == NULL))) {
+        (transfers > 0 && (room->buffers.sending == NULL || room->buffers.receiving == NULL))) {
         ppi_memory_room_destroy(room);
         return ppi_fail_memory(error, "the memory curve");
     }
@@ -89,8 +88,8 @@ void ppi_memory_room_destroy(struct ppi_memory_workspace *room)
     if (room == NULL)
         return;
     struct ppi_host host = room->host;
-    ppi_release(&host, room->receiving);
-    ppi_release(&host, room->sending);
+    ppi_release(&host, room->buffers.receiving);
+    ppi_release(&host, room->buffers.sending);
     ppi_release(&host, room->holders);
     ppi_release(&host, room->pending.events);
     ppi_release(&host, room);
@@ -178,13 +177,13 @@ static void happen(struct walk *walk, const struct ppi_event *event)
     const ppsched_op *op = &walk->queue->ops[event->index];
     const struct ppi_other_memory *holding = holding_of(walk, op);
     struct holder *holder = holder_of(walk, op);
-    uint8_t *sending = event->what == SENT ? &walk->room->sending[ppi_output_of(walk->schedule, op)] : NULL;
+    uint8_t *sending = event->what == SENT ? &walk->room->buffers.sending[ppi_buffer_sent(&walk->room->buffers, op)] : NULL;
     switch (event->what) {
     case SENT:
-        if (*sending == STANDING)
+        if (*sending == PPI_BUFFER_STANDING)
             change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, -holding->send[ppi_goes_back(op->kind)] * factor_of(walk, op),
                    event->time);
-        *sending = NONE;
+        *sending = PPI_BUFFER_NONE;
         break;
     case GATHERED:
         if (!holder->is_gathered)
@@ -237,15 +236,6 @@ static void put_off(struct walk *walk, double time, int32_t what, uint32_t posit
 
 /* --- compute ops --- */
 
-static bool is_received(const struct walk *walk, const ppsched_op *op)
-{
-    uint32_t input = walk->room->receiving != NULL ? ppi_input_of(walk->schedule, op) : PPSCHED_NONE;
-    if (input == PPSCHED_NONE || walk->room->receiving[input] != STANDING)
-        return false;
-    walk->room->receiving[input] = NONE;
-    return true;
-}
-
 /* Activations of a stage pass without memory saving. */
 static double whole_memory(const struct walk *walk, const ppsched_op *op)
 {
@@ -268,8 +258,8 @@ static void start_op(struct walk *walk, const ppsched_op *op, double time)
     change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_rise_of(&walk->timeline->costs, walk->schedule, op), time);
     if (op->kind == PPSCHED_KIND_F) {
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, forward_memory(walk, op), time);
-        if (is_received(walk, op))
-            change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[0] * factor, time);
+        change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op,
+               -(holding->receive[0] * factor * ppi_take_received(&walk->room->buffers, op)), time);
     } else if (op->kind != PPSCHED_KIND_I && !holder_of(walk, op)->has_gradients) {
         holder_of(walk, op)->has_gradients = true;
         change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, holding->gradients, time);
@@ -280,7 +270,6 @@ static void start_op(struct walk *walk, const ppsched_op *op, double time)
 static void end_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_other_memory *holding = holding_of(walk, op);
-    uint32_t sent = walk->room->sending != NULL ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
     double factor = factor_of(walk, op);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind] * factor, time);
     if (op->kind == PPSCHED_KIND_F && !ppi_stage_has_backward(walk->schedule->placement.graph, op->stage))
@@ -291,12 +280,11 @@ static void end_op(struct walk *walk, const ppsched_op *op, double time)
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_released_of(&walk->timeline->costs, walk->schedule, op), time);
     if (ppi_is_backward(op->kind))
         change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, -holding->output * factor, time);
-    if (ppi_is_backward(op->kind) && is_received(walk, op))
-        change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[1] * factor, time);
-    if (sent != PPSCHED_NONE && walk->room->sending[sent] == LISTED) {
-        walk->room->sending[sent] = STANDING;
-        change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op, holding->send[ppi_is_backward(op->kind)] * factor, time);
-    }
+    if (ppi_is_backward(op->kind))
+        change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op,
+               -(holding->receive[1] * factor * ppi_take_received(&walk->room->buffers, op)), time);
+    change(walk, PPSCHED_MEMORY_CAUSE_SENDS, op,
+           holding->send[ppi_is_backward(op->kind)] * factor * ppi_hold_sent(&walk->room->buffers, op), time);
 }
 
 static void compute(struct walk *walk, uint32_t i, uint32_t length)
@@ -355,23 +343,34 @@ static void come_to(struct walk *walk, uint32_t i)
     walk->comms_end = ppi_larger(walk->comms_end, span->end);
 }
 
+/* How long a value occupies its link. */
+static double leaving_of(const struct walk *walk, const ppsched_op *send)
+{
+    const struct ppi_stage_graph *graph = walk->schedule->placement.graph;
+    const bool backward = ppi_goes_back(send->kind);
+    if (graph == NULL)
+        return holding_of(walk, send)->leaving[backward];
+    const uint32_t link = ppi_comm_link(graph, send);
+    const struct ppi_link_delay *cost = link != PPSCHED_NONE ? &walk->timeline->costs.links[link] : NULL;
+    return cost != NULL ? cost->delay[backward] - cost->latency[backward] : 0;
+}
+
 static void send(struct walk *walk, uint32_t i)
 {
     const ppsched_op *op = &walk->queue->ops[i];
-    bool backward = ppi_goes_back(op->kind);
     double end = walk->timeline->has_transfers ? walk->timeline->spans[walk->queue->first + i].end
-                                               : walk->came + holding_of(walk, op)->leaving[backward] * factor_of(walk, op);
-    if (ppi_output_of(walk->schedule, op) != PPSCHED_NONE)
+                                               : walk->came + leaving_of(walk, op) * factor_of(walk, op);
+    if (ppi_buffer_sent(&walk->room->buffers, op) != PPSCHED_NONE)
         put_off(walk, end, SENT, i);
 }
 
 static void receive(struct walk *walk, uint32_t i)
 {
     const ppsched_op *op = &walk->queue->ops[i];
-    uint32_t number = ppi_input_of(walk->schedule, op);
-    if (number == PPSCHED_NONE || walk->room->receiving[number] == STANDING)
+    uint32_t number = ppi_buffer_received(&walk->room->buffers, op);
+    if (number == PPSCHED_NONE || walk->room->buffers.receiving[number] == PPI_BUFFER_STANDING)
         return;
-    walk->room->receiving[number] = STANDING;
+    walk->room->buffers.receiving[number] = PPI_BUFFER_STANDING;
     drain(walk, walk->came);
     change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op,
            holding_of(walk, op)->receive[ppi_goes_back(op->kind)] * factor_of(walk, op), walk->came);
@@ -426,22 +425,22 @@ static void list_sends(const struct walk *walk)
 {
     for (size_t i = 0; i < walk->queue->count; i++) {
         const ppsched_op *op = &walk->queue->ops[i];
-        uint32_t number = ppi_is_send(op->kind) ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
+        uint32_t number = ppi_is_send(op->kind) ? ppi_buffer_sent(&walk->room->buffers, op) : PPSCHED_NONE;
         if (number != PPSCHED_NONE)
-            walk->room->sending[number] = LISTED;
+            walk->room->buffers.sending[number] = PPI_BUFFER_LISTED;
     }
 }
 
 /* Clears what another queue has left in the work space. */
 static void forget(const struct walk *walk)
 {
-    for (size_t i = 0; i < walk->queue->count && walk->room->sending != NULL; i++) {
+    for (size_t i = 0; i < walk->queue->count && walk->room->buffers.sending != NULL; i++) {
         const ppsched_op *op = &walk->queue->ops[i];
-        uint32_t sent = ppi_output_of(walk->schedule, op), received = ppi_input_of(walk->schedule, op);
+        uint32_t sent = ppi_buffer_sent(&walk->room->buffers, op), received = ppi_buffer_received(&walk->room->buffers, op);
         if (sent != PPSCHED_NONE)
-            walk->room->sending[sent] = NONE;
+            walk->room->buffers.sending[sent] = PPI_BUFFER_NONE;
         if (received != PPSCHED_NONE)
-            walk->room->receiving[received] = NONE;
+            walk->room->buffers.receiving[received] = PPI_BUFFER_NONE;
     }
     for (size_t i = 0; i < walk->queue->count; i++)
         walk->room->holders[walk->queue->ops[i].stage].device = PPSCHED_NONE;
@@ -451,6 +450,7 @@ static void forget(const struct walk *walk)
 static void go_through_all(struct walk *walk)
 {
     const ppsched_queue *queue = walk->queue;
+    walk->room->buffers.device = queue->device;
     forget(walk);
     list_sends(walk);
     for (uint32_t i = 0; i < queue->count;) {

@@ -157,7 +157,7 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
                        struct tracks *tracks)
 {
     bool send = ppi_is_send(op->kind);
-    uint32_t number = send ? ppi_output_of(trace->schedule, op) : ppi_input_of(trace->schedule, op);
+    uint32_t number = ppi_comm_number(trace->schedule, device, op);
     const struct ppi_transfer_ops *ops = number != PPSCHED_NONE ? &trace->transfers.ops[number] : NULL;
     bool paired = ops != NULL && ppi_is_paired(ops);
     if (paired && !send)

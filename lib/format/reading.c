@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "format/placement.h"
 #include "ir/builder.h"
-#include "ir/stage_graph.h"
+#include "ir/ports.h"
 
 /* A complete schedule has at least two ops per stage pass. A text with less than one op for 16 stage passes is refused, as it
  * would only make the reader allocate; up to 4096 stage passes it is not, so that the checker can report what is missing. */
@@ -226,6 +226,28 @@ static ppsched_status set_graph(ppsched_config *config, const struct ppi_reading
     return status;
 }
 
+/* Checks the places that sends and receives name. */
+static ppsched_status check_places(const struct ppi_reading *reading, const struct ppi_stage_graph *graph)
+{
+    char token[PPI_TOKEN_SIZE];
+    uint32_t device = 0;
+    if (graph == NULL && !reading->has_places)
+        return PPSCHED_OK;
+    for (size_t i = 0; i < reading->count; i++) {
+        const char *reason = ppi_refuse_place(graph, &reading->ops[i]);
+        while (reading->ends[device] <= i)
+            device++;
+        if (reason == NULL)
+            continue;
+        size_t position = i - ppi_reading_first(reading, device);
+        ppi_op_token(token, &reading->ops[i]);
+        return ppi_fail_at(reading->error, PPSCHED_ERROR_SYNTAX,
+                           (struct ppi_place){device, reading->ops[i].stage, reading->ops[i].microbatch, (uint32_t)position},
+                           "device %u, op %zu: %s: %s", device, position, token, reason);
+    }
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_reading_finish(ppsched_schedule **out, struct ppi_reading *reading)
 {
     struct ppi_shape shape = {0};
@@ -241,6 +263,8 @@ ppsched_status ppi_reading_finish(ppsched_schedule **out, struct ppi_reading *re
         status = ppi_config_set_placement(config, reading->placement, reading->map, shape.stages, reading->error);
     if (status == PPSCHED_OK)
         status = set_graph(config, reading);
+    if (status == PPSCHED_OK)
+        status = check_places(reading, config->graph);
     if (status == PPSCHED_OK)
         status = build(out, reading, config);
     ppi_config_destroy(config);

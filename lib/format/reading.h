@@ -25,6 +25,7 @@ struct ppi_reading {
     uint32_t devices, device_capacity;
     uint32_t stages, microbatches; /* one more than the largest of the tokens */
     bool has_slices;               /* some token has a slice */
+    bool has_places;               /* some token has a place at the other end */
 
     /* Properties given by the text; after each its initial value, kept where the text says nothing. */
     char *name;                          /* NULL */
@@ -52,6 +53,7 @@ ppsched_status ppi_reading_reserve(struct ppi_reading *reading, size_t count);
 static inline void ppi_reading_add(struct ppi_reading *reading, const ppsched_op *op)
 {
     reading->ops[reading->count++] = *op;
+    reading->has_places |= op->reserved != 0;
     if (op->stage >= reading->stages)
         reading->stages = op->stage + 1u;
     if (op->microbatch != PPSCHED_NONE && op->microbatch >= reading->microbatches)

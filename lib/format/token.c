@@ -84,13 +84,27 @@ const char *ppi_read_op(const char **text, const char *end, int32_t last_kind, p
     return reason;
 }
 
-/* "3F0", or "3F0.2". */
-static const char *read_sliced_op(const char **text, const char *end, int32_t last_kind, ppsched_op *op)
+/* After an op: ">2", the place at the other end of a send or receive of a stage graph. */
+static const char *read_place(const char **text, const char *end, ppsched_op *op)
+{
+    uint32_t place = 0;
+    if (*text == end || **text != '>' || !ppi_is_comm(op))
+        return NULL;
+    ++*text;
+    if (*text == end || !is_digit(**text))
+        return "the number of the place at the other end must follow the >, such as 0SEND_F1>2";
+    const char *reason = read_number(text, end, PPSCHED_MAX_STAGES - 1, "the place at its other end must be at most 65534",
+                                     &place);
+    op->reserved = (uint16_t)(place + 1);
+    return reason;
+}
+
+/* After an op: ".2". */
+static const char *read_slice(const char **text, const char *end, ppsched_op *op)
 {
     uint32_t slice = 0;
-    const char *refusal = ppi_read_op(text, end, last_kind, op);
-    if (refusal != NULL || *text == end || **text != '.' || op->microbatch == PPSCHED_NONE)
-        return refusal;
+    if (*text == end || **text != '.' || op->microbatch == PPSCHED_NONE)
+        return NULL;
     ++*text;
     if (*text == end || !is_digit(**text))
         return "the number of its slice must follow the point, such as 3F0.2";
@@ -98,6 +112,15 @@ static const char *read_sliced_op(const char **text, const char *end, int32_t la
     op->slice = (uint16_t)slice;
     op->flags = PPSCHED_OP_FLAG_SLICED;
     return reason;
+}
+
+/* "3F0", "3F0.2", or "3SEND_F0>4". */
+static const char *read_whole_op(const char **text, const char *end, int32_t last_kind, ppsched_op *op)
+{
+    const char *reason = ppi_read_op(text, end, last_kind, op);
+    if (reason == NULL)
+        reason = read_slice(text, end, op);
+    return reason == NULL ? read_place(text, end, op) : reason;
 }
 
 static const char *skip_blanks(const char *text, const char *end)
@@ -115,7 +138,7 @@ static const char *read_pair(const char **text, const char *end, int32_t last_ki
     const size_t tail_length = sizeof tail - 1;
     for (int i = 0; i < 2; i++) {
         *text = skip_blanks(*text + 1, end);
-        const char *reason = read_sliced_op(text, end, last_kind, &pair[i]);
+        const char *reason = read_whole_op(text, end, last_kind, &pair[i]);
         if (reason != NULL)
             return reason;
         *text = skip_blanks(*text, end);
@@ -139,7 +162,7 @@ const char *ppi_read_unit(const char *text, const char *end, int32_t last_kind, 
     if (text == end)
         return NULL;
     bool is_pair = *text == '(';
-    const char *reason = is_pair ? read_pair(&text, end, last_kind, unit) : read_sliced_op(&text, end, last_kind, unit);
+    const char *reason = is_pair ? read_pair(&text, end, last_kind, unit) : read_whole_op(&text, end, last_kind, unit);
     if (reason != NULL)
         return reason;
     if (skip_blanks(text, end) != end)

@@ -78,6 +78,10 @@ struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double b
 struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
                                               uint32_t to);
 
+/* The same on a stage graph, from a stage to one that it feeds, or back. */
+struct ppi_transfer_cost ppi_transfer_cost_between(const ppsched_config *config, uint32_t from, uint32_t to, bool backward,
+                                                   uint32_t sender, uint32_t receiver);
+
 /* Adds a stage's static memory: its own, all versions of its weights (`versions` if the config does not set their number), and
  * its optimizer states. */
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);

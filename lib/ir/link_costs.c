@@ -5,6 +5,19 @@
 #include "ir/costs.h"
 #include "ir/stage_graph.h"
 
+/* Bytes of a value from a stage to another. A stage's gradient has by default the bytes of the activation that it got. */
+static double bytes_between(const ppsched_config *config, uint32_t from, uint32_t to, bool backward)
+{
+    const bool has_own = config->values[PPSCHED_QUANTITY_GRADIENT_BYTES].values != NULL;
+    return backward && has_own ? ppi_bytes_of(config, from, true) : ppi_bytes_of(config, backward ? to : from, false);
+}
+
+struct ppi_transfer_cost ppi_transfer_cost_between(const ppsched_config *config, uint32_t from, uint32_t to, bool backward,
+                                                   uint32_t sender, uint32_t receiver)
+{
+    return ppi_link_cost_of(config, bytes_between(config, from, to, backward), sender, receiver);
+}
+
 /* The latest of the transfers from the devices of a stage to those of another. */
 static struct ppi_transfer_cost slowest_transfer(const ppsched_config *config, const struct ppi_placement *placement,
                                                  uint32_t from, uint32_t to, bool backward)
@@ -12,10 +25,7 @@ static struct ppi_transfer_cost slowest_transfer(const ppsched_config *config, c
     struct ppi_transfer_cost most = {0, 0};
     uint32_t senders, receivers;
     const uint32_t *sender = ppi_devices_of(placement, from, &senders), *receiver = ppi_devices_of(placement, to, &receivers);
-    /* A stage's gradient has by default the bytes of the activation that it got. */
-    const bool has_own = config->values[PPSCHED_QUANTITY_GRADIENT_BYTES].values != NULL;
-    const double bytes = backward && has_own ? ppi_bytes_of(config, from, true)
-                                             : ppi_bytes_of(config, backward ? to : from, false);
+    const double bytes = bytes_between(config, from, to, backward);
     for (uint32_t i = 0; i < senders; i++)
         for (uint32_t k = 0; k < receivers; k++) {
             struct ppi_transfer_cost cost = ppi_link_cost_of(config, bytes, sender[i], receiver[k]);

@@ -52,23 +52,34 @@ const char *ppi_kind_text(int32_t kind)
     return ppi_kind_known(kind) ? rows[kind].text : NULL;
 }
 
-/* A separate function, as few ops have a slice. */
-static size_t put_slice(char *text, uint32_t slice)
+static size_t put_number(char *text, char before, uint32_t number)
 {
-    text[0] = '.';
-    return 1 + ppi_integer_to_text(text + 1, slice);
+    text[0] = before;
+    return 1 + ppi_integer_to_text(text + 1, number);
+}
+
+/* A separate function, as few ops have a slice, or a place at the other end. */
+PPI_APART size_t put_rest(char *text, const ppsched_op *op)
+{
+    size_t length = 0;
+    if ((op->flags & PPSCHED_OP_FLAG_SLICED) != 0)
+        length = put_number(text, '.', op->slice);
+    if (op->reserved != 0)
+        length += put_number(text + length, '>', op->reserved - 1u);
+    return length;
 }
 
 PPI_INLINE size_t put_op(char *text, const ppsched_op *op)
 {
-    const char *kind = rows[op->kind].token;
+    const struct row *row = &rows[op->kind];
+    const char *kind = row->token;
     size_t length = ppi_integer_to_text(text, op->stage), kind_length = strlen(kind);
     memcpy(text + length, kind, kind_length);
     length += kind_length;
-    if (rows[op->kind].has_microbatch)
+    if (row->has_microbatch)
         length += ppi_integer_to_text(text + length, op->microbatch);
-    if ((op->flags & PPSCHED_OP_FLAG_SLICED) != 0)
-        length += put_slice(text + length, op->slice);
+    if (((op->flags & PPSCHED_OP_FLAG_SLICED) | op->reserved) != 0)
+        length += put_rest(text + length, op);
     text[length] = '\0';
     return length;
 }

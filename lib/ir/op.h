@@ -50,7 +50,7 @@ static inline bool ppi_goes_back(uint8_t kind)
 static inline bool ppi_is_same_op(const ppsched_op *a, const ppsched_op *b)
 {
     return a->kind == b->kind && a->stage == b->stage && a->microbatch == b->microbatch && a->slice == b->slice &&
-           a->flags == b->flags;
+           a->flags == b->flags && a->reserved == b->reserved;
 }
 
 /* Kinds that PyTorch's runtime has. */

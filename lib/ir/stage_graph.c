@@ -9,6 +9,7 @@
 /* Parts with the defaults filled in: sizes of the lists. */
 struct sizes {
     uint32_t links, seats;
+    uint64_t pairs;
 };
 
 static uint32_t inputs_of(const struct ppi_graph_parts *parts, uint32_t stage)
@@ -16,11 +17,18 @@ static uint32_t inputs_of(const struct ppi_graph_parts *parts, uint32_t stage)
     return parts->input_counts != NULL ? parts->input_counts[stage] : stage > 0;
 }
 
+static uint32_t seats_of(const struct ppi_graph_parts *parts, uint32_t stage)
+{
+    return parts->device_counts != NULL ? parts->device_counts[stage] : 1;
+}
+
 static struct sizes sizes_of(const struct ppi_shape *shape, const struct ppi_graph_parts *parts)
 {
-    struct sizes sizes = {0, 0};
+    struct sizes sizes = {0, 0, 0};
     for (uint32_t s = 0; s < shape->stages; s++) {
-        sizes.links += inputs_of(parts, s);
+        for (uint32_t i = 0; i < inputs_of(parts, s); i++, sizes.links++)
+            sizes.pairs += (uint64_t)seats_of(parts, s) *
+                           seats_of(parts, parts->input_counts != NULL ? parts->inputs[sizes.links] : s - 1);
         sizes.seats += parts->device_counts != NULL ? parts->device_counts[s] : 0;
     }
     return sizes;
@@ -81,10 +89,14 @@ static void fill_seats(struct ppi_stage_graph *graph, const struct ppi_graph_par
     uint32_t seat = 0;
     for (uint32_t s = 0; s < graph->stages; s++) {
         graph->seat_first[s] = seat;
-        seat += parts->device_counts[s];
+        for (uint32_t i = 0; i < parts->device_counts[s]; i++)
+            graph->seat_stage[seat++] = s;
     }
     graph->seat_first[graph->stages] = seat;
     memcpy(graph->seats, parts->devices, seat * sizeof *graph->seats);
+    for (uint32_t s = 0, link = 0; s < graph->stages; s++)
+        for (; link < graph->input_first[s + 1]; link++)
+            graph->pair_first[link + 1] = graph->pair_first[link] + seats_of(parts, s) * seats_of(parts, graph->inputs[link]);
 }
 
 /* All lists, of 4 bytes each value and then of 1, behind the struct. */
@@ -99,6 +111,8 @@ static void take_lists(struct ppi_stage_graph *graph, struct sizes sizes, bool h
     if (graph->has_sets) {
         graph->seat_first = list, list += graph->stages + 1u;
         graph->seats = list, list += sizes.seats;
+        graph->seat_stage = list, list += sizes.seats;
+        graph->pair_first = list, list += sizes.links + 1u;
     }
     graph->passes = (uint8_t *)(void *)list;
     graph->runs = has_runs ? graph->passes + graph->stages : NULL;
@@ -113,7 +127,11 @@ ppsched_status ppi_stage_graph_make(struct ppi_stage_graph **out, const struct p
     *out = NULL;
     if (is_chain && !sets && has_all(shape, parts))
         return PPSCHED_OK;
-    size_t values = (size_t)3 * (shape->stages + 1u) + (size_t)3 * sizes.links + sizes.seats;
+    if (sizes.pairs > PPSCHED_MAX_CELLS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "stage_devices: %llu pairs of devices of stages that feed each other; at most %d",
+                        (unsigned long long)sizes.pairs, PPSCHED_MAX_CELLS);
+    size_t values = (size_t)3 * (shape->stages + 1u) + (size_t)4 * sizes.links + (size_t)2 * sizes.seats + 1;
     struct ppi_stage_graph *graph = ppi_allocate_zeroed(
         host, sizeof *graph + values * sizeof *graph->inputs + shape->stages + (parts->runs != NULL ? cells : 0), 1);
     if (graph == NULL)
@@ -219,4 +237,17 @@ uint32_t ppi_seat_on(const struct ppi_placement *placement, uint32_t stage, uint
         if (devices[i] == device)
             return ppi_seat_of(placement->graph, stage) + i;
     return PPSCHED_NONE;
+}
+
+uint32_t ppi_link_between(const struct ppi_stage_graph *graph, uint32_t from, uint32_t to)
+{
+    uint32_t low = graph->consumer_first[from], high = graph->consumer_first[from + 1], end = high;
+    while (low < high) { /* consumers are in ascending order */
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->consumers[middle] < to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && graph->consumers[low] == to ? graph->links[low] : PPSCHED_NONE;
 }

@@ -30,6 +30,8 @@ struct ppi_stage_graph {
     uint32_t *consumer_first;       /* the same for the stages that it feeds: */
     uint32_t *consumers, *links;    /* with the number of the link */
     uint32_t *seat_first, *seats;   /* devices of each stage; NULL without sets */
+    uint32_t *seat_stage;           /* stage of each seat; NULL without sets */
+    uint32_t *pair_first;           /* by link, and the end: number of its first pair of seats; NULL without sets */
     uint8_t *passes;                /* by stage: enum ppsched_stage_passes */
     uint8_t *runs;                  /* by stage and microbatch: 1 if it runs; NULL: all */
 };
@@ -150,5 +152,41 @@ static inline const uint32_t *ppi_devices_of(const struct ppi_placement *placeme
 
 /* The seat of a stage on a device; PPSCHED_NONE if it does not run there. */
 uint32_t ppi_seat_on(const struct ppi_placement *placement, uint32_t stage, uint32_t device);
+
+static inline uint32_t ppi_seat_count(const struct ppi_stage_graph *graph)
+{
+    return ppi_seat_of(graph, graph->stages);
+}
+
+static inline uint32_t ppi_stage_of_seat(const struct ppi_stage_graph *graph, uint32_t seat)
+{
+    return graph->has_sets ? graph->seat_stage[seat] : seat;
+}
+
+static inline uint32_t ppi_device_of_seat(const struct ppi_placement *placement, uint32_t seat)
+{
+    return placement->graph->has_sets ? placement->graph->seats[seat] : placement->device_of[seat];
+}
+
+/* The link from a stage to one that it feeds; PPSCHED_NONE if it does not. */
+uint32_t ppi_link_between(const struct ppi_stage_graph *graph, uint32_t from, uint32_t to);
+
+/* --- pairs of seats: a link, from each seat of its first stage to each of its second --- */
+
+static inline uint32_t ppi_seat_pair_count(const struct ppi_stage_graph *graph)
+{
+    uint32_t links = ppi_graph_link_count(graph);
+    return graph->has_sets ? graph->pair_first[links] : links;
+}
+
+/* The pair of a link from a seat to another, in the direction of the link. */
+static inline uint32_t ppi_seat_pair_of(const struct ppi_stage_graph *graph, uint32_t link, uint32_t from, uint32_t to)
+{
+    if (!graph->has_sets)
+        return link;
+    uint32_t stage = graph->seat_stage[to], seats = graph->seat_first[stage + 1] - graph->seat_first[stage];
+    return graph->pair_first[link] + (from - graph->seat_first[graph->seat_stage[from]]) * seats + to -
+           graph->seat_first[stage];
+}
 
 #endif

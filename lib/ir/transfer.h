@@ -3,11 +3,13 @@
  * schedule.
  *
  * The input of stage s for micro-slice p has the number 2 (s P + p), with P micro-slices over all iterations, plus 1 for a
- * gradient. Between stages of one device it has a number too, but is no transfer. */
+ * gradient. Between stages of one device it has a number too, but is no transfer. Functions of one input or output are for
+ * chains; ir/ports.h has those for stage graphs. */
 #ifndef PPSCHED_IR_TRANSFER_H
 #define PPSCHED_IR_TRANSFER_H
 
 #include "ir/schedule.h"
+#include "ir/stage_graph.h"
 
 struct ppi_transfer {
     uint32_t number;
@@ -15,10 +17,11 @@ struct ppi_transfer {
     ppsched_op send, receive;
 };
 
-/* Count of all numbers; they cannot overflow, by PPSCHED_MAX_CELLS. */
+/* Count of all numbers; they cannot overflow, by PPSCHED_MAX_CELLS. On a stage graph, ppi_transfers_make refuses what may. */
 static inline size_t ppi_transfer_numbers(const ppsched_schedule *schedule)
 {
-    return 2 * ppi_cell_count(schedule);
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    return graph == NULL ? 2 * ppi_cell_count(schedule) : (size_t)2 * ppi_seat_pair_count(graph) * schedule->micro_slices;
 }
 
 /* Whether an op has a transfer's number: F, B, I, sends and receives. */
@@ -105,8 +108,17 @@ ppsched_status ppi_transfers_make(struct ppi_transfers *out, const ppsched_sched
 ppsched_status ppi_transfers_find(struct ppi_transfers *out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_transfers_clear(struct ppi_transfers *transfers);
 
-/* Adds op `i` of the schedule, for which ppi_passes_on holds; false if there is one in its place already. */
-bool ppi_transfers_add(struct ppi_transfers *transfers, uint32_t i);
+/* Adds op `i` of the schedule, of a device, for which ppi_passes_on holds; false if there is one in its place already. */
+bool ppi_transfers_add(struct ppi_transfers *transfers, uint32_t device, uint32_t i);
+
+/* Number of a comm op's transfer, in the queue of a device; PPSCHED_NONE if no stage is at its other end. */
+uint32_t ppi_comm_number_on_graph(const ppsched_schedule *schedule, uint32_t device, const ppsched_op *comm);
+static inline uint32_t ppi_comm_number(const ppsched_schedule *schedule, uint32_t device, const ppsched_op *comm)
+{
+    if (schedule->placement.graph != NULL)
+        return ppi_comm_number_on_graph(schedule, device, comm);
+    return ppi_is_send(comm->kind) ? ppi_output_of(schedule, comm) : ppi_input_of(schedule, comm);
+}
 
 /* Whether there is exactly one send and one receive. */
 static inline bool ppi_is_paired(const struct ppi_transfer_ops *ops)

@@ -5,13 +5,17 @@
  * blocks, can the devices deadlock.
  *
  * With a prefetch distance (lead), a device also waits for the receives of that many next units before it runs a unit. In a
- * wait cycle the device whose receive is farthest ahead drops it until it has run one more unit. */
+ * wait cycle the device whose receive is farthest ahead drops it until it has run one more unit.
+ *
+ * On a stage graph an op may have several inputs and outputs. An op of several devices runs when it is next on all of them,
+ * with its inputs. */
 #include "base/error.h"
+#include "ir/ports.h"
 #include "lower/inputs.h"
 #include "lower/passes.h"
 
 /* What a device waits for. */
-enum wait { RUNS, SENDS, RECEIVES, ENDED /* or at a flush */ };
+enum wait { RUNS, SENDS, RECEIVES, GATHERS /* the other devices of its op */, ENDED /* or at a flush */ };
 
 struct device {
     size_t position; /* of its next unit */
@@ -23,6 +27,14 @@ struct device {
     uint32_t mark;                /* number of the last walk along waiting devices */
 };
 
+/* On a stage graph: what a device sends of the op before its position. */
+struct sending {
+    struct ppi_ports outputs;   /* after `output` */
+    struct ppi_transfer output; /* the next, if `has_output` */
+    bool has_output;
+    uint32_t sent; /* those before `output` */
+};
+
 struct history {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
@@ -32,6 +44,9 @@ struct history {
     uint32_t mark;
     uint32_t iteration_end; /* first microbatch after the next flush */
     uint32_t lead;
+    const struct ppi_stage_graph *graph;
+    struct sending *sendings; /* on a stage graph, by device */
+    uint32_t *gathered;       /* on a stage graph, by stage: how many devices have come to its next op */
 };
 
 static bool meets(const struct device *from, const struct device *to)
@@ -58,11 +73,27 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
     return status;
 }
 
+static void go_on_sending(struct sending *sending)
+{
+    sending->has_output = ppi_next_sent(&sending->outputs, &sending->output);
+}
+
+/* Finds the next send of an op of a stage graph, of which `sent` are written. */
+PPI_APART bool next_on_graph(struct sending *sending, uint32_t sent, struct ppi_transfer *out)
+{
+    for (; sending->sent < sent; sending->sent++)
+        go_on_sending(sending);
+    *out = sending->output;
+    return sending->has_output;
+}
+
 /* Finds the next send of the unit before a device's position. */
-static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *out)
+PPI_INLINE bool next_send(struct history *history, uint32_t d, bool on_graph, struct ppi_transfer *out)
 {
     struct device *device = &history->devices[d];
     const ppsched_op *ops = history->schedule->queues[d].ops;
+    if (on_graph)
+        return next_on_graph(&history->sendings[d], device->sent, out);
     size_t length = device->position >= 2 && ppi_unit_length(&ops[device->position - 2]) == 2 ? 2 : 1;
     for (; device->position > 0 && device->sent < length; device->sent++)
         if (ppi_transfer_out(history->schedule, &ops[device->position - length + device->sent], out))
@@ -73,10 +104,30 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
 /* The worst missing input of a unit: none, one of its own device, one of another device. */
 enum missing { NOTHING, OWN_VALUE, TRANSFER };
 
-/* `*out`: the first missing input from another device. */
-static enum missing missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+PPI_APART enum missing missing_on_graph(const struct history *history, uint32_t d, const ppsched_op *op,
+                                        struct ppi_transfer *out)
 {
     enum missing missing = NOTHING;
+    struct ppi_transfer input;
+    for (struct ppi_ports ports = ppi_ports_in(history->schedule, op, d); ppi_next_port(&ports, &input);) {
+        if (history->there[input.number])
+            continue;
+        if (input.from != input.to) {
+            *out = input;
+            return TRANSFER;
+        }
+        missing = OWN_VALUE;
+    }
+    return missing;
+}
+
+/* `*out`: the first missing input from another device. */
+PPI_INLINE enum missing missing_input(const struct history *history, uint32_t d, bool on_graph, const ppsched_op *unit,
+                                      struct ppi_transfer *out)
+{
+    enum missing missing = NOTHING;
+    if (on_graph)
+        return missing_on_graph(history, d, unit, out);
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         uint32_t input = ppi_input_of(history->schedule, &unit[i]);
         if (input == PPSCHED_NONE || history->there[input])
@@ -88,15 +139,33 @@ static enum missing missing_input(const struct history *history, const ppsched_o
     return missing;
 }
 
-/* Whether the sender of an input waits to send it; `*out`: the first such input. */
-static bool offered_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+/* Whether the sender of a transfer waits to send it. */
+static bool is_offered(const struct history *history, const struct ppi_transfer *transfer)
+{
+    const struct device *from = &history->devices[transfer->from];
+    return from->wait == SENDS && from->transfer.number == transfer->number;
+}
+
+PPI_APART bool offered_on_graph(const struct history *history, uint32_t d, const ppsched_op *op, struct ppi_transfer *out)
 {
     struct ppi_transfer transfer;
+    for (struct ppi_ports ports = ppi_ports_in(history->schedule, op, d); ppi_next_sent(&ports, &transfer);)
+        if (is_offered(history, &transfer)) {
+            *out = transfer;
+            return true;
+        }
+    return false;
+}
+
+/* Whether the sender of an input waits to send it; `*out`: the first such input. */
+PPI_INLINE bool offered_input(const struct history *history, uint32_t d, bool on_graph, const ppsched_op *unit,
+                              struct ppi_transfer *out)
+{
+    struct ppi_transfer transfer;
+    if (on_graph)
+        return offered_on_graph(history, d, unit, out);
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        if (!ppi_transfer_in(history->schedule, &unit[i], &transfer))
-            continue;
-        const struct device *from = &history->devices[transfer.from];
-        if (from->wait != SENDS || from->transfer.number != transfer.number)
+        if (!ppi_transfer_in(history->schedule, &unit[i], &transfer) || !is_offered(history, &transfer))
             continue;
         *out = transfer;
         return true;
@@ -106,7 +175,7 @@ static bool offered_input(const struct history *history, const ppsched_op *unit,
 
 /* Finds what a device receives for the units within its lead: an offered input, else one it waits for. `found`: it waits for an
  * input of its next unit. */
-static bool next_ahead(const struct history *history, uint32_t d, struct device *device, bool found)
+PPI_INLINE bool next_ahead(const struct history *history, uint32_t d, bool on_graph, struct device *device, bool found)
 {
     const ppsched_queue *queue = &history->schedule->queues[d];
     size_t position = device->position;
@@ -115,11 +184,12 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
         position += ppi_unit_length(&queue->ops[position]);
         if (position == queue->count || ppi_waits_for_flush(&queue->ops[position], history->iteration_end))
             break;
-        if (offered_input(history, &queue->ops[position], &device->transfer)) {
+        if (offered_input(history, d, on_graph, &queue->ops[position], &device->transfer)) {
             device->ahead = 0;
             return true;
         }
-        if (!found && i < device->reach && missing_input(history, &queue->ops[position], &device->transfer) == TRANSFER) {
+        if (!found && i < device->reach &&
+            missing_input(history, d, on_graph, &queue->ops[position], &device->transfer) == TRANSFER) {
             found = true;
             device->ahead = i + 1;
         }
@@ -128,19 +198,60 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
 }
 
 /* The missing input of a device; if a transfer, the one that it receives next. */
-static enum missing next_receive(const struct history *history, uint32_t d, struct device *device)
+PPI_INLINE enum missing next_receive(const struct history *history, uint32_t d, bool on_graph, struct device *device)
 {
-    enum missing missing = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
-    return history->lead > 0 && next_ahead(history, d, device, missing == TRANSFER) ? TRANSFER : missing;
+    enum missing missing = missing_input(history, d, on_graph, &history->schedule->queues[d].ops[device->position],
+                                         &device->transfer);
+    return history->lead > 0 && next_ahead(history, d, on_graph, device, missing == TRANSFER) ? TRANSFER : missing;
+}
+
+/* Runs the op that is next on a device of a stage graph, if that is there: what stays on the device is there at once. */
+PPI_APART ppsched_status run_on_graph(struct history *history, uint32_t d, ppsched_error *error)
+{
+    struct device *device = &history->devices[d];
+    const ppsched_op *op = &history->schedule->queues[d].ops[device->position];
+    struct ppi_transfer own;
+    for (struct ppi_ports ports = ppi_ports_out(history->schedule, op, d); ppi_next_port(&ports, &own);)
+        if (own.from == own.to)
+            history->there[own.number] = true;
+    history->sendings[d].outputs = ppi_ports_out(history->schedule, op, d);
+    history->sendings[d].sent = device->sent = 0;
+    go_on_sending(&history->sendings[d]);
+    device->position++;
+    device->reach = history->lead;
+    return ppi_builder_append(history->out, d, op, 1, error);
+}
+
+/* A device has come to an op that it may run; the last of the op's devices runs it on all of them. `*waits`: not the last. */
+PPI_APART ppsched_status come_to(struct history *history, uint32_t d, bool *waits, ppsched_error *error)
+{
+    uint32_t stage = history->schedule->queues[d].ops[history->devices[d].position].stage, count = 0;
+    const uint32_t *devices = ppi_devices_of(&history->schedule->placement, stage, &count);
+    ppsched_status status = PPSCHED_OK;
+    *waits = ++history->gathered[stage] < count;
+    if (*waits) {
+        history->devices[d].wait = GATHERS;
+        return PPSCHED_OK;
+    }
+    history->gathered[stage] = 0;
+    for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
+        struct device *other = &history->devices[devices[i]];
+        status = run_on_graph(history, devices[i], error);
+        if (devices[i] != d) {
+            other->wait = RUNS;
+            history->ready[history->ready_count++] = devices[i];
+        }
+    }
+    return status;
 }
 
 /* Runs a device until it waits. */
-static ppsched_status run_device(struct history *history, uint32_t d, ppsched_error *error)
+PPI_INLINE ppsched_status run_device(struct history *history, uint32_t d, bool on_graph, ppsched_error *error)
 {
     const ppsched_queue *queue = &history->schedule->queues[d];
     struct device *device = &history->devices[d];
     for (;;) {
-        if (next_send(history, d, &device->transfer)) {
+        if (next_send(history, d, on_graph, &device->transfer)) {
             device->wait = SENDS;
             return meets(device, &history->devices[device->transfer.to]) ? meet(history, &device->transfer, error) : PPSCHED_OK;
         }
@@ -148,7 +259,7 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        const enum missing missing = next_receive(history, d, device);
+        const enum missing missing = next_receive(history, d, on_graph, device);
         if (missing == TRANSFER) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
@@ -158,6 +269,13 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
         size_t length = ppi_unit_length(unit);
         if (missing == OWN_VALUE)
             return PPSCHED_ERROR_INVALID_SCHEDULE; /* another stage of the device comes too late */
+        if (on_graph) {
+            bool waits = false;
+            ppsched_status came = come_to(history, d, &waits, error);
+            if (came != PPSCHED_OK || waits)
+                return came;
+            continue;
+        }
         ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
         if (status != PPSCHED_OK)
             return status;
@@ -170,8 +288,26 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
     }
 }
 
-static uint32_t waits_for(const struct device *device)
+/* A device of an op that has not come to it. */
+PPI_APART uint32_t absent_from(const struct history *history, uint32_t d)
 {
+    const ppsched_queue *queues = history->schedule->queues;
+    const ppsched_op *op = &queues[d].ops[history->devices[d].position];
+    uint32_t count = 0;
+    const uint32_t *devices = ppi_devices_of(&history->schedule->placement, op->stage, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct device *other = &history->devices[devices[i]];
+        if (other->wait != GATHERS || !ppi_is_same_op(&queues[devices[i]].ops[other->position], op))
+            return devices[i];
+    }
+    return d;
+}
+
+static uint32_t waits_for(const struct history *history, uint32_t d)
+{
+    const struct device *device = &history->devices[d];
+    if (device->wait == GATHERS)
+        return absent_from(history, d);
     return device->wait == SENDS ? device->transfer.to : device->transfer.from;
 }
 
@@ -180,7 +316,7 @@ static bool is_more_willing(const struct device *device, const struct device *ot
 {
     if (device->wait == RECEIVES)
         return device->ahead > 0 && (other == NULL || other->wait == SENDS || device->ahead > other->ahead);
-    return other == NULL;
+    return device->wait == SENDS && other == NULL;
 }
 
 /* The device of a wait cycle that gives way: the first on the walk that waits farthest ahead, else one that sends; PPSCHED_NONE
@@ -193,12 +329,12 @@ static uint32_t find_willing(struct history *history, uint32_t d)
         if (history->devices[d].wait == ENDED)
             return PPSCHED_NONE;
         history->devices[d].mark = history->mark;
-        d = waits_for(&history->devices[d]);
+        d = waits_for(history, d);
     }
     for (uint32_t first = d;;) {
         if (is_more_willing(&history->devices[d], willing == PPSCHED_NONE ? NULL : &history->devices[willing]))
             willing = d;
-        d = waits_for(&history->devices[d]);
+        d = waits_for(history, d);
         if (d == first)
             return willing;
     }
@@ -226,7 +362,7 @@ static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_e
 }
 
 /* Runs until all devices have ended, or reached a flush. */
-static ppsched_status run(struct history *history, ppsched_error *error)
+PPI_INLINE ppsched_status run(struct history *history, bool on_graph, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t next = 0;
@@ -234,11 +370,17 @@ static ppsched_status run(struct history *history, ppsched_error *error)
         history->ready[history->ready_count++] = d;
     while (status == PPSCHED_OK && history->ready_count > 0) {
         while (status == PPSCHED_OK && history->ready_count > 0)
-            status = run_device(history, history->ready[--history->ready_count], error);
+            status = run_device(history, history->ready[--history->ready_count], on_graph, error);
         if (status == PPSCHED_OK)
             status = resolve(history, &next, error);
     }
     return status;
+}
+
+/* A copy of the code, so that chains do not ask for a graph in each step. */
+PPI_APART ppsched_status run_graph(struct history *history, ppsched_error *error)
+{
+    return run(history, true, error);
 }
 
 static ppsched_status run_iterations(struct history *history, ppsched_error *error)
@@ -248,7 +390,7 @@ static ppsched_status run_iterations(struct history *history, ppsched_error *err
         history->devices[d].reach = history->lead;
     for (uint32_t i = 0; i < history->schedule->shape.iterations && status == PPSCHED_OK; i++) {
         history->iteration_end = ppi_iteration_end(history->schedule, i);
-        status = run(history, error);
+        status = history->graph != NULL ? run_graph(history, error) : run(history, false, error);
     }
     return status;
 }
@@ -257,15 +399,22 @@ ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedu
                                       ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct history history = {.schedule = schedule, .out = out, .lead = lead};
+    struct history history = {.schedule = schedule, .out = out, .lead = lead, .graph = schedule->placement.graph};
     history.there = ppi_allocate_zeroed(host, ppi_transfer_numbers(schedule), sizeof *history.there);
     history.devices = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.devices);
     history.ready = ppi_allocate(host, schedule->shape.devices, 2 * sizeof *history.ready);
+    if (history.graph != NULL) {
+        history.gathered = ppi_allocate_zeroed(host, schedule->shape.stages, sizeof *history.gathered);
+        history.sendings = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *history.sendings);
+    }
     ppsched_status status = PPSCHED_OK;
-    if (history.there == NULL || history.devices == NULL || history.ready == NULL)
+    if (history.there == NULL || history.devices == NULL || history.ready == NULL ||
+        (history.graph != NULL && (history.gathered == NULL || history.sendings == NULL)))
         status = ppi_fail_memory(error, "the lowering");
     else
         status = run_iterations(&history, error);
+    ppi_release(host, history.sendings);
+    ppi_release(host, history.gathered);
     ppi_release(host, history.ready);
     ppi_release(host, history.devices);
     ppi_release(host, history.there);

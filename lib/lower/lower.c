@@ -3,6 +3,7 @@
 #include "lower/lower.h"
 
 #include "base/error.h"
+#include "ir/stage_graph.h"
 #include "lower/passes.h"
 #include "lower/set_aside.h"
 
@@ -33,7 +34,8 @@ static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, con
 
 static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
-    return ppi_reduce_gradients(out, in, pass->options->reduce_grad, error);
+    uint32_t every = pass->options->reduce_every > 0 ? pass->options->reduce_every : 1;
+    return ppi_reduce_gradients(out, in, pass->options->reduce_grad, every, error);
 }
 
 static ppsched_status send(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
@@ -147,4 +149,21 @@ ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedul
                                        : lower_computing(out, computing, config, &others, error);
     ppi_schedule_release(computing);
     return status;
+}
+
+ppsched_status ppi_lower_takes_graph(const struct ppi_stage_graph *graph, const ppsched_lower_options *options,
+                                     ppsched_error *error)
+{
+    if (graph == NULL)
+        return PPSCHED_OK;
+    if (options->lowering != PPSCHED_LOWERING_NONE && options->lowering != PPSCHED_LOWERING_JUST_IN_TIME)
+        return ppi_refuse_graph(graph, "lowerings other than just_in_time", error);
+    if (options->unshard != 0 || options->reduce_grad != 0)
+        return ppi_refuse_graph(graph, "ops of sharded parameters", error);
+    if (options->merge_backwards != 0 || options->split_backwards != 0)
+        return ppi_refuse_graph(graph, "merging and splitting backwards", error);
+    if (ppi_seat_count(graph) >= PPSCHED_MAX_STAGES)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the stages have %u devices in all; sends and receives can name %d at most",
+                        ppi_seat_count(graph), PPSCHED_MAX_STAGES - 1);
+    return PPSCHED_OK;
 }

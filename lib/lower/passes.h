@@ -15,7 +15,7 @@ ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedul
 
 /* Values of reduce_grad. */
 enum { PPI_WAITS_IN_TURNS = 2, PPI_WAITS_AT_ONCE = 3, PPI_WAITS_LATE = 4 };
-ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t waits,
+ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t waits, uint32_t every,
                                     ppsched_error *error);
 
 /* INVALID_SCHEDULE comes without a message: the checker finds the reason. With `has_waits`, a wait for each REDUCE_GRAD

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration. With waits, each is waited
- * for at once, or as late as one reduction at a time allows. */
+/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration, or of several. With waits,
+ * each is waited for at once, or as late as one reduction at a time allows. */
 #include "base/error.h"
 #include "lower/passes.h"
 
@@ -26,10 +26,11 @@ struct reducing {
     const ppsched_schedule *schedule;
     uint32_t device;
     uint32_t waits;     /* of reduce_grad */
-    uint32_t *made;     /* weight gradients, by iteration, copy and stage */
+    uint32_t every;     /* iterations whose gradients are reduced together */
+    uint32_t *made;     /* weight gradients, by such iterations, copy and stage */
     uint32_t in_flight; /* stage that is to be waited for, or PPSCHED_NONE */
     uint32_t *stages;   /* stage instances, by device */
-    uint32_t left;      /* of them, those that are not reduced yet in the iteration */
+    uint32_t left;      /* of them, those that are not reduced yet in these iterations */
 };
 
 static void count_stages(uint32_t *count, const ppsched_schedule *schedule)
@@ -38,15 +39,16 @@ static void count_stages(uint32_t *count, const ppsched_schedule *schedule)
         count[schedule->placement.device_of[i]]++;
 }
 
-/* Whether a unit makes the last weight gradient of its stage in an iteration. */
+/* Whether a unit makes the last weight gradient of its stage before a reduction. */
 static bool ends_stage(const struct reducing *reducing, const ppsched_op *weight)
 {
     const ppsched_schedule *schedule = reducing->schedule;
     if (weight == NULL)
         return false;
     uint32_t copy = ppi_copy_of(&schedule->placement, &schedule->shape, weight->microbatch);
-    size_t instance = (size_t)(weight->microbatch / schedule->shape.microbatches) * schedule->placement.copies + copy;
-    return ++reducing->made[instance * schedule->shape.stages + weight->stage] == share(schedule, copy);
+    uint32_t iteration = weight->microbatch / schedule->shape.microbatches;
+    size_t instance = (size_t)(iteration / reducing->every) * schedule->placement.copies + copy;
+    return ++reducing->made[instance * schedule->shape.stages + weight->stage] == reducing->every * share(schedule, copy);
 }
 
 static ppsched_status put(struct reducing *reducing, uint8_t kind, uint32_t stage, ppsched_error *error)
@@ -100,10 +102,10 @@ static ppsched_status reduce_device(struct reducing *reducing, ppsched_error *er
     return status == PPSCHED_OK ? wait(reducing, error) : status;
 }
 
-ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t waits,
+ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t waits, uint32_t every,
                                     ppsched_error *error)
 {
-    struct reducing reducing = {.out = out, .schedule = schedule, .waits = waits};
+    struct reducing reducing = {.out = out, .schedule = schedule, .waits = waits, .every = every};
     ppsched_status status = PPSCHED_OK;
     size_t instances = (size_t)schedule->shape.iterations * schedule->placement.copies;
     reducing.made = ppi_allocate_zeroed(&schedule->host, instances * schedule->shape.stages, sizeof *reducing.made);

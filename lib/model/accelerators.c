@@ -25,8 +25,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     }
 
 /* What was measured: docs/accuracy.md tells the runs, and how these were fitted. */
-#define OF_SOFTWARE                                                                                                            \
-    .shares_ports = 1, .hidden_share = 1, .permute_traffic = 15.5, .fused_permute_traffic = 3.7, .bias_traffic = 37
+#define OF_SOFTWARE .shares_ports = 1, .permute_traffic = 15.5, .fused_permute_traffic = 3.7, .bias_traffic = 37
 
 /* A scan in chunks is as fast on Hopper and Blackwell. */
 #define HOPPER                                                                                                                 \
@@ -37,9 +36,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     OF_SOFTWARE, .matrix_share = (share), .attention_share = 0.362, .fp8_share = 1.01, .mxfp8_share = 1.11,                    \
                  .nvfp4_share = 1.21, .op_time = 10e-6, .host_time = 106e-6, .memory_hidden = 1, .scan_share = 0.0147
 
-#define CDNA3                                                                                                                  \
-    .shares_ports = 1, .matrix_share = 0.5, .op_time = 3.5e-6, .hidden_share = 1, .permute_traffic = 12,                       \
-    .fused_permute_traffic = 12
+#define CDNA3 .shares_ports = 1, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12, .fused_permute_traffic = 12
 
 /* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 4: 64 GB/s both ways, gen 5: 128), and
  * half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */

@@ -146,13 +146,25 @@ static ppsched_status check_link(const char *name, const ppsched_link_rate *link
     if (!(link->efficiency >= 0 && link->efficiency <= 1 && link->latency >= 0 && ppi_is_finite(link->latency) &&
           link->all_reduce >= 0 && ppi_is_finite(link->all_reduce) && link->all_gather >= 0 && ppi_is_finite(link->all_gather)))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "link %s the node: efficiency must be 0 to 1, latency and factors finite and at least 0", name);
+                        "link %s: efficiency must be 0 to 1, latency and factors finite and at least 0", name);
     return PPSCHED_OK;
 }
 
-static ppsched_status check_device(const ppsched_model *model, ppsched_error *error)
+static ppsched_status check_pods(const ppsched_accelerator *device, ppsched_error *error)
 {
-    const ppsched_accelerator *device = &model->device;
+    const struct bounded pods[] = {{"pod_nodes", device->pod_nodes, 0, MOST_COUNT}, {"reserved", device->reserved, 0, 0}};
+    ppsched_status status = check_bounds(pods, sizeof pods / sizeof pods[0], error);
+    if (status == PPSCHED_OK && device->pod_nodes == 0 && device->beyond.bandwidth != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "beyond.bandwidth, of links between pods, is %g, but pod_nodes is 0; it must be 1 or more",
+                        device->beyond.bandwidth);
+    if (status == PPSCHED_OK && device->pod_nodes > 0)
+        status = check_above_0("beyond.bandwidth", device->beyond.bandwidth, error);
+    return status == PPSCHED_OK ? check_link("between the pods", &device->beyond, error) : status;
+}
+
+static ppsched_status check_rates(const ppsched_accelerator *device, ppsched_error *error)
+{
     const struct {
         const char *name;
         double value;
@@ -169,8 +181,10 @@ static ppsched_status check_device(const ppsched_model *model, ppsched_error *er
     if (status == PPSCHED_OK)
         status = check_efficiency("memory_efficiency", device->memory_efficiency, device->memory_efficiency_count, error);
     if (status == PPSCHED_OK)
-        status = check_link("inside", &device->inside, error);
-    return status == PPSCHED_OK ? check_link("between", &device->between, error) : status;
+        status = check_link("inside the node", &device->inside, error);
+    if (status == PPSCHED_OK)
+        status = check_link("between the nodes", &device->between, error);
+    return status == PPSCHED_OK ? check_pods(device, error) : status;
 }
 
 /* What was measured: shares, times and a slowdown. */
@@ -207,6 +221,12 @@ static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_
     return PPSCHED_OK;
 }
 
+ppsched_status ppi_model_check_device(const ppsched_accelerator *device, ppsched_error *error)
+{
+    ppsched_status status = check_rates(device, error);
+    return status == PPSCHED_OK ? check_measured(device, error) : status;
+}
+
 /* The device has a rate for the precision of the training. */
 static ppsched_status check_precision(const ppsched_model *model, ppsched_error *error)
 {
@@ -236,8 +256,7 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     if (status != PPSCHED_OK || !model->has_device)
         return status;
     model->device.node_devices = model->device.node_devices > 0 ? model->device.node_devices : 1;
-    status = check_device(model, error);
-    if (status == PPSCHED_OK)
-        status = check_measured(&model->device, error);
+    model->device.hidden_share = model->device.hidden_share == 0 ? 1 : model->device.hidden_share;
+    status = ppi_model_check_device(&model->device, error);
     return status == PPSCHED_OK ? check_precision(model, error) : status;
 }

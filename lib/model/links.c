@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives by a ring or all-to-all, inside a node or between nodes. */
+/* Collectives by a ring or all-to-all, inside a node, between nodes or between pods. */
 #include "model/table.h"
 
 static double or_1(double value)
 {
     return value > 0 ? value : 1;
+}
+
+uint64_t ppi_pod_devices(const ppsched_accelerator *device)
+{
+    return (uint64_t)device->pod_nodes * device->node_devices;
+}
+
+enum ppi_distance ppi_distance_of(const ppsched_accelerator *device, double span)
+{
+    if (span <= device->node_devices)
+        return PPI_IN_NODE;
+    return device->pod_nodes == 0 || span <= (double)ppi_pod_devices(device) ? PPI_IN_POD : PPI_BEYOND;
+}
+
+const ppsched_link_rate *ppi_link_over(const ppsched_accelerator *device, enum ppi_distance distance)
+{
+    return distance == PPI_IN_NODE ? &device->inside : distance == PPI_IN_POD ? &device->between : &device->beyond;
 }
 
 struct ppi_spread ppi_spread_of(const ppsched_model *model, enum ppi_group group)
@@ -33,14 +50,29 @@ static double near_of(const ppsched_model *model, struct ppi_spread group)
     return near < 1 ? 1 : near > group.count ? group.count : near;
 }
 
-/* The part within the node uses the inside link, the rest the link between nodes, one after the other. */
+/* Devices of the group in one pod, `near` of them in each node. */
+static double pod_of(const ppsched_model *model, struct ppi_spread group, double near)
+{
+    if (model->device.pod_nodes == 0)
+        return group.count;
+    double in_pod = (double)ppi_pod_devices(&model->device) / (group.span / group.count);
+    return in_pod < near ? near : in_pod > group.count ? group.count : in_pod;
+}
+
+/* Seconds of a part that goes over one link. */
+static double part(const ppsched_link_rate *link, double bytes)
+{
+    return bytes > 0 ? link->latency + over(link, bytes) : 0;
+}
+
+/* The part within the node uses the inside link, the rest the links between nodes and pods, one after the other. */
 static double all_to_all(const ppsched_model *model, struct ppi_spread group, double bytes)
 {
     const ppsched_accelerator *device = &model->device;
-    double near = near_of(model, group);
-    double inside = (near - 1) / group.count * bytes, outside = (group.count - near) / group.count * bytes;
-    double time = inside > 0 ? device->inside.latency + over(&device->inside, inside) : 0;
-    return time + (outside > 0 ? device->between.latency + over(&device->between, outside) : 0);
+    double near = near_of(model, group), in_pod = pod_of(model, group, near);
+    double inside = (near - 1) / group.count * bytes, outside = (in_pod - near) / group.count * bytes;
+    double time = part(&device->inside, inside) + part(&device->between, outside);
+    return time + part(&device->beyond, (group.count - in_pod) / group.count * bytes);
 }
 
 /* Of `copies` of a row to random places, at how many of these some arrives, on average. */
@@ -62,18 +94,25 @@ double ppi_exchange_time(const ppsched_model *model, struct ppi_spread group, do
     double row = bytes / copies, inside = over(&device->inside, row * reached(group.count, copies) * (near - 1) / near);
     if (nodes <= 1)
         return device->inside.latency + inside;
-    double outside = over(&device->between, row * reached(nodes, copies) * (nodes - 1) / nodes);
-    return device->between.latency + (inside > outside ? inside : outside);
+    double crossing = row * reached(nodes, copies), near_nodes = pod_of(model, group, near) / near;
+    double outside = over(&device->between, crossing * (near_nodes - 1) / nodes);
+    if (near_nodes >= nodes)
+        return device->between.latency + (inside > outside ? inside : outside);
+    outside += over(&device->beyond, crossing * (nodes - near_nodes) / nodes);
+    return device->beyond.latency + (inside > outside ? inside : outside);
 }
 
-/* Between nodes a ring has one port, or with shared ports one for each device of the group in a node, up to the rate inside. */
+/* Between nodes a ring has one port, or with shared ports one for each device of the group in a node, up to the rate inside.
+ * Between pods it is as slow as the slower of both links. */
 static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective, double bytes)
 {
     const ppsched_accelerator *device = &model->device;
-    const ppsched_link_rate *link = group.span <= device->node_devices ? &device->inside : &device->between;
+    const ppsched_link_rate *link = ppi_link_over(device, ppi_distance_of(device, group.span));
     double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
     double sent = factor * (bytes * (1 - 1 / group.count)), time = over(link, sent);
-    if (link == &device->between && device->shares_ports != 0) {
+    if (link == &device->beyond && time < over(&device->between, sent))
+        time = over(&device->between, sent);
+    if (link != &device->inside && device->shares_ports != 0) {
         double inside = over(&device->inside, sent);
         time /= near_of(model, group);
         time = time > inside ? time : inside;

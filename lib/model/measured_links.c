@@ -107,12 +107,7 @@ static struct ppi_spread spread_of(const ppsched_measured_collective *own)
     return (struct ppi_spread){own->group, own->span, 0};
 }
 
-static bool is_inside(const ppsched_model *model, double span)
-{
-    return span <= model->device.node_devices;
-}
-
-/* The points of the nearest group; those on the same side of a node come first. */
+/* The points of the nearest group; those that are as far apart come first. */
 static struct points nearest(const ppsched_model *model, int32_t collective, struct ppi_spread group)
 {
     struct points best = {NULL, 0};
@@ -124,7 +119,7 @@ static struct points nearest(const ppsched_model *model, int32_t collective, str
                           model->collectives[end].group == own->group && model->collectives[end].span == own->span;
              end++)
             continue;
-        bool side = is_inside(model, own->span) == is_inside(model, group.span);
+        bool side = ppi_distance_of(&model->device, own->span) == ppi_distance_of(&model->device, group.span);
         double far = ratio(own->group, group.count) * ratio(own->span, group.span);
         if (own->collective == collective &&
             (best.first == NULL || (side && !best_side) || (side == best_side && far < distance))) {
@@ -186,13 +181,13 @@ double ppi_measured_collective(const ppsched_model *model, struct ppi_spread gro
 void ppi_model_link(double *latency, double *bandwidth, const ppsched_model *model, double devices)
 {
     const ppsched_accelerator *device = &model->device;
-    bool inside = is_inside(model, devices);
-    const ppsched_link_rate *link = inside ? &device->inside : &device->between;
-    struct points points = nearest(model, PPSCHED_COLLECTIVE_SEND,
-                                   (struct ppi_spread){2, inside ? 2 : 2.0 * device->node_devices, 0});
+    enum ppi_distance own = ppi_distance_of(device, devices);
+    const ppsched_link_rate *link = ppi_link_over(device, own);
+    double span = own == PPI_IN_NODE ? 1 : own == PPI_IN_POD ? device->node_devices : (double)ppi_pod_devices(device);
+    struct points points = nearest(model, PPSCHED_COLLECTIVE_SEND, (struct ppi_spread){2, 2 * span, 0});
     *latency = link->latency;
     *bandwidth = link->bandwidth * (link->efficiency > 0 ? link->efficiency : 1);
-    if (points.first == NULL || is_inside(model, points.first->span) != inside)
+    if (points.first == NULL || ppi_distance_of(device, points.first->span) != own)
         return;
     const ppsched_measured_collective *small = points.first, *large = small + points.count - 1;
     if (points.count > 1 && large->time > small->time) {

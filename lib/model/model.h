@@ -50,6 +50,9 @@ void ppi_model_destroy(ppsched_model *model);
 /* Fills in the defaults of the training and the device, and checks them. */
 ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 
+/* Checks the numbers of a device. */
+ppsched_status ppi_model_check_device(const ppsched_accelerator *device, ppsched_error *error);
+
 /* Checks that the model can be divided as the training says. */
 ppsched_status ppi_model_check_division(const ppsched_model *model, ppsched_error *error);
 

@@ -11,8 +11,18 @@
 #include "plan/plan.h"
 
 /* Orders are few up to FEW, or while their ops together are at most FEW_OPS, where an op of a search counts as many. Otherwise
- * so many orders are tried at most. A short search visits 1 / SHORT of the nodes. */
-enum { FEW = 6, FEW_OPS = 200000, OF_SEARCH = 8, OF_LONG_SEARCH = 64, MOST_BY_RULE = 16, MOST_BY_SEARCH = 3, SHORT = 16 };
+ * so many orders are tried at most, fewer with more than LARGE ops. A short search visits 1 / SHORT of the nodes. */
+enum {
+    FEW = 6,
+    FEW_OPS = 200000,
+    OF_SEARCH = 8,
+    OF_LONG_SEARCH = 64,
+    MOST_BY_RULE = 16,
+    MOST_BY_SEARCH = 3,
+    SHORT = 16,
+    LARGE = 16384,
+    MOST_OF_LARGE = 8
+};
 
 struct ordering {
     const ppsched_plan *plan;      /* with the visits of a short search, for one order */
@@ -272,7 +282,7 @@ static ppsched_status search(struct ordering *o, const ppsched_plan *plan, ppsch
     const double cost = strategy->plan == NULL ? 1 : strategy->searches_long ? OF_LONG_SEARCH : OF_SEARCH;
     const bool are_few = count <= FEW || count * ops * cost <= FEW_OPS;
     bool better;
-    o->most = are_few ? count : strategy->plan == NULL ? MOST_BY_RULE : MOST_BY_SEARCH;
+    o->most = are_few ? count : strategy->plan != NULL ? MOST_BY_SEARCH : ops <= LARGE ? MOST_BY_RULE : MOST_OF_LARGE;
     memcpy(o->types, o->type, o->devices * sizeof *o->type);
     ppsched_status status = try_types(&better, o, error);
     if (status == PPSCHED_OK && count > 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links of a pipeline: those inside a node or between nodes, by where the order of ranks puts its devices. */
+/* Links of a pipeline: those inside a node, between nodes or between pods, by where the order of ranks puts its devices. */
 #include "base/error.h"
 #include "ir/config.h"
 #include "model/table.h"
@@ -22,30 +22,36 @@ struct strides {
     uint64_t neighbour, replica;
 };
 
-static struct strides strides_of(const struct ppi_pricing *pricing)
+/* Devices of a stage. */
+static uint64_t stage_of(const struct ppi_pricing *pricing)
 {
-    const ppsched_training *training = &pricing->model->training;
-    uint64_t stage = (uint64_t)training->tensor_parallel * training->context_parallel;
-    if (pricing->pipeline.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST)
-        return (struct strides){stage, stage * pricing->pipeline.devices};
-    return (struct strides){stage * training->data_parallel, stage};
+    return (uint64_t)pricing->model->training.tensor_parallel * pricing->model->training.context_parallel;
 }
 
-/* Whether two devices of the pipeline share a node in each replica. */
-static bool share_node(const struct ppi_pricing *pricing, uint32_t a, uint32_t b)
+static struct strides strides_of(const struct ppi_pricing *pricing)
 {
-    const ppsched_training *training = &pricing->model->training;
+    uint64_t stage = stage_of(pricing);
+    if (pricing->pipeline.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST)
+        return (struct strides){stage, stage * pricing->pipeline.devices};
+    return (struct strides){stage * pricing->model->training.data_parallel, stage};
+}
+
+/* In units of so many devices, the place of a device of the pipeline in the replica where it is last in its unit. */
+static uint64_t last_place(const struct ppi_pricing *pricing, uint32_t device, uint64_t unit)
+{
     const struct strides strides = strides_of(pricing);
-    uint64_t node = pricing->model->device.node_devices, low = a < b ? a : b, high = a < b ? b : a;
-    uint64_t stage = (uint64_t)training->tensor_parallel * training->context_parallel;
-    if ((high - low) * strides.neighbour + stage > node)
-        return false;
-    for (uint64_t r = 0; r < training->data_parallel && r < node; r++) { /* after as many replicas, places repeat */
-        uint64_t first = r * strides.replica + low * strides.neighbour, last = r * strides.replica + high * strides.neighbour;
-        if (first / node != (last + stage - 1) / node)
-            return false;
+    uint64_t last = 0, first = device * strides.neighbour;
+    for (uint64_t r = 0; r < pricing->model->training.data_parallel && r < unit; r++) { /* after as many, places repeat */
+        uint64_t place = (r * strides.replica + first) % unit;
+        last = place > last ? place : last;
     }
-    return true;
+    return last;
+}
+
+/* Whether a device and one that is `apart` devices after it share a unit in each replica. */
+static bool share_unit(const struct ppi_pricing *pricing, uint32_t apart, uint64_t place, uint64_t unit)
+{
+    return unit > 0 && place + apart * strides_of(pricing).neighbour + stage_of(pricing) <= unit;
 }
 
 /* Sets the link of each pair of devices. */
@@ -53,18 +59,24 @@ static ppsched_status set_pairs(ppsched_config *config, const struct ppi_pricing
 {
     uint32_t devices = pricing->pipeline.devices;
     const struct ppi_host *host = pricing->arena.host;
-    const struct link inside = link_of(pricing->model, 1),
-                      between = link_of(pricing->model, pricing->model->device.node_devices + 1.0);
+    uint64_t node = pricing->model->device.node_devices, pod = ppi_pod_devices(&pricing->model->device);
+    double all = (double)stage_of(pricing) * devices * pricing->model->training.data_parallel;
+    const struct link inside = link_of(pricing->model, 1), between = link_of(pricing->model, (double)node + 1),
+                      outermost = link_of(pricing->model, all);
     double *latencies = ppi_allocate(host, (size_t)devices * devices, 2 * sizeof *latencies);
     if (latencies == NULL)
         return ppi_fail_memory(error, "the price");
     double *rates = latencies + (size_t)devices * devices;
-    for (uint32_t a = 0; a < devices; a++)
-        for (uint32_t b = 0; b < devices; b++) {
-            const struct link *link = share_node(pricing, a, b) ? &inside : &between;
-            latencies[(size_t)a * devices + b] = link->latency;
-            rates[(size_t)a * devices + b] = link->rate;
+    for (uint32_t a = 0; a < devices; a++) {
+        uint64_t in_node = last_place(pricing, a, node), in_pod = pod > 0 ? last_place(pricing, a, pod) : 0;
+        for (uint32_t b = a; b < devices; b++) {
+            const struct link *link = share_unit(pricing, b - a, in_node, node) ? &inside
+                                      : share_unit(pricing, b - a, in_pod, pod) ? &between
+                                                                                : &outermost;
+            latencies[(size_t)a * devices + b] = latencies[(size_t)b * devices + a] = link->latency;
+            rates[(size_t)a * devices + b] = rates[(size_t)b * devices + a] = link->rate;
         }
+    }
     size_t count = (size_t)devices * devices;
     ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, latencies, count, error);
     if (status == PPSCHED_OK)
@@ -75,11 +87,11 @@ static ppsched_status set_pairs(ppsched_config *config, const struct ppi_pricing
 
 ppsched_status ppi_pricing_set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
 {
-    const ppsched_training *training = &pricing->model->training;
-    uint64_t stage = (uint64_t)training->tensor_parallel * training->context_parallel,
-             node = pricing->model->device.node_devices;
-    double all = (double)stage * pricing->pipeline.devices * training->data_parallel;
-    if (pricing->pipeline.devices > 1 && all > (double)node && strides_of(pricing).neighbour + stage <= node)
+    const ppsched_accelerator *device = &pricing->model->device;
+    double all = (double)stage_of(pricing) * pricing->pipeline.devices * pricing->model->training.data_parallel;
+    enum ppi_distance distance = ppi_distance_of(device, all);
+    uint64_t within = distance == PPI_BEYOND ? ppi_pod_devices(device) : device->node_devices; /* the largest unit of several */
+    if (pricing->pipeline.devices > 1 && distance != PPI_IN_NODE && strides_of(pricing).neighbour + stage_of(pricing) <= within)
         return set_pairs(config, pricing, error);
     const struct link link = link_of(pricing->model, all);
     ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &link.latency, 1, error);

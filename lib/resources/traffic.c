@@ -3,6 +3,7 @@
 #include "resources/traffic.h"
 
 #include "base/error.h"
+#include "ir/ports.h"
 
 static const ppsched_schedule *schedule_of(const struct ppi_traffic *traffic)
 {
@@ -76,10 +77,35 @@ static uint32_t sender_of(const struct ppi_traffic *traffic, uint32_t i)
     return device_of(traffic, ppi_moved_by(&traffic->channels, i)->send);
 }
 
-/* Whether an op is a compute op that consumes a transfer. */
-static bool takes(const struct ppi_traffic *traffic, uint32_t i)
+/* Goes through the receives whose values a compute op takes: one on a chain, by its ports on a stage graph. */
+struct takings {
+    const struct ppi_traffic *traffic;
+    uint32_t next; /* on a chain; PPSCHED_NONE: none, or no more */
+    struct ppi_ports ports;
+};
+
+static struct takings takings_of(const struct ppi_traffic *traffic, uint32_t i)
 {
-    return traffic->channels.comms[i].transfer != PPSCHED_NONE && !ppi_is_comm(op_at(traffic, i));
+    struct takings takings = {.traffic = traffic, .next = PPSCHED_NONE};
+    if (!ppi_is_compute(op_at(traffic, i)->kind))
+        return takings;
+    if (schedule_of(traffic)->placement.graph != NULL)
+        takings.ports = ppi_ports_in(schedule_of(traffic), op_at(traffic, i), device_of(traffic, i));
+    else
+        takings.next = ppi_awaited_by(&traffic->channels, i);
+    return takings;
+}
+
+/* The next receive; PPSCHED_NONE after the last. */
+static uint32_t next_taken(struct takings *takings)
+{
+    struct ppi_transfer transfer;
+    if (takings->ports.schedule != NULL)
+        return ppi_next_sent(&takings->ports, &transfer) ? takings->traffic->channels.transfers.ops[transfer.number].receive
+                                                         : PPSCHED_NONE;
+    uint32_t next = takings->next;
+    takings->next = PPSCHED_NONE;
+    return next;
 }
 
 static void note_receive(struct receiver *receiver, uint32_t i)
@@ -103,8 +129,9 @@ static void go_through(struct receiver *receiver, uint32_t device)
     for (uint32_t i = first; i < end; i++) {
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
             note_receive(receiver, i);
-        else if (takes(receiver->traffic, i))
-            receiver->flight[sender_of(receiver->traffic, i)]--;
+        struct takings takings = takings_of(receiver->traffic, i);
+        for (uint32_t taken; (taken = next_taken(&takings)) != PPSCHED_NONE;)
+            receiver->flight[sender_of(receiver->traffic, taken)]--;
     }
     for (uint32_t i = first; i < end; i++) /* reset for the next device */
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
@@ -179,9 +206,9 @@ uint32_t ppi_slot_count(const struct ppi_traffic *traffic, uint32_t device)
     const ppsched_queue *queue = &schedule_of(traffic)->queues[device];
     uint32_t flight = 0, most = 0, first = (uint32_t)queue->first, end = (uint32_t)(queue->first + queue->count);
     for (uint32_t i = first; i < end; i++) {
-        if (ppi_is_receive(op_at(traffic, i)->kind))
-            flight++;
-        else if (takes(traffic, i))
+        struct takings takings = takings_of(traffic, i);
+        flight += ppi_is_receive(op_at(traffic, i)->kind);
+        while (next_taken(&takings) != PPSCHED_NONE)
             flight--;
         most = flight > most ? flight : most;
     }
@@ -206,8 +233,9 @@ ppsched_status ppi_list_buffers(ppsched_op_buffer *out, const struct ppi_traffic
             out[k].slot = spare_count > 0 ? spare[--spare_count] : used++;
             out[k].until = consumer != PPSCHED_NONE ? position_of(traffic, consumer) : PPSCHED_NONE;
         }
-        if (takes(traffic, i))
-            spare[spare_count++] = out[position_of(traffic, ppi_awaited_by(&traffic->channels, i))].slot;
+        struct takings takings = takings_of(traffic, i);
+        for (uint32_t taken; (taken = next_taken(&takings)) != PPSCHED_NONE;)
+            spare[spare_count++] = out[position_of(traffic, taken)].slot;
     }
     ppi_release(host, spare);
     return PPSCHED_OK;

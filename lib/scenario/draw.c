@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normal quantiles and exponentials from +, -, * and / only, in a fixed order: identical on every platform. A table is built
+/* Normal quantiles from +, -, * and / only, in a fixed order: identical on every platform. A table is built
  * once per call, so simple and slow is enough. */
 #include "scenario/draw.h"
 
-/* e^x for |x| up to about 10, within some 1e-13 of it: the series at x / 256, squared eight times. */
-static double exponential(double x)
-{
-    double sum = 1, small = x / 256;
-    for (int i = 10; i > 0; i--)
-        sum = 1 + small / i * sum;
-    for (int i = 0; i < 8; i++)
-        sum *= sum;
-    return sum;
-}
+#include "base/logarithm.h"
 
 static double normal_density(double z)
 {
     const double inverse_root_of_two_pi = 0x1.9884533d43651p-2;
-    return inverse_root_of_two_pi * exponential(-z * z / 2);
+    return inverse_root_of_two_pi * ppi_exponential(-z * z / 2);
 }
 
 /* The probability of 0 to z: density * (z + z^3 / 3 + z^5 / (3 * 5) + ...). */
@@ -46,8 +37,8 @@ void ppi_lognormal_table(double out[PPI_DRAWS], double sigma)
     double z = 0, sum = 0;
     for (int i = 0; i < PPI_DRAWS / 2; i++) {
         z = normal_quantile((i + 0.5) / PPI_DRAWS, z);
-        out[PPI_DRAWS / 2 + i] = exponential(sigma * z);
-        out[PPI_DRAWS / 2 - 1 - i] = exponential(-sigma * z);
+        out[PPI_DRAWS / 2 + i] = ppi_exponential(sigma * z);
+        out[PPI_DRAWS / 2 - 1 - i] = ppi_exponential(-sigma * z);
     }
     for (int i = 0; i < PPI_DRAWS; i++)
         sum += out[i];

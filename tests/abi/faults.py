@@ -9,7 +9,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
 # What a function must be given to get at an allocator.
-HANDLES = re.compile(r"\bppsched_(chakra|config|description|schedule|queue|builder|timeline|plan|layers|layout|model|price|job|steady|replan|replicas|environment) \*")
+HANDLES = re.compile(r"\bppsched_(calibrator|chakra|config|description|schedule|queue|builder|timeline|plan|layers|layout|model|price|job|steady|replan|replicas|environment) \*")
 
 
 def read(*paths):

@@ -10,7 +10,7 @@ HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
 # Those whose names the library tells, too: the first words of enums.
 ENUMS = {"chakra", "channel", "connecting", "dispatch", "finding", "format", "layer", "log", "lowering", "memory", "objective", "placement", "rank", "reason",
          "sender", "slot", "unshard"}
-OBJECTS = ENUMS | {"accelerator", "builder", "cause", "chakra", "config", "description", "finding", "job", "kind", "layers", "layout", "microbatches", "model", "op", "pair", "plan", "prefill", "price", "quantity", "queue", "replan", "replicas", "runtime", "scenarios", "schedule", "status", "steady", "strategy",
+OBJECTS = ENUMS | {"accelerator", "builder", "calibrator", "cause", "chakra", "config", "description", "finding", "job", "kind", "layers", "layout", "microbatches", "model", "op", "pair", "plan", "prefill", "price", "quantity", "queue", "replan", "replicas", "runtime", "scenarios", "schedule", "status", "steady", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
 VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "guess", "import",

@@ -91,6 +91,30 @@ CASE(test_jobs)
     CHECK(status_of([&] { ppsched::Job(description, training, *ppsched::accelerator_at(0), options); }) == PPSCHED_ERROR_RANGE);
 }
 
+CASE(test_calibrators)
+{
+    ppsched::Training training;
+    training.sequence_length = 4096;
+    ppsched::Pipeline stages;
+    stages.devices = 2;
+    stages.microbatches = 8;
+    const ppsched::Description description(llama());
+    ppsched::Calibrator calibrator(*ppsched::accelerator_at(0));
+    const double planned =
+        ppsched::Price(ppsched::Model(description, training, ppsched::accelerator_at(0)), stages).step().step_time;
+    CHECK(thrown<ppsched::Refused>([&] { calibrator.run(); }));
+    calibrator.append_run(description, training, stages, 1.25 * planned);
+    CHECK(status_of([&] { calibrator.append_run(description, training, stages, 0); }) == PPSCHED_ERROR_RANGE);
+    CHECK(thrown<ppsched::Refused>([&] { calibrator.accelerator(); }));
+    const auto status = thrown<ppsched::Cancelled>([&] { calibrator.run([](const ppsched_progress &) { return false; }); });
+    CHECK(status && status->status() == PPSCHED_ERROR_CANCELLED && calibrator.constant_count() == 0);
+    calibrator.run();
+    CHECK(calibrator.run_count() == 1 && calibrator.run_at(0).error_before < -0.19 && calibrator.run_at(0).error_after > -0.03);
+    CHECK(calibrator.constant_count() > 1 && calibrator.constant(0).constant == PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE);
+    CHECK(calibrator.constant(0).after < calibrator.constant(0).before);
+    CHECK(calibrator.accelerator().matrix_share == calibrator.constant(0).after);
+}
+
 CASE(test_model_errors)
 {
     ppsched::Transformer shape = llama();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What frameworks' own parsers make of the files that a search for layouts writes.
 
-usage: layout_files_read.py megatron|torchtitan|deepspeed FILE WORLD    prints the sizes that it read, as JSON
+usage: layout_files_read.py megatron|bridge|torchtitan|deepspeed FILE WORLD    prints the sizes that it read, as JSON
 """
 import json
 import os
@@ -35,6 +35,47 @@ def megatron(path, world):
             "dp": args.data_parallel_size, "chunks": args.virtual_pipeline_model_parallel_size or 1, "micro_batch": args.micro_batch_size,
             "global_batch": args.global_batch_size, "seq": args.seq_length, "zero": int(args.use_distributed_optimizer),
             "rank_order": "tp-cp-ep-pp-dp" if args.use_tp_pp_dp_mapping else "tp-cp-ep-dp-pp"}
+
+
+def bridge(path, world):
+    """The classes that make up a configuration of Megatron Bridge (0.6.2): those of Megatron-LM, and its provider of a model, which adds the
+    sequence length. What a recipe has set for another layout must go. The model's own checks run last, as in its finalize()."""
+    import dataclasses
+    import runpy
+    import typing_extensions
+    typing.override = typing_extensions.override
+    from megatron.core.distributed import DistributedDataParallelConfig
+    from megatron.core.transformer.transformer_config import TransformerConfig
+    from megatron.training.config import DistributedInitConfig, TrainingConfig
+
+    @dataclasses.dataclass
+    class Provider(TransformerConfig):
+        seq_length: int = 1024
+
+    recipe = {"pipeline_model_parallel_layout": [["embedding"], ["decoder"] * 32 + ["loss"]], "pipeline_model_parallel_size": 2, "recompute_granularity": "selective",
+              "recompute_modules": ["layernorm"], "sequence_parallel": True, "tensor_model_parallel_size": 2, "pipeline_dtype": "bf16"}
+    parts = {"model": Provider(num_layers=32, hidden_size=4096, num_attention_heads=32, **recipe), "train": TrainingConfig(micro_batch_size=7, global_batch_size=7),
+             "ddp": DistributedDataParallelConfig(use_distributed_optimizer=True), "dist": DistributedInitConfig(use_tp_pp_dp_mapping=True)}
+
+    class Strict:
+        """A part that has no other fields than its own."""
+
+        def __init__(self, part):
+            self.__dict__["part"] = part
+
+        def __setattr__(self, name, value):
+            assert name in {field.name for field in dataclasses.fields(self.part)}, name
+            setattr(self.part, name, value)
+
+    runpy.run_path(path)["apply"](types.SimpleNamespace(**{name: Strict(part) for name, part in parts.items()}))
+    model, train, ddp, dist = parts.values()
+    vpp = model.virtual_pipeline_model_parallel_size
+    model.__post_init__()
+    assert model.recompute_granularity is None and not ddp.use_megatron_fsdp
+    dp = world // (model.tensor_model_parallel_size * model.pipeline_model_parallel_size * model.context_parallel_size)
+    return {"tp": model.tensor_model_parallel_size, "pp": model.pipeline_model_parallel_size, "cp": model.context_parallel_size, "dp": dp,
+            "chunks": vpp or 1, "micro_batch": train.micro_batch_size, "global_batch": train.global_batch_size, "seq": model.seq_length,
+            "zero": int(ddp.use_distributed_optimizer), "rank_order": "tp-cp-ep-pp-dp" if dist.use_tp_pp_dp_mapping else "tp-cp-ep-dp-pp"}
 
 
 def _flags(text):

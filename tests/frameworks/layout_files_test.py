@@ -47,6 +47,12 @@ class LayoutFilesTest(unittest.TestCase):
     def test_primus(self):
         self.read("megatron", "primus.yaml", "--tp", 2, "--zero", 1, "--chunks", 1, "--strategies", "1f1b")
 
+    @unittest.skipIf(framework.why_missing("megatron-core"), framework.why_missing("megatron-core"))
+    def test_bridge(self):
+        for words in (("--tp", 2, "--zero", 1, "--chunks", 1, "--strategies", "1f1b"), ("--tp", 1, "--zero", 0, "--chunks", 1, "--strategies", "1f1b"),
+                      ("--tp", 2, "--zero", 1, "--chunks", 2, "--strategies", "interleaved_1f1b", "--rank-order", "tp-cp-ep-pp-dp")):
+            self.read("bridge", "bridge.py", *words)
+
     @unittest.skipIf(framework.why_missing("torchtitan"), framework.why_missing("torchtitan"))
     def test_torchtitan(self):
         self.read("torchtitan", "torchtitan.toml", "--tp", 2, "--zero", 3, "--chunks", 1, "--strategies", "1f1b")

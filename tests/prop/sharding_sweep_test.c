@@ -235,10 +235,10 @@ static void draw_sharding(ppsched_config *config, uint64_t *seed)
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SHARDING_SLOWDOWN, slowdown, devices, &error), &error);
 }
 
-/* Each stage's gradients are reduced once an iteration, behind the last op of the device that adds to them. */
-static void check_reductions(const ppsched_schedule *lowered)
+/* Each stage's gradients are reduced once in `every` iterations, behind the last op of the device that adds to them. */
+static void check_reductions(const ppsched_schedule *lowered, uint32_t every)
 {
-    uint32_t microbatches = ppsched_schedule_microbatches(lowered);
+    uint32_t microbatches = ppsched_schedule_microbatches(lowered) * every;
     for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
         size_t count = 0;
         const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &count);
@@ -297,6 +297,7 @@ static void test_equations(void **state)
 {
     static struct equations eq;
     uint64_t seed = 215, call_seed = 37, wait_seed = 17;
+    int summed_up = 0;
     (void)state;
     for (int n = 0; n < 2000; n++) {
         const char *strategy = NULL;
@@ -310,13 +311,15 @@ static void test_equations(void **state)
         static const uint32_t reductions[] = {1, 3, 4};
         ppsched_lower_options options = {.size = sizeof options, .reduce_grad = reductions[random_below(&wait_seed, 3)]};
         options.lowering = random_below(&seed, 2) ? PPSCHED_LOWERING_PYTORCH : PPSCHED_LOWERING_JUST_IN_TIME;
+        options.reduce_every = random_below(&wait_seed, ppsched_schedule_iterations(schedule) + 1);
         options.unshard = 2 + random_below(&seed, 3);
         options.unshard_lookahead = (int32_t)random_below(&seed, 2);
         draw_sharding(config, &seed);
         if (n % 2 == 1)
             draw(config, PPSCHED_QUANTITY_SEND_OVERHEAD, ppsched_config_devices(config), 6, &call_seed);
         expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-        check_reductions(lowered);
+        check_reductions(lowered, options.reduce_every > 1 ? options.reduce_every : 1);
+        summed_up += options.reduce_every > 1;
         if (options.reduce_grad > 1)
             check_waits(lowered, options.reduce_grad);
         expect_ok(ppsched_schedule_check(NULL, 0, NULL, lowered, &error), &error);
@@ -328,7 +331,7 @@ static void test_equations(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    assert_true(all_weights > 0 && all_calls > 0 && waits_seen > 0);
+    assert_true(all_weights > 0 && all_calls > 0 && waits_seen > 0 && summed_up > 50);
 }
 
 /* Of three microbatches the first copy of the model runs two. */
@@ -348,7 +351,7 @@ static void test_reductions_of_two_copies(void **state)
     append_tokens(builder, 1, second, 6);
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    check_reductions(lowered);
+    check_reductions(lowered, 1);
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);
     ppsched_builder_destroy(builder);

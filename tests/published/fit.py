@@ -10,7 +10,6 @@ import re
 import sys
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
-from ppsched.command.device_fit import solve
 from ppsched.command.price_runs import Priced, distinct, errors_of, price_run
 from ppsched.readers.device_files import read_device
 from ppsched.readers.runs import Run, read_runs
@@ -50,6 +49,22 @@ PLANS = {
         Constant("bias_traffic", NVIDIA, 35, 1, 60), Constant("scan_share", NVIDIA, 0.03, 0.005, 1, (("h100", SCAN),))],
     "a100": [Constant("matrix_share", A100, 0.95, 0.7, 1.1), Constant("host_time", A100, 50e-6, 1e-6, 200e-6)],
 }
+
+
+def solve(matrix: List[List[float]], right: List[float]) -> List[float]:
+    """Of a symmetric, positive system, by Cholesky's factors."""
+    count = len(right)
+    lower = [[0.0] * count for _ in right]
+    for i in range(count):
+        for j in range(i + 1):
+            rest = matrix[i][j] - sum(lower[i][k] * lower[j][k] for k in range(j))
+            lower[i][j] = math.sqrt(rest) if i == j else rest / lower[j][j]
+    solved: List[float] = []
+    for i in range(count):
+        solved.append((right[i] - sum(lower[i][k] * solved[k] for k in range(i))) / lower[i][i])
+    for i in reversed(range(count)):
+        solved[i] = (solved[i] - sum(lower[k][i] * solved[k] for k in range(i + 1, count))) / lower[i][i]
+    return solved
 
 
 class Problem:

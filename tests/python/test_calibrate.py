@@ -85,6 +85,35 @@ class CalibrateTest(FolderCase):
         self.assertEqual(found.names, ["matrix_share", "attention_share"])
         self.assertAlmostEqual(found.device.matrix_share, 0.9, delta=0.02)
 
+    def test_calibrator(self):
+        """Of the library: runs that are described by hand, progress that may stop it, and what is refused."""
+        device, told = ppsched.find_accelerator("h100"), []
+        shape = ppsched.Description(ppsched.Transformer(16, 4096, 32, 128256, ffn_size=14336, key_value_heads=8, gated=True))
+        calibrator = ppsched.Calibrator(device)
+        for tensor, pipeline in ((1, {}), (2, {"devices": 4, "microbatches": 16, "chunks": 2}), (8, {"devices": 2, "split": (9, 9)})):
+            training = ppsched.Training(8192, tensor_parallel=tensor)
+            step = ppsched.price(ppsched.Model(shape, training, device._replace(matrix_share=0.55)), **pipeline)
+            calibrator.append(shape, training, step.step_time, **pipeline)
+        with self.assertRaises(ppsched.Cancelled):
+            calibrator.run(lambda share, best: False)
+        found = calibrator.run(lambda share, best: told.append((share, best)))
+        self.assertEqual(found, calibrator.run())
+        self.assertEqual(sorted(share for share, _ in told), [share for share, _ in told])
+        self.assertEqual((told[-1][0], told[0][1]), (1, float("inf")))
+        self.assertAlmostEqual(found.device.matrix_share, 0.55, delta=0.02)
+        self.assertEqual(found.constants[0], ("matrix_share", device.matrix_share, found.device.matrix_share))
+        self.assertEqual(found.device._replace(**{name: getattr(device, name) for name, _, _ in found.constants}).name, "h100")
+        self.assertLess(max(abs(run.error_after) for run in found.runs), 0.02)
+        for wrong in (0, -1, float("nan"), "1"):
+            with self.assertRaisesRegex(ppsched.Error, "step_time"):
+                calibrator.append(shape, training, wrong)
+        with self.assertRaisesRegex(ppsched.Error, "mxfp8"):
+            calibrator.append(shape, training._replace(precision="mxfp8"), 1)
+        with self.assertRaisesRegex(ppsched.Error, "matrix_share is 3"):
+            ppsched.Calibrator(device._replace(matrix_share=3))
+        with self.assertRaisesRegex(ppsched.Error, "there is no run"):
+            ppsched.Calibrator(device).run()
+
     def test_refused(self):
         rows = [ROW, {**ROW, "gpu": "h200"}]
         self.assertIn("runs of h100 and of h200", self.refused(self.runs(*rows)))

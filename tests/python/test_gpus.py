@@ -14,7 +14,7 @@ import warnings
 from in_process import run_command
 
 import ppsched
-from ppsched._core.layout_search import JobWords, search_layouts
+from ppsched._core.layout_search import WARMED, JobWords, search_layouts
 from ppsched._core.plan_layouts import lay_out
 from ppsched.readers.layer_table import COLUMNS
 
@@ -105,6 +105,17 @@ class GpusTest(unittest.TestCase):
         expected = 2.5 / 3600 * 8 * 1e6 / by_cost[0]["step"]["tokens_per_second"]
         self.assertAlmostEqual(by_cost[0]["cost_per_million_tokens"], expected)
 
+    def check_primus(self, text):
+        """What Primus' parser requires of a run (fd1eeabb, primus/core/launcher/parser.py); variables without a default must be set."""
+        lines = [line for line in text.splitlines() if not line.startswith("      ")]
+        keys = {line.strip().partition(":")[0]: line.partition(": ")[2] for line in lines}
+        self.assertEqual(set(keys), {"work_group", "user_name", "exp_name", "workspace", "modules", "pre_trainer", "framework", "config", "model", "overrides"})
+        self.assertEqual([keys[name] for name in ("framework", "config", "model")], ["megatron", "pre_trainer.yaml", "${PRIMUS_MODEL}.yaml"])
+        for name in ("work_group", "user_name", "exp_name", "workspace"):
+            self.assertRegex(keys[name], r"^\$\{PRIMUS_[A-Z_]+:[^}]+\}$")
+        for name in ("use_distributed_optimizer: true", "expert_model_parallel_size: 1", "tensor_model_parallel_size: 2"):
+            self.assertIn(f"      {name}\n", text)
+
     def test_text_and_files(self):
         folder = self.folder / "made" / "here"
         done = self.pick("--gpus", 16, "--tp", 2, "--pp", 2, "--zero", 1, "--chunks", 1, "--strategies", "1f1b", "-o", f"{folder}/")
@@ -118,10 +129,13 @@ class GpusTest(unittest.TestCase):
         self.assertIn("--overlap-grad-reduce", flags)
         row = json.loads((folder / "layout.json").read_text(encoding="utf-8"))
         self.assertEqual(flags[flags.index("--micro-batch-size") + 1], str(row["layout"]["micro_batch"]))
-        config = type("Config", (), {name: type("Part", (), {})() for name in ("model", "train", "ddp")})()
+        config = type("Config", (), {name: type("Part", (), {})() for name in ("model", "train", "ddp", "dist")})()
+        config.model.pipeline_model_parallel_layout = "of a recipe"
         made = {}
         exec((folder / "bridge.py").read_text(encoding="utf-8"), made)  # as a recipe would
         self.assertEqual(made["apply"](config).model.pipeline_model_parallel_size, 2)
+        self.assertNotEqual(config.model.pipeline_model_parallel_layout, "of a recipe")
+        self.check_primus((folder / "primus.yaml").read_text(encoding="utf-8"))
         again = self.pick("--gpus", 16, "--pp", 1, "--zero", 3, "-o", f"{folder}/")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("no pipeline: FSDP alone wins", again.stdout)
@@ -184,7 +198,7 @@ class GpusTest(unittest.TestCase):
             shared = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=executor)
         self.assertEqual((list(shared), shared.counts), (list(alone), alone.counts))
         self.assertEqual(sum(alone.counts.values()), 2 * alone.counts["layouts"])
-        for killed in (2, 10**6):
+        for killed in (WARMED + 2, 10**6):
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 lost = ppsched.plan_layouts(SHAPE, gpus=16, device="h100", fixed=fixed, executor=Dying(killed))

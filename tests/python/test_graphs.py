@@ -36,13 +36,17 @@ class Problem:
         self.latency = rng.choice([0, 0, 0.5, 1.25])
         self.limit = None
 
-    def config(self):
+    def arguments(self):
+        """Those of ppsched.Config."""
         limit = {} if self.limit is None else {"mem_limit": self.limit}
-        return ppsched.Config(self.devices, self.microbatches, self.stages, placement=[own if len(own) > 1 else own[0] for own in self.place],
-                              stage_inputs=self.inputs, stage_passes=self.passes, stage_microbatches=self.runs, split_backward=self.split,
-                              forward_times=self.forward, backward_times=[a + b for a, b in zip(self.input, self.weight)],
-                              backward_input_times=self.input, mem_forward=self.memory,
-                              mem_backward_input=[-0.5 * held for held in self.memory], p2p_time=self.latency, **limit)
+        return {"devices": self.devices, "microbatches": self.microbatches, "stages": self.stages,
+                "placement": [own if len(own) > 1 else own[0] for own in self.place], "stage_inputs": self.inputs, "stage_passes": self.passes,
+                "stage_microbatches": self.runs, "split_backward": self.split, "forward_times": self.forward,
+                "backward_times": [a + b for a, b in zip(self.input, self.weight)], "backward_input_times": self.input,
+                "mem_forward": self.memory, "mem_backward_input": [-0.5 * held for held in self.memory], "p2p_time": self.latency, **limit}
+
+    def config(self):
+        return ppsched.Config(**self.arguments())
 
     def does(self, stage, microbatch):
         return self.runs[stage] is None or microbatch in self.runs[stage]
@@ -427,7 +431,7 @@ class CommandTest(unittest.TestCase):
 
     def test_what_plans_cannot_do_is_told(self):
         path = self.config(KSHAPE)
-        for words, told in ((["--lower", "by_time"], "lowering to sends and receives: only for chains"), (["--chunks", "2"], "a placement map"),
+        for words, told in ((["--lower", "by_time"], "lowerings other than just_in_time: only for chains"), (["--chunks", "2"], "a placement map"),
                             (["--jitter", "0.1", "--scenarios", "4", "--dispatch"], "dispatch ready: only for chains")):
             code, _, err = answer("compare", "-c", path, "--quiet", *words)
             self.assertNotEqual(code, 0)

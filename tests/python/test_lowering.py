@@ -115,6 +115,30 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(" ".join(tokens(schedule.lower("none", reduce_grad=True), 0)),
                          "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W2 0W1 0REDUCE_GRAD 0F3 0I3 0W3 0REDUCE_GRAD")
 
+    def test_gradients_of_several_iterations_are_reduced_together(self):
+        """As many iterations without a reduction are shorter by as many exposed reductions, and hold gradients all the time."""
+        config = ppsched.Config(4, 8, iterations=4, reduce_grad_times=3, mem_gradients=5)
+        schedule = ppsched.generate("1f1b", config)
+        for every in (0, 1, 2, 4):
+            lowered = schedule.lower("pytorch", reduce_grad=4, reduce_every=every)
+            timeline = lowered.evaluate_transfers()
+            self.assertEqual(timeline.metrics.makespan, 4 * 33 + 4 // (every or 1) * 3)
+            for device in range(4):
+                reduced = [position for position, op in enumerate(lowered.queues[device]) if op.kind.name == "REDUCE_GRAD"]
+                self.assertEqual(len(reduced), 4 // (every or 1))
+                curve = timeline.memory(device, "gradients")
+                self.assertEqual(sum(size == 0 and number > 0 for number, (_, size) in enumerate(curve)), len(reduced))
+        apart = ppsched.Schedule.from_queues(config, schedule.queues, flushes=False).lower("pytorch", reduce_grad=4, reduce_every=4)
+        self.assertEqual(apart.evaluate_transfers().metrics.makespan, 4 * 33 + 3)  # the first device ends last
+        words = ("schedule", "--strategy", "1f1b", "--devices", "4", "--microbatches", "8", "--iterations", "4", "--lower", "pytorch", "--json")
+        done = run(*words, "--reduce-grad", "--reduce-every", "2")
+        self.assertEqual((done.returncode, done.stdout.count("0REDUCE_GRAD")), (0, 2), done.stderr)
+        for more in (("--reduce-every", "2"), ("--reduce-grad", "--reduce-every", "3")):
+            self.assertIn("reduce_every", run(*words, *more).stderr)
+        for every, text in ((3, "reduce_every is 3; it must divide the 4 iterations of the schedule"), (-1, "reduce_every is -1")):
+            with self.assertRaisesRegex(ppsched.Error, text):
+                schedule.lower(reduce_grad=1, reduce_every=every)
+
     def test_reductions_that_are_waited_for(self):
         """Waits as ops, of the command, of Schedule.lower and of a plan; a deferred wait hides a reduction under the next backwards."""
         words = ["schedule", "--strategy", "interleaved_1f1b", "--devices", "2", "--stages", "4", "--microbatches", "4", "--lower", "pytorch",

@@ -132,7 +132,7 @@ class RankOrderTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(LAST, done.stdout)
             self.assertIn("--use-tp-pp-dp-mapping", (pathlib.Path(folder) / "out" / "megatron.args").read_text(encoding="utf-8"))
-            self.assertIn("use_tp_pp_dp_mapping = True", (pathlib.Path(folder) / "out" / "bridge.py").read_text(encoding="utf-8"))
+            self.assertIn("cfg.dist.use_tp_pp_dp_mapping = True", (pathlib.Path(folder) / "out" / "bridge.py").read_text(encoding="utf-8"))
             self.assertNotIn(LAST, run_command(words).stdout)
             wrong = run_command((*words, "--rank-order", "pp-dp"))
             self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1))

@@ -181,6 +181,53 @@ static void test_offloads_until_limits(void **state)
     }
 }
 
+/* The status of the first step that fails if allocation `number` does: a stage graph, with a stage on both devices, is searched
+ * for an order, lowered, proved and timed, and its links and buffers are listed. */
+static ppsched_status lower_graph_short_of(struct failing_allocator *host, int number)
+{
+    const ppsched_lower_options options = {
+        .size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_prefetch = 1};
+    const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1};
+    const ppsched_environment environment = failing_environment(host);
+    ppsched_config *config = NULL;
+    ppsched_schedule *lowered = NULL;
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_config_create(&config, 2, 3, 2, &environment, &error), &error);
+    expect_ok(ppsched_config_set_stage_inputs(config, (uint32_t[]){0, 0, 2}, (uint32_t[]){0, 1}, 3, &error), &error);
+    expect_ok(ppsched_config_set_stage_devices(config, (uint32_t[]){1, 1, 2}, (uint32_t[]){0, 1, 0, 1}, 3, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, 1);
+    ppsched_schedule *schedule = make_schedule(config, "auto");
+    host->until_failure = number;
+    ppsched_status status = ppsched_schedule_lower(&lowered, schedule, config, &options, &error);
+    if (status == PPSCHED_OK)
+        status = ppsched_schedule_prove(NULL, 0, NULL, lowered, &model, &error);
+    if (status == PPSCHED_OK)
+        status = ppsched_schedule_evaluate_transfers(&timeline, lowered, config, &model, 0, &error);
+    if (status == PPSCHED_OK)
+        status = ppsched_schedule_get_links((ppsched_link[2]){{0}}, 2, NULL, lowered, &error);
+    if (status == PPSCHED_OK)
+        status = ppsched_schedule_get_buffers((ppsched_op_buffer[40]){{0}}, 40, NULL, NULL, lowered, 1, &error);
+    host->until_failure = -1;
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+static void test_lowers_a_graph(void **state)
+{
+    (void)state;
+    for (int number = 0, failed = 1; failed; number += ROUND_SHARE) {
+        struct failing_allocator host = {.until_failure = -1, .is_guarded = 1};
+        ppsched_status status = lower_graph_short_of(&host, number);
+        failed = host.failed;
+        assert_int_equal(status, failed ? PPSCHED_ERROR_NO_MEMORY : PPSCHED_OK);
+        assert_int_equal(host.live, 0);
+    }
+}
+
 /* The schedule with copies, and lowered. */
 static void prepare_copies(struct attempt *attempt)
 {
@@ -547,6 +594,8 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_runs_stage(own->schedule, 1, 1));
     NO_MEMORY_FOR(ppsched_schedule_has_graph(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_peer_of(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
+    NO_MEMORY_FOR(ppsched_schedule_peer_stage(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
+    NO_MEMORY_FOR(ppsched_schedule_place_of(own->lowered, 1, 0));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_op_count(own->schedule));
@@ -709,6 +758,34 @@ static void test_jobs(void **state)
     destroy_handles(own);
 }
 
+static void test_calibrators(void **state)
+{
+    static const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 4, .hidden_size = 64, .ffn_size = 256, .heads = 4, .vocabulary_size = 512};
+    struct handles handles, *own = &handles;
+    const ppsched_description *description = NULL;
+    ppsched_calibrated_constant constant = {.size = sizeof constant};
+    ppsched_calibrated_run run = {.size = sizeof run};
+    ppsched_accelerator fitted = {.size = sizeof fitted};
+    ppsched_calibrator *calibrator = NULL;
+    (void)state;
+    make_handles(own, 0);
+    expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
+    expect_ok(ppsched_calibrator_create(&calibrator, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
+    expect_ok(ppsched_calibrator_append_run(calibrator, description, NULL, NULL, 1e-3, NULL), NULL);
+    expect_ok(ppsched_calibrator_run(calibrator, NULL), NULL);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_calibrator_constant_count(calibrator));
+    NO_MEMORY_FOR(ppsched_calibrator_get_constant(&constant, calibrator, 0, NULL));
+    NO_MEMORY_FOR(ppsched_calibrator_run_count(calibrator));
+    NO_MEMORY_FOR(ppsched_calibrator_get_run(&run, calibrator, 0, NULL));
+    NO_MEMORY_FOR(ppsched_calibrator_get_accelerator(&fitted, calibrator, NULL));
+    NO_MEMORY_FOR(ppsched_calibrator_set_progress(calibrator, NULL, NULL, NULL));
+    NO_MEMORY_FOR((ppsched_calibrator_destroy(calibrator), 0));
+    ppsched_description_release(description);
+    destroy_handles(own);
+}
+
 static void test_layers(void **state)
 {
     struct handles handles, *own = &handles;
@@ -816,9 +893,11 @@ int main(void)
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_offloads_until_limits),
+        cmocka_unit_test(test_lowers_a_graph),
         cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_calibrators),
         cmocka_unit_test(test_jobs),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_varied_plans),

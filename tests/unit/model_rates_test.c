@@ -186,8 +186,8 @@ static void test_overlap(void **state)
     device.slowdown = 1.25;
     hidden = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(hidden.matrix_time, all.matrix_time + 0.75 * all.communication_time * 0.2);
-    /* No more hides than the matrices last. */
-    device.slowdown = 0, device.hidden_share = 1, device.inside.bandwidth = 1e9;
+    /* All of it, unless the device says how much; no more than the matrices last. */
+    device.slowdown = 0, device.hidden_share = 0, device.inside.bandwidth = 1e9;
     hidden = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
     const ppsched_pass_cost slow = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);

@@ -220,6 +220,11 @@ static void test_lowering(void **state)
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .receive_prefetch = 1},
          PPSCHED_ERROR_ARGUMENT,
          "only for the just_in_time lowering"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .reduce_every = 1},
+         PPSCHED_ERROR_ARGUMENT,
+         "reduce_every is only with reduce_grad"},
+        {{.reduce_grad = 1, .reduce_every = 2}, PPSCHED_ERROR_RANGE, "reduce_every is 2; it must divide the 1 iteration"},
+        {{.reserved = 3}, PPSCHED_ERROR_RANGE, "reserved is 3"},
     };
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_schedule *schedule = make_schedule(config, "1f1b"), *lowered = NULL, *again = NULL;

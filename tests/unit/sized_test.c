@@ -737,6 +737,21 @@ static ppsched_status description_info(struct handles *own, void *given)
     return status;
 }
 
+union padded_accelerator {
+    max_align_t alignment;
+    unsigned char bytes[2 * LARGEST];
+};
+
+/* One of the size that is given. If it is too small, its size is told before its rates are looked at. */
+static const ppsched_accelerator *known_accelerator(union padded_accelerator *copy, const void *given)
+{
+    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    memcpy(copy->bytes, given, sizeof copy->bytes);
+    memcpy(copy->bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
+           sizeof *known - sizeof known->size);
+    return (const ppsched_accelerator *)copy;
+}
+
 /* A model of the small description. */
 static ppsched_status model_with(const ppsched_training *training, const ppsched_accelerator *accelerator,
                                  const ppsched_environment *environment)
@@ -758,19 +773,11 @@ static ppsched_status model_of_training(struct handles *own, void *given)
     return model_with(given, NULL, NULL);
 }
 
-/* One that is too small is told by its size, before its rates are looked at. */
 static ppsched_status model_of_accelerator(struct handles *own, void *given)
 {
-    union {
-        max_align_t alignment;
-        unsigned char bytes[2 * LARGEST];
-    } copy;
-    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    union padded_accelerator copy;
     (void)own;
-    memcpy(copy.bytes, given, sizeof copy.bytes);
-    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
-           sizeof *known - sizeof known->size);
-    return model_with(NULL, (const ppsched_accelerator *)&copy, NULL);
+    return model_with(NULL, known_accelerator(&copy, given), NULL);
 }
 
 static ppsched_status model_of_environment(struct handles *own, void *given)
@@ -806,16 +813,9 @@ static ppsched_status measured_of_training(struct handles *own, void *given)
 
 static ppsched_status measured_of_accelerator(struct handles *own, void *given)
 {
-    union {
-        max_align_t alignment;
-        unsigned char bytes[2 * LARGEST];
-    } copy;
-    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    union padded_accelerator copy;
     (void)own;
-    memcpy(copy.bytes, given, sizeof copy.bytes);
-    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
-           sizeof *known - sizeof known->size);
-    return measured_with(NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
+    return measured_with(NULL, known_accelerator(&copy, given), NULL, NULL);
 }
 
 static ppsched_status measured_of_table(struct handles *own, void *given)
@@ -942,6 +942,93 @@ static ppsched_status price_pipeline(struct handles *own, void *given)
     return ppsched_price_get_pipeline(given, price, NULL);
 }
 
+/* --- calibrators --- */
+
+static ppsched_calibrator *calibrator_with(ppsched_status *status, const ppsched_accelerator *accelerator,
+                                           const ppsched_environment *environment)
+{
+    ppsched_calibrator *made = UNTOUCHED;
+    *status = ppsched_calibrator_create(&made, accelerator != NULL ? accelerator : ppsched_accelerator_at(0), environment,
+                                        NULL);
+    if (*status == PPSCHED_OK)
+        return made;
+    assert_ptr_equal(made, UNTOUCHED);
+    return NULL;
+}
+
+static ppsched_status calibrator_in(struct handles *own, void *given)
+{
+    ppsched_status status;
+    (void)own;
+    ppsched_calibrator_destroy(calibrator_with(&status, NULL, given));
+    return status;
+}
+
+static ppsched_status calibrator_of_accelerator(struct handles *own, void *given)
+{
+    union padded_accelerator copy;
+    ppsched_status status;
+    (void)own;
+    ppsched_calibrator_destroy(calibrator_with(&status, known_accelerator(&copy, given), NULL));
+    return status;
+}
+
+static ppsched_status append_run(const ppsched_training *training, const ppsched_pipeline *pipeline)
+{
+    const ppsched_description *description = small_description();
+    ppsched_status status;
+    ppsched_calibrator *calibrator = calibrator_with(&status, NULL, NULL);
+    status = ppsched_calibrator_append_run(calibrator, description, training, pipeline, 1, NULL);
+    ppsched_description_release(description);
+    ppsched_calibrator_destroy(calibrator);
+    return status;
+}
+
+static ppsched_status run_of_training(struct handles *own, void *given)
+{
+    (void)own;
+    return append_run(given, NULL);
+}
+
+static ppsched_status run_of_pipeline(struct handles *own, void *given)
+{
+    (void)own;
+    return append_run(NULL, given);
+}
+
+/* Of one that has run, which stays where it is. */
+static const ppsched_calibrator *calibrated(void)
+{
+    static ppsched_calibrator *calibrator;
+    if (calibrator != NULL)
+        return calibrator;
+    const ppsched_description *description = small_description();
+    ppsched_status status;
+    calibrator = calibrator_with(&status, NULL, NULL);
+    assert_int_equal(ppsched_calibrator_append_run(calibrator, description, NULL, NULL, 1, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_calibrator_run(calibrator, NULL), PPSCHED_OK);
+    ppsched_description_release(description);
+    return calibrator;
+}
+
+static ppsched_status calibrated_constant(struct handles *own, void *given)
+{
+    (void)own;
+    return ppsched_calibrator_get_constant(given, calibrated(), 0, NULL);
+}
+
+static ppsched_status calibrated_run(struct handles *own, void *given)
+{
+    (void)own;
+    return ppsched_calibrator_get_run(given, calibrated(), 0, NULL);
+}
+
+static ppsched_status calibrated_accelerator(struct handles *own, void *given)
+{
+    (void)own;
+    return ppsched_calibrator_get_accelerator(given, calibrated(), NULL);
+}
+
 /* --- jobs --- */
 
 static ppsched_job *job_with(ppsched_status *status, const ppsched_training *training, const ppsched_accelerator *accelerator,
@@ -979,19 +1066,11 @@ static ppsched_status job_of_environment(struct handles *own, void *given)
     return job_of(NULL, NULL, NULL, given);
 }
 
-/* One that is too small is told by its size, before its rates are looked at. */
 static ppsched_status job_of_accelerator(struct handles *own, void *given)
 {
-    union {
-        max_align_t alignment;
-        unsigned char bytes[2 * LARGEST];
-    } copy;
-    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    union padded_accelerator copy;
     (void)own;
-    memcpy(copy.bytes, given, sizeof copy.bytes);
-    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
-           sizeof *known - sizeof known->size);
-    return job_of(NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
+    return job_of(NULL, known_accelerator(&copy, given), NULL, NULL);
 }
 
 static ppsched_status job_of_options(struct handles *own, void *given)
@@ -1173,7 +1252,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_import, ppsched_environment, import),
     ROW(ppsched_chakra_import, ppsched_environment, import_chakra),
     ROW(ppsched_chakra_create, ppsched_chakra_options, create_chakra),
-    ROW(ppsched_schedule_lower, ppsched_lower_options, lower),
+    ROW_SINCE(ppsched_schedule_lower, ppsched_lower_options, reduce_every, lower),
     ROW(ppsched_schedule_recompute, ppsched_recompute_options, recompute),
     ROW(ppsched_schedule_offload, ppsched_offload_options, offload),
     ROW(ppsched_schedule_order_microbatches, ppsched_order_options, order_microbatches),
@@ -1197,7 +1276,7 @@ static const struct row read[] = {
     ROW(ppsched_plan_create, ppsched_split_options, create_plan_for_split),
     ROW(ppsched_replan_create, ppsched_replan_options, create_replan),
     ROW(ppsched_replicas_create, ppsched_replicas_options, create_replicas),
-    ROW(ppsched_plan_create, ppsched_lower_options, create_plan_for_lowering),
+    ROW_SINCE(ppsched_plan_create, ppsched_lower_options, reduce_every, create_plan_for_lowering),
     ROW(ppsched_plan_create, ppsched_model_end, create_plan_for_end),
     ROW(ppsched_config_with_stages, ppsched_model_end, restage_end),
     ROW(ppsched_schedule_export, ppsched_export_options, export),
@@ -1234,6 +1313,10 @@ static const struct row read[] = {
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_pipeline, megatron_pipeline),
     ROW(ppsched_price_create, ppsched_environment, price_in),
     ROW(ppsched_price_create, ppsched_pipeline, price_of_pipeline),
+    ROW(ppsched_calibrator_create, ppsched_accelerator, calibrator_of_accelerator),
+    ROW(ppsched_calibrator_create, ppsched_environment, calibrator_in),
+    ROW(ppsched_calibrator_append_run, ppsched_training, run_of_training),
+    ROW(ppsched_calibrator_append_run, ppsched_pipeline, run_of_pipeline),
     ROW(ppsched_job_create, ppsched_training, job_of_training),
     ROW(ppsched_job_create, ppsched_accelerator, job_of_accelerator),
     ROW(ppsched_job_create, ppsched_job_options, job_of_options),
@@ -1272,6 +1355,9 @@ static const struct row filled[] = {
     ROW(ppsched_price_get_step, ppsched_step_price, step_price),
     ROW(ppsched_price_get_device, ppsched_device_price, device_price),
     ROW(ppsched_price_get_pipeline, ppsched_pipeline, price_pipeline),
+    ROW(ppsched_calibrator_get_constant, ppsched_calibrated_constant, calibrated_constant),
+    ROW(ppsched_calibrator_get_run, ppsched_calibrated_run, calibrated_run),
+    ROW(ppsched_calibrator_get_accelerator, ppsched_accelerator, calibrated_accelerator),
     ROW_SINCE(ppsched_job_get_layout, ppsched_job_layout, rank_order, job_layout),
     ROW(ppsched_job_evaluate_layout, ppsched_job_found, job_found),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_memory, megatron_memory),

@@ -158,7 +158,7 @@ static void test_repeated_ops(void **state)
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
     expect_ok(ppi_transfers_make(&transfers, schedule, &error), &error);
     for (uint32_t i = 0; i < 6; i++)
-        assert_int_equal(ppi_transfers_add(&transfers, i), i != 2);
+        assert_int_equal(ppi_transfers_add(&transfers, i / 3, i), i != 2);
     const struct ppi_transfer_ops *ops = &transfers.ops[2];
     assert_true(ops->producer == 0 && ops->send == PPI_REPEATED && ops->receive == 3 && ops->consumer == 4);
     assert_false(ppi_is_paired(ops));

@@ -228,6 +228,21 @@ struct Teller {
     }
 };
 
+/* Runs an object with its progress callback set for this call. Exceptions of `progress` are thrown. */
+template <typename Object, typename SetProgress, typename Run>
+void run_told(Object *object, SetProgress set_progress, Run run, const Progress &progress)
+{
+    Raised raised;
+    Teller teller{progress, &raised};
+    ppsched_error record;
+    if (progress)
+        call(set_progress, object, Teller::tell, &teller);
+    const ppsched_status status = run(object, &record);
+    set_progress(object, nullptr, nullptr, nullptr);
+    raised.rethrow();
+    check(status, record);
+}
+
 } // namespace detail
 
 } // namespace ppsched

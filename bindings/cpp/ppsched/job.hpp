@@ -72,15 +72,7 @@ public:
      * `progress` are thrown. */
     void run(const Progress &progress = nullptr)
     {
-        detail::Raised raised;
-        detail::Teller teller{progress, &raised};
-        ppsched_error record;
-        if (progress)
-            detail::call(ppsched_job_set_progress, handle_.get(), detail::Teller::tell, &teller);
-        const ppsched_status status = ppsched_job_run(handle_.get(), &record);
-        ppsched_job_set_progress(handle_.get(), nullptr, nullptr, nullptr);
-        raised.rethrow();
-        detail::check(status, record);
+        detail::run_told(handle_.get(), ppsched_job_set_progress, ppsched_job_run, progress);
     }
 
     /* How many layouts have a rank, and the layout with a rank; empty past the last. */

@@ -18,6 +18,7 @@
 
 #include <ppsched/bound.hpp>
 #include <ppsched/builder.hpp>
+#include <ppsched/calibrator.hpp>
 #include <ppsched/chakra.hpp>
 #include <ppsched/check.hpp>
 #include <ppsched/config.hpp>

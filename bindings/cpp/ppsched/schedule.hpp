@@ -105,6 +105,20 @@ public:
         return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
     }
 
+    /* The stage at the other end of a transfer; empty if there is none. */
+    std::optional<uint32_t> peer_stage(const ppsched_op &op) const noexcept
+    {
+        const uint32_t stage = ppsched_schedule_peer_stage(handle_, &op);
+        return stage == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(stage);
+    }
+
+    /* The place of a stage on a device, as sends and receives of a stage graph name it; empty if it has none. */
+    std::optional<uint32_t> place_of(uint32_t stage, uint32_t device) const noexcept
+    {
+        const uint32_t place = ppsched_schedule_place_of(handle_, stage, device);
+        return place == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(place);
+    }
+
     ppsched_stage_passes stage_passes(uint32_t stage) const noexcept
     {
         return static_cast<ppsched_stage_passes>(ppsched_schedule_stage_passes(handle_, stage));

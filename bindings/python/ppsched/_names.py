@@ -8,6 +8,7 @@ from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, Fin
 from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
 from ._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
 from ._core.bound import Bound, lower_bound
+from ._core.calibrator import CalibratedConstant, CalibratedRun, Calibration, Calibrator
 from ._core.candidate import Candidate, LeastLimit
 from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
 from ._core.config import Config, Quantities
@@ -51,7 +52,7 @@ from .page.report import report
 __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
-    "Accelerator", "Arena", "Balance", "Bound", "BranchStages", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Chunks", "Comparison", "Config", "Connecting", "Connection",
+    "Accelerator", "Arena", "Balance", "Bound", "BranchStages", "Bubble", "Buffer", "Builder", "CalibratedConstant", "CalibratedRun", "Calibration", "Calibrator", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Chunks", "Comparison", "Config", "Connecting", "Connection",
     "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "FigureMeasure", "Finding", "FindingKind", "Format", "Idle",
     "GraphSplit", "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutRows", "LayoutStage", "LayerMemory", "LayerTable", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MeasuredCollective", "MeasuredLayer", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Move", "Numbers",

@@ -31,6 +31,16 @@ class Objective(enum.IntEnum):
     MAKESPAN = 2
 
 
+class CalibratorConstant(enum.IntEnum):
+    MATRIX_SHARE = 0
+    ATTENTION_SHARE = 1
+    OP_TIME = 2
+    HOST_TIME = 3
+    FP8_SHARE = 4
+    MXFP8_SHARE = 5
+    NVFP4_SHARE = 6
+
+
 class ChakraSizes(enum.IntEnum):
     BYTES = 0
     TIMES = 1
@@ -509,6 +519,36 @@ class Bound(Structure):
         ("least_limit", c_double),
         ("one_machine", c_double),
         ("proof", c_double),
+    ]
+
+
+class CalibratedConstant(Structure):
+    size: int
+    constant: int
+    before: float
+    after: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("constant", c_int32),
+        ("before", c_double),
+        ("after", c_double),
+    ]
+
+
+class CalibratedRun(Structure):
+    size: int
+    reserved: int
+    step_time: float
+    error_before: float
+    error_after: float
+    error_left_out: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("step_time", c_double),
+        ("error_before", c_double),
+        ("error_after", c_double),
+        ("error_left_out", c_double),
     ]
 
 
@@ -1102,6 +1142,8 @@ class LowerOptions(Structure):
     unshard_lookaheads: _Pointer[c_uint32]
     unshard_lookahead_count: int
     receive_prefetch: int
+    reduce_every: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -1114,6 +1156,8 @@ class LowerOptions(Structure):
         ("unshard_lookaheads", POINTER(c_uint32)),
         ("unshard_lookahead_count", c_uint32),
         ("receive_prefetch", c_uint32),
+        ("reduce_every", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -2253,6 +2297,9 @@ class Accelerator(Structure):
     memory_hidden: float
     scan_share: float
     host_bandwidth: float
+    pod_nodes: int
+    reserved: int
+    beyond: LinkRate
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2287,6 +2334,9 @@ class Accelerator(Structure):
         ("memory_hidden", c_double),
         ("scan_share", c_double),
         ("host_bandwidth", c_double),
+        ("pod_nodes", c_uint32),
+        ("reserved", c_uint32),
+        ("beyond", LinkRate),
     ]
 
 
@@ -2545,6 +2595,16 @@ class DescriptionInfo(Structure):
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
     "ppsched_config_prove_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, c_double, c_double, POINTER(Error)]),
+    "ppsched_calibrator_create": (c_int32, [POINTER(c_void_p), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
+    "ppsched_calibrator_destroy": (None, [c_void_p]),
+    "ppsched_calibrator_append_run": (c_int32, [c_void_p, c_void_p, POINTER(Training), POINTER(Pipeline), c_double, POINTER(Error)]),
+    "ppsched_calibrator_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
+    "ppsched_calibrator_run": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_calibrator_constant_count": (c_uint32, [c_void_p]),
+    "ppsched_calibrator_get_constant": (c_int32, [POINTER(CalibratedConstant), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_calibrator_run_count": (c_uint32, [c_void_p]),
+    "ppsched_calibrator_get_run": (c_int32, [POINTER(CalibratedRun), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_calibrator_get_accelerator": (c_int32, [POINTER(Accelerator), c_void_p, POINTER(Error)]),
     "ppsched_chakra_create": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChakraOptions), POINTER(Error)]),
     "ppsched_chakra_destroy": (None, [c_void_p]),
     "ppsched_chakra_ranks": (c_uint32, [c_void_p]),
@@ -2748,6 +2808,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_peer_stage": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_place_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_stage_input": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_stage_device": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_stage_passes": (c_int32, [c_void_p, c_uint32]),
@@ -2796,6 +2858,16 @@ class Library(CDLL):
 
     ppsched_config_find_bound: Callable[..., int]
     ppsched_config_prove_bound: Callable[..., int]
+    ppsched_calibrator_create: Callable[..., int]
+    ppsched_calibrator_destroy: Callable[..., None]
+    ppsched_calibrator_append_run: Callable[..., int]
+    ppsched_calibrator_set_progress: Callable[..., int]
+    ppsched_calibrator_run: Callable[..., int]
+    ppsched_calibrator_constant_count: Callable[..., int]
+    ppsched_calibrator_get_constant: Callable[..., int]
+    ppsched_calibrator_run_count: Callable[..., int]
+    ppsched_calibrator_get_run: Callable[..., int]
+    ppsched_calibrator_get_accelerator: Callable[..., int]
     ppsched_chakra_create: Callable[..., int]
     ppsched_chakra_destroy: Callable[..., None]
     ppsched_chakra_ranks: Callable[..., int]
@@ -2999,6 +3071,8 @@ class Library(CDLL):
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
     ppsched_schedule_peer_of: Callable[..., int]
+    ppsched_schedule_peer_stage: Callable[..., int]
+    ppsched_schedule_place_of: Callable[..., int]
     ppsched_schedule_stage_input: Callable[..., int]
     ppsched_schedule_stage_device: Callable[..., int]
     ppsched_schedule_stage_passes: Callable[..., int]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices for which models are estimated: those that the library knows, and the caller's own."""
 import ctypes
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
@@ -46,7 +46,8 @@ class CalibrationError(NamedTuple):
 
 class Accelerator(NamedTuple):
     """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
-    of a node. errors: those of its calibration, if there was one."""
+    of a node. errors: those of its calibration, if there was one. pod_nodes: nodes of a pod, which `between` connects; `beyond` is the link
+    between pods. 0: no pods."""
 
     name: str
     matrix_rate: float
@@ -78,6 +79,8 @@ class Accelerator(NamedTuple):
     scan_share: float = 0.0
     host_bandwidth: float = 0.0
     errors: Tuple[CalibrationError, ...] = ()
+    pod_nodes: int = 0
+    beyond: Optional[LinkRate] = None
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
@@ -105,6 +108,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     for name in MEASURED:
         setattr(record, name, numbers(name, getattr(device, name))[0])
     record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
+    record.pod_nodes = device.pod_nodes
+    if device.beyond is not None:
+        record.beyond = _abi.LinkRate(*device.beyond)
     return record
 
 
@@ -119,6 +125,13 @@ def _known(record: Any) -> Accelerator:
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
                        _link(record.inside), _link(record.between), record.node_devices,
                        shares_ports=bool(record.shares_ports), **fields)
+
+
+def link_over(device: Accelerator, devices: int) -> LinkRate:
+    """The link of the first and the last of so many consecutive devices."""
+    if devices <= device.node_devices:
+        return device.inside
+    return device.between if device.beyond is None or devices <= device.node_devices * device.pod_nodes else device.beyond
 
 
 def accelerators() -> List[Accelerator]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search among the layouts of a job, in this process or with an executor's workers: both give the same layouts, to the last bit."""
+import bisect
 import queue
 import warnings
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -13,6 +14,7 @@ from .listener import Progress, check_progress
 from .model import Training
 
 BATCH, WAITING = 8, 16  # layouts that are sent at once, and batches that are under way
+WARMED = 8  # workers that start early, at most
 
 
 class JobWords(NamedTuple):
@@ -41,10 +43,6 @@ class Ranked(NamedTuple):
     found: FoundLayout
 
 
-def _key_of(row: Tuple[Any, Ranked]) -> Any:
-    return row[0]
-
-
 class Search(NamedTuple):
     """best: the first `top`; lacking: those closest to fitting; counts: of all layouts, how many there are, over the limit, slower
     than the last of the best by their bounds, and priced."""
@@ -68,12 +66,22 @@ def _price(words: JobWords, numbers: List[int], above: List[float]) -> List[Foun
     return [_made[words].price(number, limit) for number, limit in zip(numbers, above)]
 
 
+def _make_ready(executor: Any, words: JobWords) -> None:
+    """Lets workers start and make the job while this process makes it. What goes wrong there shows when layouts are sent."""
+    try:
+        for _ in range(WARMED):
+            executor.submit(_price, words, [], [])
+    except RuntimeError:
+        pass  # its workers have ended
+
+
 class _Best:
     """The best so far, and what a layout must not exceed to be among them."""
 
     def __init__(self, job: Job, goal: str, top: int) -> None:
         self._job, self._by_tokens, self._top = job, goal == "tokens", top
-        self.rows: List[Tuple[Any, Ranked]] = []
+        self.rows: List[Ranked] = []
+        self._keys: List[Tuple[bool, float, float, int]] = []  # of the rows
         self.others: List[Ranked] = []  # priced, but they do not fit
 
     def _scale(self, layout: JobLayout) -> float:
@@ -81,9 +89,9 @@ class _Best:
 
     def above(self, layout: JobLayout) -> float:
         """Seconds that the layout must not exceed."""
-        if len(self.rows) < self._top or not self.rows[-1][1].found.runs_on:
+        if len(self.rows) < self._top or not self.rows[-1].found.runs_on:
             return float("inf")
-        return float(self.rows[-1][0][1] * self._scale(layout))
+        return float(self._keys[-1][1] * self._scale(layout))
 
     def rules_out(self, layout: JobLayout) -> bool:
         return layout.bound / self._scale(layout) > (self.above(layout) / self._scale(layout))
@@ -94,11 +102,14 @@ class _Best:
         if found.state != "priced" or found.price is None:
             return
         key = (not found.runs_on, found.price.step_time / self._scale(layout), found.memory, layout.number)
-        self.rows = sorted([*self.rows, (key, Ranked(layout, found))], key=_key_of)[:self._top]
+        place = bisect.bisect(self._keys, key)
+        self._keys.insert(place, key)
+        self.rows.insert(place, Ranked(layout, found))
+        del self._keys[self._top:], self.rows[self._top:]
 
     @property
     def step(self) -> float:
-        return self.rows[0][1].found.price.step_time if self.rows and self.rows[0][1].found.price else float("inf")
+        return self.rows[0].found.price.step_time if self.rows and self.rows[0].found.price else float("inf")
 
 
 def _possible(job: Job) -> int:
@@ -224,6 +235,8 @@ def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progres
     check_progress(progress)
     if top < 1:
         raise Error(f"top is {top}; it must be 1 or more")
+    if executor is not None:
+        _make_ready(executor, words)
     job = words.job()
     possible, best = _possible(job), _Best(job, words.goal, top)
     if tell is not None:
@@ -232,4 +245,4 @@ def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progres
         _search_here(job, possible, best, progress)
     else:
         _search_with(executor, words, job, possible, best, progress)
-    return Search(job, [row for _, row in best.rows], _lacking(job, possible, best), _count(job, possible, best))
+    return Search(job, best.rows, _lacking(job, possible, best), _count(job, possible, best))

@@ -12,7 +12,7 @@ from .filling import text_of
 from .shown import shown
 
 _TOKENS = {kind: kind.name for kind in Kind}
-_PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})(?:\.([0-9]{1,5}))?")
+_PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})(?:\.([0-9]{1,5}))?(?:>([0-9]{1,5}))?")
 # Kinds without a microbatch, found by how the library writes an op of microbatch 0.
 NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token, ctypes.byref(_abi.Op(kind=kind))).endswith("0")}
 
@@ -20,7 +20,8 @@ NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token
 class Op(NamedTuple):
     """An operation. str(op) is its PyTorch token, such as "3F0", or "3F0.2" for a slice; Op.from_token reads one.
 
-    overlapped: the op runs as one unit with the next op of its queue; slice: number of the slice, or None if the microbatch is whole.
+    overlapped: the op runs as one unit with the next op of its queue; slice: number of the slice, or None if the microbatch is whole;
+    place: for sends and receives of a stage graph, the place at the other end (Schedule.places), as in "0SEND_F3>2".
     """
 
     stage: int
@@ -28,6 +29,7 @@ class Op(NamedTuple):
     microbatch: Optional[int]
     overlapped: bool = False
     slice: Optional[int] = None
+    place: Optional[int] = None
 
     @classmethod
     def from_token(cls, token: str, overlapped: bool = False) -> "Op":
@@ -36,17 +38,18 @@ class Op(NamedTuple):
         kind = Kind.__members__.get(match[2]) if match else None
         if match is None or kind is None or (match[3] == "") != (kind in NO_MICROBATCH) or (match[4] and not match[3]):
             raise Error(f"{shown(token)} is not an op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
-        return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped, int(match[4]) if match[4] else None)
+        return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped, int(match[4]) if match[4] else None,
+                   int(match[5]) if match[5] else None)
 
     def __str__(self) -> str:
         piece = "" if self.microbatch is None else f"{self.microbatch}"
-        return f"{self.stage}{_TOKENS[self.kind]}{piece}{'' if self.slice is None else f'.{self.slice}'}"
+        return f"{self.stage}{_TOKENS[self.kind]}{piece}{'' if self.slice is None else f'.{self.slice}'}{'' if self.place is None else f'>{self.place}'}"
 
 
 def from_record(record: _abi.Op) -> Op:
     microbatch = None if record.microbatch == _abi.NONE else record.microbatch
     return Op(record.stage, Kind(record.kind), microbatch, bool(record.flags & _abi.OpFlag.OVERLAPPED),
-              record.slice if record.flags & _abi.OpFlag.SLICED else None)
+              record.slice if record.flags & _abi.OpFlag.SLICED else None, record.reserved - 1 if record.reserved else None)
 
 
 def _is_within(number: object, most: int) -> bool:
@@ -60,10 +63,10 @@ def to_record(op: Op) -> _abi.Op:
     microbatch = _abi.NONE if op.microbatch is None else op.microbatch
     slice = 0 if op.slice is None else op.slice
     if (op.kind not in _TOKENS or not _is_within(op.stage, 0xFFFF) or not _is_within(microbatch, _abi.NONE)
-            or not _is_within(slice, 0xFFFF)):
-        raise Error(f"{shown(tuple(op))}: stage, kind, microbatch or slice is out of range", _abi.Status.ERROR_RANGE)
+            or not _is_within(slice, 0xFFFF) or (op.place is not None and not _is_within(op.place, 0xFFFE))):
+        raise Error(f"{shown(tuple(op))}: stage, kind, microbatch, slice or place is out of range", _abi.Status.ERROR_RANGE)
     flags = (_abi.OpFlag.OVERLAPPED if op.overlapped else 0) | (_abi.OpFlag.SLICED if op.slice is not None else 0)
-    return _abi.Op(microbatch, op.stage, slice, op.kind, flags, 0)
+    return _abi.Op(microbatch, op.stage, slice, op.kind, flags, 0 if op.place is None else op.place + 1)
 
 
 def to_records(ops: Iterable[Union[Op, str]]) -> "Tuple[ctypes.Array[_abi.Op], int]":

@@ -62,16 +62,25 @@ def _limit(found: FoundLayout) -> Dict[str, Any]:
 def _links(words: JobWords, model: Model, layout: JobLayout) -> Tuple[Any, Any]:
     """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
     stage, node = layout.tp * layout.cp, words.device.node_devices
+    pod = node * words.device.pod_nodes
+    within = pod if 0 < pod < words.gpus else node  # the largest unit of several
     neighbour, replica = (stage * layout.dp, stage) if layout.rank_order == RANK_ORDERS[0] else (stage, stage * layout.pp)
-    if layout.pp == 1 or words.gpus <= node or neighbour + stage > node:
+    if layout.pp == 1 or words.gpus <= node or neighbour + stage > within:
         return model.link(words.gpus)
 
-    def share_node(one: int, other: int) -> bool:
-        return all((number * replica + min(one, other) * neighbour) // node == (number * replica + max(one, other) * neighbour + stage - 1) // node
-                   for number in range(min(layout.dp, node)))
+    def last_place(device: int, unit: int) -> int:
+        return max((number * replica + device * neighbour) % unit for number in range(min(layout.dp, unit)))
 
-    inside, between = model.link(1), model.link(words.gpus)
-    pairs = [inside if share_node(one, other) else between for one in range(layout.pp) for other in range(layout.pp)]
+    units = [unit for unit in (node, pod) if unit]
+    places = [[last_place(device, unit) for unit in units] for device in range(layout.pp)]
+    links = [model.link(size) for size in (*units, words.gpus)]
+
+    def number_of(one: int, other: int) -> int:
+        """The smallest unit that two devices share in each replica."""
+        length = abs(one - other) * neighbour + stage
+        return next((number for number, unit in enumerate(units) if places[min(one, other)][number] + length <= unit), len(units))
+
+    pairs = [links[number_of(one, other)] for one in range(layout.pp) for other in range(layout.pp)]
     return [latency for latency, _ in pairs], [rate for _, rate in pairs]
 
 
@@ -97,6 +106,17 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
 
 # --- rows ---
 
+def within_of(words: JobWords, layout: JobLayout) -> Dict[str, str]:
+    """By dimension of several devices: what contains each of its groups, a "node", a "pod" or only the "job"."""
+    stage = layout.tp * layout.cp
+    is_data_first = layout.rank_order == RANK_ORDERS[0]
+    spans = {"tp": layout.tp, "cp": stage, "ep": layout.ep * layout.etp,
+             "pp": words.gpus if is_data_first else stage * layout.pp, "dp": stage * layout.dp if is_data_first else words.gpus}
+    node = words.device.node_devices
+    pod = node * words.device.pod_nodes
+    return {name: "node" if span <= node else "pod" if span <= pod else "job" for name, span in spans.items() if getattr(layout, name) > 1}
+
+
 def layout_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
     layout = row.layout
     return {"tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp, "ep": layout.ep, "etp": layout.etp, "chunks": layout.chunks,
@@ -120,7 +140,8 @@ def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
                      "tokens_per_second": price.tokens_per_second_per_device * words.gpus, "mfu": price.mfu},
             "split": list(found.split), "recompute": found.recompute, "recompute_layers": found.recompute_layers,
             "memory": [device._asdict() for device in price.memory], "peak_memory": found.memory, "memory_limit": limit,
-            "memory_near_limit": found.memory * (1 + MEMORY_ERROR) > limit, "runnable_on": list(found.runs_on),
+            "memory_near_limit": found.memory * (1 + MEMORY_ERROR) > limit,
+            "within": within_of(words, layout), "runnable_on": list(found.runs_on),
             "runs_on": list(found.runs_on), "runnable": bool(found.runs_on), "bound": layout.bound,
             **({} if words.table is None else {"layer_table": _model(words, row).table_notes()})}
 

@@ -70,6 +70,20 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     time so far. If it returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
     strategy does not support the sizes."""
     check_progress(progress)
+    options = pipeline_record(devices, microbatches, chunks, strategy, split, recompute, recompute_layers, pair_rule, offload_layers, rank_order)
+    with Told(progress) as function:
+        options.progress = function
+        handle = new_handle(lib.ppsched_price_create, model._handle, ctypes.byref(options), None)
+    try:
+        return _step(handle, options.devices or 1)
+    finally:
+        lib.ppsched_price_destroy(handle)
+
+
+def pipeline_record(devices: int = 1, microbatches: int = 1, chunks: int = 1, strategy: Optional[str] = None, split: Optional[Sequence[int]] = None,
+                    recompute: Optional[str] = None, recompute_layers: int = 0, pair_rule: str = "best", offload_layers: int = 0,
+                    rank_order: str = "tp-cp-ep-dp-pp") -> Any:
+    """The library's record of the arguments of price(), which keeps alive what it points to."""
     options = sized(_abi.Pipeline)
     options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)
     options.chunks, options.recompute_layers = c_count("chunks", chunks), c_count("recompute_layers", recompute_layers)
@@ -81,13 +95,7 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     counts = None if split is None else _counts(split, devices * chunks)
     if counts is not None:
         options.split = ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
-    with Told(progress) as function:
-        options.progress = function
-        handle = new_handle(lib.ppsched_price_create, model._handle, ctypes.byref(options), None)
-    try:
-        return _step(handle, options.devices or 1)
-    finally:
-        lib.ppsched_price_destroy(handle)
+    return options
 
 
 def _counts(split: Sequence[int], stages: int) -> "ctypes.Array[ctypes.c_uint32]":

@@ -179,7 +179,8 @@ class Schedule(Shared):
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: int = 0, merge_backwards: bool = False,
-              split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None) -> "Schedule":
+              split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None,
+              reduce_every: int = 0) -> "Schedule":
         """Makes a schedule that a runtime can run. The lowering says where sends and receives are put: "pytorch", "by_time",
         "just_in_time"; with "none" there are none, and only the other passes run.
 
@@ -190,9 +191,12 @@ class Schedule(Shared):
         add the wait, too: 3 right after the REDUCE_GRAD, 4 before the next one of the device (PyTorch's defer_reduce_grad_wait).
         merge_backwards: joins each I and the W right after it to a B. split_backwards: the reverse. defer_receives: as PyTorch's
         defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a receive comes before its consumer, if possible (default: 1).
+        reduce_every: with reduce_grad, how many iterations are summed up before gradients are reduced (default: 1); it must divide the
+        iterations.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
-                         split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch))
+                         split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch),
+                         reduce_every=reduce_every)
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator, CalibrationError, accelerators
-from ..readers.device_files import device_of_fields, digest_of, read_device
+from ..readers.device_files import LINKS, device_of_fields, digest_of, read_device
 from ..readers.model_files import read_model
 from ..readers.runs import Run, read_runs
 from .commands import COMMANDS, Commands
@@ -71,8 +71,8 @@ def _row(device: Accelerator, base: str, found: Fit, runs: Sequence[Run]) -> Dic
 
 
 def _constants_row(device: Accelerator, base: str, found: Fit) -> Dict[str, Any]:
-    known: Dict[str, Any] = {"like": base} if device.name == base else {key: value for key, value in device._asdict().items() if value not in ((), 0.0) and key != "errors"}
-    for name in ("inside", "between"):
+    known: Dict[str, Any] = {"like": base} if device.name == base else {key: value for key, value in device._asdict().items() if value not in ((), 0.0, None) and key != "errors"}
+    for name in LINKS:
         if name in known:
             known[name] = known[name]._asdict()
     return _with_units({**known, **constants(found)})
@@ -81,7 +81,7 @@ def _constants_row(device: Accelerator, base: str, found: Fit) -> Dict[str, Any]
 def _with_units(row: Dict[str, Any]) -> Dict[str, Any]:
     """As device files have them."""
     links = {name: {**row[name], "bandwidth": f"{row[name]['bandwidth']!r}B/s", "latency": f"{row[name]['latency']!r}s"}
-             for name in ("inside", "between") if name in row}
+             for name in LINKS if name in row}
     texts = {name: f"{row[name]!r}{unit}" for name, unit in (("memory", "B"), ("memory_bandwidth", "B/s"), ("host_bandwidth", "B/s"), ("op_time", "s"), ("host_time", "s")) if name in row}
     return {**row, **links, **texts}
 

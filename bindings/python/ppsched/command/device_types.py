@@ -101,15 +101,23 @@ def by_device(types: Sequence[DeviceType]) -> List[int]:
     return [number for number, one in enumerate(types) for _ in range(one.devices)]
 
 
-def _links(one: DeviceType) -> Tuple[Optional[LinkRate], Optional[LinkRate]]:
-    """The links inside a node and between nodes."""
+def _links(one: DeviceType) -> List[Optional[LinkRate]]:
+    """The links inside a node, between nodes and between pods."""
     sheet = one.sheet
-    return one.inside or (sheet.inside if sheet else one.between), one.between or (sheet.between if sheet else one.inside)
+    between = one.between or (sheet.between if sheet else one.inside)
+    return [one.inside or (sheet.inside if sheet else one.between), between, sheet.beyond or between if sheet else between]
+
+
+def _distance(one: DeviceType, a: int, b: int, each: int) -> int:
+    """Of two devices of the pipeline of this type: 0 in a node, 1 in a pod, 2 beyond."""
+    node = max((one.sheet or one).node_devices // each, 1)
+    pod = node * one.sheet.pod_nodes if one.sheet else 0
+    return 0 if a // node == b // node else 1 if pod == 0 or a // pod == b // pod else 2
 
 
 def link_lists(types: Sequence[DeviceType], each: int = 1) -> Dict[str, List[float]]:
     """p2p_time and p2p_bandwidth of all pairs, in seconds and bytes per second. Devices of a type fill its nodes one after another; between
-    types, the slower link between nodes counts. each: GPUs that a device of the pipeline has of its nodes."""
+    types, the slowest link that either type has between nodes and pods counts. each: GPUs that a device of the pipeline has of its nodes."""
     if all(_links(one)[0] is None for one in types):
         return {}
     missing = next((one for one in types if _links(one)[0] is None), None)
@@ -120,9 +128,8 @@ def link_lists(types: Sequence[DeviceType], each: int = 1) -> Dict[str, List[flo
     times, rates = [], []
     for a, type_a in enumerate(devices):
         for b, type_b in enumerate(devices):
-            per_node = max((types[type_a].sheet or types[type_a]).node_devices // each, 1)
-            is_near = type_a == type_b and places[a] // per_node == places[b] // per_node
-            ends = [_links(types[number])[0 if is_near else 1] for number in (type_a, type_b)]
+            distance = _distance(types[type_a], places[a], places[b], each) if type_a == type_b else 2
+            ends = [_links(types[number])[distance] for number in (type_a, type_b)]
             times.append(0.0 if a == b else max(link.latency for link in ends if link is not None))
             rates.append(min(link.rate for link in ends if link is not None))
     return {"p2p_time": times, "p2p_bandwidth": rates}

@@ -96,7 +96,21 @@ _BRIDGE = {"--micro-batch-size": "train.micro_batch_size", "--global-batch-size"
            "--use-distributed-optimizer": "ddp.use_distributed_optimizer", "--overlap-grad-reduce": "ddp.overlap_grad_reduce",
            "--overlap-param-gather": "ddp.overlap_param_gather", "--use-megatron-fsdp": "ddp.use_megatron_fsdp",
            "--data-parallel-sharding-strategy": "ddp.data_parallel_sharding_strategy", "--seq-length": "model.seq_length",
-           "--num-virtual-stages-per-pipeline-rank": "", "--num-layers": ""}
+           "--use-tp-pp-dp-mapping": "dist.use_tp_pp_dp_mapping", "--num-virtual-stages-per-pipeline-rank": "", "--num-layers": "",
+           "--decoder-first-pipeline-num-layers": "model.num_layers_in_first_pipeline_stage",
+           "--decoder-last-pipeline-num-layers": "model.num_layers_in_last_pipeline_stage",
+           "--microbatch-group-size-per-virtual-pipeline-stage": "model.microbatch_group_size_per_vp_stage"}
+
+# A recipe may have set these otherwise, for a layout of its own. So each has a value, also where the layout has none.
+_BRIDGE_ELSE: Dict[str, Any] = {
+    "model.virtual_pipeline_model_parallel_size": None, "model.pipeline_model_parallel_layout": None,
+    "model.num_layers_in_first_pipeline_stage": None, "model.num_layers_in_last_pipeline_stage": None,
+    "model.account_for_embedding_in_pipeline_split": False, "model.account_for_loss_in_pipeline_split": False,
+    "model.microbatch_group_size_per_vp_stage": None, "model.sequence_parallel": False, "model.expert_model_parallel_size": 1,
+    "model.recompute_granularity": None, "model.recompute_method": None, "model.recompute_num_layers": None, "model.recompute_modules": None,
+    "model.delay_wgrad_compute": False, "dist.use_tp_pp_dp_mapping": False, "dist.use_megatron_fsdp": False, "ddp.use_megatron_fsdp": False,
+    "ddp.use_distributed_optimizer": False, "ddp.data_parallel_sharding_strategy": "no_shard", "ddp.overlap_grad_reduce": False,
+    "ddp.overlap_param_gather": False}
 
 
 def _value(word: str) -> Any:
@@ -106,7 +120,10 @@ def _value(word: str) -> Any:
 def _bridge(made: LaidOut, row: Mapping[str, Any]) -> str:
     """A module whose function sets the layout in a ConfigContainer of Megatron Bridge."""
     flags = dict(_megatron_flags(made, row))
-    values: Dict[str, Any] = {}
+    training = made.model.training
+    values: Dict[str, Any] = {**_BRIDGE_ELSE, "model.expert_tensor_parallel_size": row["layout"]["etp"]}
+    if not training.overlaps_experts:
+        values["model.overlap_moe_expert_parallel_comm"] = False
     for name, words in flags.items():
         place = _BRIDGE.get(name, "model." + name[2:].replace("-", "_"))
         if place:
@@ -154,14 +171,29 @@ def _torchtitan(made: LaidOut, row: Mapping[str, Any]) -> str:
 
 # --- Primus and DeepSpeed ---
 
+# Its parser requires the keys of the head. As in its own examples, environment variables fill them in. The model has no default:
+# PRIMUS_MODEL names it. Its own defaults, and some of its models, have other values where the layout has none.
+_PRIMUS_ELSE: Dict[str, Any] = {"expert_model_parallel_size": 1, "sequence_parallel": False, "use_distributed_optimizer": False}
+_PRIMUS_HEAD = """work_group: ${PRIMUS_TEAM:team}
+user_name: ${PRIMUS_USER:user}
+exp_name: ${PRIMUS_EXP_NAME:layout}
+workspace: ${PRIMUS_WORKSPACE:./output}
+modules:
+  pre_trainer:
+    framework: megatron
+    config: pre_trainer.yaml
+    model: ${PRIMUS_MODEL}.yaml
+    overrides:
+"""
+
+
 def _primus(made: LaidOut, row: Mapping[str, Any]) -> str:
-    """The overrides of a run of Primus on Megatron-LM."""
-    values = {name[2:].replace("-", "_"): _value(words[0]) if words else True for name, words in _megatron_flags(made, row)}
+    """A run of Primus on Megatron-LM."""
+    values = {**_PRIMUS_ELSE, **{name[2:].replace("-", "_"): _value(words[0]) if words else True for name, words in _megatron_flags(made, row)}}
     for name, words in _flags(_launched(made, row, "primus")):
         word = words[0] if words else "true"
         values[name[2:]] = {"True": True, "False": False}.get(word, _value(word))
-    lines = "".join(f"      {name}: {json.dumps(value)}\n" for name, value in values.items())
-    return f"modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    overrides:\n{lines}"
+    return _PRIMUS_HEAD + "".join(f"      {name}: {json.dumps(value)}\n" for name, value in values.items())
 
 
 def _deepspeed(made: LaidOut, row: Mapping[str, Any]) -> str:

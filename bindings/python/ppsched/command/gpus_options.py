@@ -16,6 +16,7 @@ from .._core.price import RANK_ORDERS
 from ..readers.model_files import ModelFile
 from .model_options import LORA, training_of
 from .number_options import count_of_devices, whole
+from .pod_options import PODS
 from .price_job import overlaps_of
 from .usage import MODEL, Parser, UsageError
 
@@ -27,7 +28,7 @@ USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
          "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
-         "memory_margin", "rank_order", "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
+         "memory_margin", "rank_order", *PODS, "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 
 

@@ -126,11 +126,19 @@ def _why(rows: LayoutRows) -> List[str]:
             f"{_time_word(max(more, 0.0))} more of waiting in the pipeline"]
 
 
+def _within(row: Mapping[str, Any], device: Accelerator) -> List[str]:
+    """Which dimensions of the best layout stay in a node."""
+    places = {"node": "in a node", "pod": "in a pod", "job": "across pods" if device.pod_nodes else "across nodes"}
+    told = {word: ", ".join(f"{name} {row['layout'][name]}" for name, place in row["within"].items() if place == where)
+            for where, word in places.items()}
+    return ["; ".join(f"{word}: {names}" for word, names in told.items() if names)] if row["within"] else []
+
+
 def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, model: Model) -> List[str]:
     hidden = [OVERLAP_WORDS[name] for name in overlap_words(arguments)]
     batch = rows[0]["layout"]["global_batch"]
     seq = words.training.sequence_length
-    lines = _margin(rows, model) + _why(rows)
+    lines = _margin(rows, model) + _why(rows) + _within(rows[0], words.device)
     if "global_batch" not in dict(words.fixed):
         lines.append(f"batch: {batch} sequences of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
     lines.append(f"overlapped, as recipes do (--overlap): {', '.join(hidden)}" if hidden else "overlapped: nothing (--overlap none)")

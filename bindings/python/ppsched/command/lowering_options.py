@@ -24,6 +24,7 @@ PASSES = {
     "merge_backwards": "turn each I that has its W right after it into a B",
     "split_backwards": "turn each B into an I with its W right after it",
     "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
+    "reduce_every": "with --reduce-grad: sum up the gradients of N iterations before they are reduced (default: 1); N must divide --iterations",
     "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
 }
 OF_PLANS = ("unshard", "reduce_grad", "receive_prefetch")
@@ -48,9 +49,10 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
                         help="add sends and receives. pytorch: as PyTorch does; by_time: by the times of ops; just_in_time: each receive right "
                              "before it is needed")
     add_plan_arguments(parser)
+    parser.add_argument("--reduce-every", type=whole, metavar="N", help=PASSES["reduce_every"])
     for name, text in PASSES.items():
         option = "--" + name.replace("_", "-")
-        if name not in OF_PLANS:
+        if name not in (*OF_PLANS, "reduce_every"):
             parser.add_argument(option, action="store_true", help=text)
 
 

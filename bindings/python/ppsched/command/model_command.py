@@ -13,13 +13,13 @@ from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from .._core.text_table import Column, laid_out
 from ..readers.config_file import WRITTEN
-from ..readers.device_files import read_device
 from ..readers.model_files import guessed_model, parts_not_described, read_model
 from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, even_split
-from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
+from .model_options import RECOMPUTE, Job, add_model_arguments, described, job_of
+from .pod_options import device_given
 from .printing import tell, print_text
 from .usage import OneFile, UsageError
 
@@ -210,7 +210,7 @@ def run_model(arguments: argparse.Namespace) -> None:
         return
     take_model_config(arguments)
     found, options = described(arguments)
-    job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
+    job = job_of(found, options, device_given(arguments))
     if job.recompute == "selective" and not job.model.training.keeps_scores:
         tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")
     _tell_cut(arguments.command, job)

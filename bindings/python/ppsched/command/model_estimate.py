@@ -4,6 +4,7 @@ import itertools
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
+from .._core.accelerators import link_over
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
 from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost
@@ -152,7 +153,7 @@ def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
     assert device is not None
     if not job.model.description.mtp_layers or holders < 2 or job.model.training.adapter_rank:
         return 0.0
-    link = device.inside if job.devices <= device.node_devices else device.between
+    link = link_over(device, job.devices)
     size = job.model.memory("embedding").gradients
     return link.latency + 2 * (link.all_reduce or 1.0) * size * (1 - 1 / holders) / link.rate
 

@@ -20,10 +20,10 @@ from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, guessed_model, model_of, read_model, with_frozen_towers
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .over_file import tell_over_training
+from .pod_options import DEFAULT_DEVICE, add_pod_arguments
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
-DEFAULT_DEVICE = "h100"
 # Options that take a number: other names, help. Several numbers make several layouts to compare.
 NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "tp": (("--tensor-model-parallel-size",), "devices that share each layer"),
@@ -74,6 +74,7 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
     group.add_argument("--device", metavar="NAME", type=kind_of_device("--devices {0}, with --model --gpus {0}" if beside_batches else "the product of --tp, --pp and --dp"),
                        help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
+    add_pod_arguments(group)
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
         ranges: Dict[str, Any] = {"type": batches} if name == "global_batch" else {}

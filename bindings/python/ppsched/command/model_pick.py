@@ -14,7 +14,6 @@ from .._core.plan import Plan
 from .._core.plan_table import candidate_name
 from .._core.runs_on import runnable_first
 from .._core.writing import ending_of, stamped
-from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, read_types, sheets_of, types_row
@@ -25,7 +24,7 @@ from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import DEFAULT_DEVICE, LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
+from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
@@ -33,6 +32,7 @@ from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
 from .plan_telling import page_text, rows_text, why_none
+from .pod_options import device_given
 from .printing import tell, print_text
 from .problem_values import merged
 from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal, with_rank_map
@@ -195,7 +195,8 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
                                                      **types_row(found.made.unlike.names, found.answer.best[0].device_order)}),
             **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
             **({} if not _estimates_slices(found.made, arguments) else
-               {"attention_shares": found.made.job.model.attention_shares(found.made.measured.layers)}),
+               {"attention_shares": found.made.job.model.attention_shares(found.made.measured.layers),
+                "stage_attention_shares": _stage_shares(found)}),
             **estimate_row(vars(arguments), found.made.job.model), "calibrated": found.made.measured.notes}
 
 
@@ -230,11 +231,20 @@ def _estimates_slices(made: JobPlan, arguments: argparse.Namespace) -> bool:
     return made.attention_share is not None and arguments.attention_share is None
 
 
-def _slices_line(made: JobPlan) -> str:
-    """The share of attention in the times of slices, and that of each kind of layer, where it differs."""
-    shares = made.job.model.attention_shares(made.measured.layers)
+def _stage_shares(found: Found) -> List[float]:
+    """The share of attention in the times of each stage of the best candidate."""
+    assert found.answer is not None and found.made is not None
+    split = found.made.plan.split(found.answer.best[0])
+    return found.made.job.model.stage_attention_shares(split.layers, found.made.measured.layers)
+
+
+def _slices_line(found: Found) -> str:
+    """The share of attention in the times of slices, and that of each kind of layer and of the stages, where it differs."""
+    made = found.made
+    assert made is not None
+    shares, stages = made.job.model.attention_shares(made.measured.layers), _stage_shares(found)
     told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
-    kinds = f" ({told}; all stages have the mean)" if len(shares) > 1 else ""
+    kinds = f" ({told}; stages have {min(stages):.1%} to {max(stages):.1%}, and all count with the mean)" if len(shares) > 1 else ""
     return f"slices: {made.attention_share:.1%} of times is causal attention{kinds}, as estimated; --attention-share sets it"
 
 
@@ -247,7 +257,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if _estimates_slices(found.made, arguments):
-        notes.append(_slices_line(found.made))
+        notes.append(_slices_line(found))
     if found.made.unlike is None:
         margin = margin_of(arguments)
         notes.append(limit_line(margin, found.made.limit + margin))
@@ -366,7 +376,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     if values.get("device_types") is not None:
         raise UsageError("--gpus, --device-types: a search of layouts needs equal devices; give --pp or --tp, or leave --gpus out")
     file, options = _options(arguments)
-    device = read_device(arguments.device or DEFAULT_DEVICE)
+    device = device_given(arguments)
     run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)
 
 
@@ -388,9 +398,11 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     types = read_types(values["device_types"]) if values.get("device_types") is not None else None
     if types is not None and arguments.device is not None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
+    if types is not None and (arguments.pod_nodes is not None or arguments.pod_bandwidth is not None):
+        raise UsageError("--device-types, --pod-nodes: state pods in the files of the types, as pod_nodes and beyond")
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
-    device = read_device(arguments.device or DEFAULT_DEVICE) if types is None else sheets_of(types)[0]
+    device = device_given(arguments) if types is None else sheets_of(types)[0]
     values = with_margin(arguments, values, device)
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)

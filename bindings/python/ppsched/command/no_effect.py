@@ -71,9 +71,5 @@ def tell_no_effect(arguments: argparse.Namespace, job: Job, given: Mapping[str, 
     for name, reason in _reasons(arguments, job).items():
         if given.get(name):
             tell(arguments.command, f"note: --{name.replace('_', '-')} has no effect: {reason}")
-    words = [name for name in ("tp", "cp", "ep") if arguments.overlap is not None and name in ",".join(arguments.overlap).split(",")]
-    device = job.model.accelerator
-    for name in words if device is not None and device.hidden_share == 0 else ():
-        tell(arguments.command, f"note: --overlap {name} has no effect: {device.name if device else ''} has no hidden_share")
     for name in _windows(job.model.training) if given.get("pair_windows") is not None else ():
         tell(arguments.command, f"note: --pair-windows {name} has no effect: the layout has no --{name} above 1")

@@ -20,12 +20,13 @@ from .model_command import columns
 from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
-from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of, windows_of_words
+from .model_options import Job, add_model_arguments, described, job_of, windows_of_words
 from .no_effect import check_modules, check_overlaps, tell_no_effect
 from .number_options import add_count_argument, whole
 from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
+from .pod_options import device_given
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
@@ -99,7 +100,7 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     recompute = recompute_of(options.get("recompute_kind") or granularity or "none")
     tell_over_devices(arguments, of_model)
     _take_stages(arguments, of_model, of_file, options)
-    device = read_device(arguments.device or DEFAULT_DEVICE)
+    device = device_given(arguments)
     job = job_of(found, of_model, device)
     if job.model.table is None:  # a table has what it measured, by its own name
         recompute = as_megatron(recompute, job.model.training.keeps_scores)

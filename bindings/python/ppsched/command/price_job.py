@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A told layout as the library prices it: the model with its training, the pipeline, and how its layers are split."""
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+import contextlib
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
@@ -115,19 +116,30 @@ def split_of(model: Model, pp: int, vpp: int, options: Mapping[str, Any]) -> Opt
     return None
 
 
-def priced(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> StepPrice:
-    """The step of a job whose model has the training of the options already."""
-    split = split_of(job.model, job.pp, job.vpp, options)
+def pipeline_of(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> Dict[str, Any]:
+    """The arguments of price() for a job whose model has the training of the options already."""
     offloaded = options.get("offload_layers") or 0
     if offloaded < 0:
         raise Error(f"--offload-layers is {offloaded}; it must be 0 or more")
+    return {"devices": job.pp, "microbatches": job.microbatches, "chunks": job.vpp, "strategy": options.get("strategy"),
+            "split": split_of(job.model, job.pp, job.vpp, options), "recompute": recompute.kind, "recompute_layers": recompute.layers,
+            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded, "rank_order": options.get("rank_order") or RANK_ORDERS[0]}
+
+
+@contextlib.contextmanager
+def naming_split() -> Iterator[None]:
+    """As a context manager: an error of an uneven split tells the options that help."""
     try:
-        return price(job.model, job.pp, job.microbatches, chunks=job.vpp, strategy=options.get("strategy"), split=split,
-                     recompute=recompute.kind, recompute_layers=recompute.layers, pair_rule=options.get("pair_rule") or "best",
-                     offload_layers=offloaded, rank_order=options.get("rank_order") or RANK_ORDERS[0])
+        yield
     except Error as error:
         if "do not divide among" in str(error):
             error.args = (f"{str(error).split(';', maxsplit=1)[0]}; give --split, --layout, --account-for-embedding or --account-for-loss",)
         elif "same stage as the layer before" in str(error):
             error.args = (f"{error}: it uses what that layer or a tower makes; give a --split or --layout that keeps them together",)
         raise
+
+
+def priced(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> StepPrice:
+    """The step of such a job."""
+    with naming_split():
+        return price(job.model, **pipeline_of(job, recompute, options))

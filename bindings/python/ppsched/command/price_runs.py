@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measured runs, priced: each row's error, and what these are by device, kind of model and precision."""
+import contextlib
 import math
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
@@ -10,7 +11,7 @@ from .._core.shown import printable
 from ..readers.runs import DECIDING, Run, missing_columns, unread_columns
 from .model_command import columns
 from .model_options import Job
-from .price_job import as_megatron, priced, priced_model, recompute_of
+from .price_job import Recompute, as_megatron, priced, priced_model, recompute_of
 from .printing import tell
 
 
@@ -56,16 +57,28 @@ def tell_open(command: str, path: str, runs: Sequence[Run], counts: str = "") ->
          f"{'its' if number == 1 else 'their'} defaults in docs/price.md are used{left_out}")
 
 
-def price_run(run: Run, device: Accelerator) -> StepPrice:
-    """The step of a run on a device."""
-    recompute = as_megatron(recompute_of(run.recompute), run.training.keeps_scores)
-    training = run.training._replace(recompute_modules=recompute.modules)
+@contextlib.contextmanager
+def naming_run(run: Run) -> Iterator[None]:
+    """As a context manager: errors tell where the run is."""
     try:
-        job = Job(priced_model(run.description, training, device), run.pp, run.microbatches, run.vpp)
-        return priced(job, recompute, run.settings)
+        yield
     except Error as error:
         error.args = (f"{run.where}: {error}",)
         raise
+
+
+def job_of(run: Run, device: Accelerator) -> Tuple[Job, Recompute]:
+    """A run's job on a device, and what it recomputes."""
+    recompute = as_megatron(recompute_of(run.recompute), run.training.keeps_scores)
+    training = run.training._replace(recompute_modules=recompute.modules)
+    return Job(priced_model(run.description, training, device), run.pp, run.microbatches, run.vpp), recompute
+
+
+def price_run(run: Run, device: Accelerator) -> StepPrice:
+    """The step of a run on a device."""
+    with naming_run(run):
+        job, recompute = job_of(run, device)
+        return priced(job, recompute, run.settings)
 
 
 def errors_of(errors: Iterable[float]) -> Errors:

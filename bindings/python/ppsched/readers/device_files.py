@@ -17,6 +17,8 @@ from .model_files import read_mapping_of
 # Dimension of each field; rates are plain numbers, in operations per second.
 MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time", "op_time": "time",
             "host_time": "time", "host_bandwidth": "bandwidth"}
+LINKS = ("inside", "between", "beyond")
+MOST = 2**20
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 
@@ -66,13 +68,13 @@ def _efficiency(where: str, name: str, given: Any) -> Any:
 def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     row: Dict[str, Any] = {}
     for name, value in fields.items():
-        if name in ("inside", "between"):
+        if name in LINKS:
             row[name] = link_of(where, name, value)
         elif name in EFFICIENCIES:
             row[name] = _efficiency(where, name, value)
-        elif name == "node_devices":
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise Error(f"{where}: node_devices is {shown(value)}; it must be an integer, 1 or more")
+        elif name in ("node_devices", "pod_nodes"):
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+                raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, 1 to {MOST}")
             row[name] = value
         elif name == "shares_ports":
             if not isinstance(value, bool):
@@ -89,9 +91,13 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 # --- the errors of a calibration ---
 
+PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that few devices have
+
+
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
-    return hashlib.sha256(json.dumps(device._replace(name="", errors=())).encode()).hexdigest()[:16]
+    fields = device._replace(name="", errors=())
+    return hashlib.sha256(json.dumps(fields if device.pod_nodes else fields[:PODS]).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:

@@ -28,7 +28,7 @@ RECIPES = {"": None, "none": None, "delayed": "fp8", "tensorwise": "fp8", "block
 DISPATCHES = {"": False, "none": False, "alltoall": False, "allgather": False, "deepep": True, "hybridep": True}  # whether a node gets one copy
 GRAPHS = {"": False, "no": False, "partial": False, "yes": True}
 READ = (*NEEDED, *SIZES, "id", "model", "config", "params", "kv_heads", "ffn", "experts", "topk", "gpus", "tp", "pp", "vp", "cp", "ep", "etp", "dp",
-        "precision", "fp8_recipe", "recompute", "strategy", "split", "zero", "gradient_bytes", "sequence_parallel", "keeps_scores", "dropout",
+        "precision", "fp8_recipe", "recompute", "strategy", "split", "zero", "gradient_bytes", "optimizer_bytes", "sequence_parallel", "keeps_scores", "dropout",
         "attention_fp8", "frozen_weights", "tp_overlap", "ep_overlap", "cp_overlap", "grad_overlap", "param_overlap", "ep_dispatch", "cuda_graph",
         "offload_layers")
 HARMLESS = ("source", "overlap_in_the_run", "settings_complete", "settings_from", "measured_unit", "measured_value", "published_memory_GiB", "note",
@@ -202,7 +202,7 @@ def _training(row: _Row, replicas: int) -> Training:
     etp = tp if tp * cp * replicas % (ep * tp) == 0 else 1  # as Megatron-LM has it, where that is possible
     return Training(
         row.count("seq"), row.count("mbs"), tp, cp, ep, (row.count("etp", 0) or etp) if ep > 1 else 0, replicas, sharding,
-        gradient_bytes=row.number("gradient_bytes", 2.0 if whole else 4.0), sequence_parallel=row.switch("sequence_parallel"),
+        gradient_bytes=row.number("gradient_bytes", 2.0 if whole else 4.0), optimizer_bytes=row.number("optimizer_bytes", 12.0), sequence_parallel=row.switch("sequence_parallel"),
         keeps_scores=row.switch("keeps_scores"), overlaps_tensor=row.switch("tp_overlap"), overlaps_context=row.switch("cp_overlap", True),
         overlaps_experts=row.switch("ep_overlap"), overlaps_gradients=row.switch("grad_overlap", whole),
         overlaps_parameters=row.switch("param_overlap", whole), attention_8bit=row.switch("attention_fp8"),

@@ -63,7 +63,7 @@ const CAUSES = {
   slow_devices: "it would not be idle if all devices were as fast as stated",
 };
 
-const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;
+const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?(?:>\d+)?$/; // after the ">": the place at the other end, on a stage graph
 const PAIR = /^\(([^();]*);([^();]*)\)OVERLAP_F_B$/;
 
 function wordsOf(kind) {
@@ -78,7 +78,7 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-/** An op from its token, such as 3F0 or 3F0.2; only the token, if it cannot be read. */
+/** An op from its token, such as 3F0, 3F0.2 or 3SEND_F0>4; only the token, if it cannot be read. */
 function readOp(token) {
   const match = TOKEN.exec(token);
   return match
@@ -210,8 +210,8 @@ function readHeld(parts) {
 
 const CHANNELS = ["#202020", "#ffe14d", "#8a8a8a", "#d8d8d8"]; // of windows in a pair
 
-/** What is in overlapped pairs: channels, and by the stages of both ops and the kind of the second [of, channel, start, end], as shares
-    of the pair. */
+/** What is in overlapped pairs: channels, and by the stages of both ops and the kind of the second [of, channel, start, end],
+    as shares of the pair. */
 function readWindows(given) {
   const byOps = new Map(list(given?.pairs)
     .map(({ forward, backward, kind, windows }) => [`${forward} ${backward} ${kind}`, list(windows)]));

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of a device that fit measured runs best."""
+import ctypes
+from typing import Any, List, NamedTuple, Optional
+
+from . import _abi
+from ._library import call, lib, new_handle
+from .accelerators import Accelerator, accelerator_record
+from .description import Description
+from .listener import Progress, Told, check_progress
+from .model import Training, _training_record
+from .number_lists import numbers
+from .price import pipeline_record
+from .views import sized
+
+
+class CalibratedConstant(NamedTuple):
+    """A field of Accelerator, before and after the fit."""
+
+    name: str
+    before: float
+    after: float
+
+
+class CalibratedRun(NamedTuple):
+    """The measured seconds of a step. Errors are priced over measured, less 1: of the start device, after the fit, and of a fit to all
+    other runs."""
+
+    step_time: float
+    error_before: float
+    error_after: float
+    error_left_out: float
+
+
+class Calibration(NamedTuple):
+    """What a fit found: the device with its constants, these constants, and the runs in their order."""
+
+    device: Accelerator
+    constants: List[CalibratedConstant]
+    runs: List[CalibratedRun]
+
+
+class Calibrator:
+    """Fits a few constants of a device to measured runs of any models, layouts and schedules: its matrix_share and attention_share; op_time
+    and host_time if it has them; and the share of each precision that a run has.
+
+    Each constant is held near where it starts, so that one run moves what it says most about, and many runs move all.
+    Errors: ppsched.Error with what is wrong with the device."""
+
+    def __init__(self, device: Accelerator) -> None:
+        self._device = device
+        self._handle = new_handle(lib.ppsched_calibrator_create, ctypes.byref(accelerator_record(device)), None)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            lib.ppsched_calibrator_destroy(self._handle)
+
+    def append(self, description: Description, training: Training, step_time: float, devices: int = 1, microbatches: int = 1, **pipeline: Any) -> None:
+        """Adds a run, whose step took step_time seconds. devices, microbatches, pipeline: arguments of price(), without progress. Errors:
+        those of Model and of price()."""
+        call(lib.ppsched_calibrator_append_run, self._handle, description._handle, ctypes.byref(_training_record(training)),
+             ctypes.byref(pipeline_record(devices, microbatches, **pipeline)), numbers("step_time", step_time)[0])
+
+    def run(self, progress: Optional[Progress] = None) -> Calibration:
+        """Fits the constants. progress: a function that is called after each run that is priced, with the done share of the work and the
+        least sum of squares so far. If it returns False, the call raises ppsched.Cancelled."""
+        check_progress(progress)
+        with Told(progress) as function:
+            call(lib.ppsched_calibrator_set_progress, self._handle, function, None)
+            try:
+                call(lib.ppsched_calibrator_run, self._handle)
+            finally:
+                call(lib.ppsched_calibrator_set_progress, self._handle, _abi.ProgressFunction(), None)
+        constants = [self._constant(number) for number in range(lib.ppsched_calibrator_constant_count(self._handle))]
+        runs = [self._run(number) for number in range(lib.ppsched_calibrator_run_count(self._handle))]
+        return Calibration(self._fitted(), constants, runs)
+
+    def _constant(self, number: int) -> CalibratedConstant:
+        record = sized(_abi.CalibratedConstant)
+        call(lib.ppsched_calibrator_get_constant, ctypes.byref(record), self._handle, number)
+        return CalibratedConstant(_abi.CalibratorConstant(record.constant).name.lower(), record.before, record.after)
+
+    def _run(self, number: int) -> CalibratedRun:
+        record = sized(_abi.CalibratedRun)
+        call(lib.ppsched_calibrator_get_run, ctypes.byref(record), self._handle, number)
+        return CalibratedRun(record.step_time, record.error_before, record.error_after, record.error_left_out)
+
+    def _fitted(self) -> Accelerator:
+        """All shares that the fit started with, too."""
+        record = sized(_abi.Accelerator)
+        call(lib.ppsched_calibrator_get_accelerator, ctypes.byref(record), self._handle)
+        names = (name.name.lower() for name in _abi.CalibratorConstant)
+        return self._device._replace(**{name: getattr(record, name) for name in names})

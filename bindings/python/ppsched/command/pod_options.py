@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options for pods: groups of nodes, between which links are slower than between the nodes of a pod."""
+import argparse
+from typing import Any
+
+from .._core._library import Error
+from .._core.accelerators import Accelerator
+from .._core.unit_advice import amount_in
+from ..readers.device_files import MOST, read_device
+from .number_options import whole
+from .usage import UsageError
+
+DEFAULT_DEVICE = "h100"
+PODS = ("pod_nodes", "pod_bandwidth")
+
+
+def add_pod_arguments(group: Any) -> None:
+    group.add_argument("--pod-nodes", type=whole, metavar="N",
+                       help="nodes of a pod, such as those below one switch; pods hold consecutive ranks (default: as the device says, else no "
+                            "pods)")
+    group.add_argument("--pod-bandwidth", metavar="RATE",
+                       help="with --pod-nodes: what a device sends to other pods while all devices do, such as 12.5GB/s")
+
+
+def device_given(arguments: argparse.Namespace) -> Accelerator:
+    """The device of --device, with the pods of the options."""
+    device = read_device(arguments.device or DEFAULT_DEVICE)
+    nodes, given = arguments.pod_nodes, arguments.pod_bandwidth
+    if nodes is None and given is None:
+        return device
+    if nodes is None and not device.pod_nodes:
+        raise UsageError("--pod-bandwidth needs --pod-nodes, the number of nodes of a pod")
+    if given is None and device.beyond is None:
+        raise UsageError("--pod-nodes needs --pod-bandwidth, what a device sends to other pods, such as 12.5GB/s")
+    if nodes is not None and not 1 <= nodes <= MOST:
+        raise Error(f"--pod-nodes is {nodes}; it must be 1 to {MOST}")
+    link = device.beyond or device.between
+    if given is not None:
+        link = link._replace(bandwidth=amount_in("--pod-bandwidth", given, "bandwidth"))
+    if not link.bandwidth > 0:
+        raise Error(f"--pod-bandwidth is {given}; it must be above 0")
+    return device._replace(pod_nodes=nodes or device.pod_nodes, beyond=link)

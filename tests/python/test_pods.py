@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pods: groups of nodes with slower links between them. Compared with all ranks, listed one by one."""
+import itertools
+import json
+import pathlib
+import random
+import tempfile
+import unittest
+
+from in_process import run_command
+from test_rank_order import FIRST, LAST, SHAPE, cluster, ranks
+
+import ppsched
+
+SLOW = ppsched.LinkRate(4e9, 0.8, 30e-6, 1.2, 1.1)
+
+
+def pods(node, pod_nodes, shares_ports=True):
+    return cluster(node, shares_ports)._replace(pod_nodes=pod_nodes, beyond=SLOW)
+
+
+def levels_of(order, node, pod_nodes, tp, cp, pp, dp):
+    """Of each pair of pipeline ranks: 0 if they share a node in all replicas, 1 if a pod, else 2."""
+    numbers = ranks(order, tp, cp, pp, dp)
+
+    def level(a, b):
+        for number, unit in enumerate((node, node * pod_nodes)):
+            if all(len({numbers[t, c, place, r] // unit for place in (a, b) for t in range(tp) for c in range(cp)}) == 1 for r in range(dp)):
+                return number
+        return 2
+
+    return [level(a, b) for a in range(pp) for b in range(pp)]
+
+
+def rate(link):
+    return link.bandwidth * link.efficiency
+
+
+class PodsTest(unittest.TestCase):
+    def test_links_are_those_of_the_ranks(self):
+        seed, kinds = random.Random(72), {order: set() for order in (FIRST, LAST)}
+        for _ in range(60):
+            node, pod_nodes, tp, cp, pp, dp = (seed.choice(values) for values in ((1, 2, 4), (1, 2, 3, 4), (1, 2), (1, 2), (2, 4, 8), (1, 2, 3, 4)))
+            device = pods(node, pod_nodes)
+            training = ppsched.Training(sequence_length=4096, tensor_parallel=tp, context_parallel=cp, data_parallel=dp)
+            model = ppsched.Model(ppsched.Transformer(**SHAPE), training, device)
+            counts = [16 // pp + (s == 0) + (s == pp - 1) for s in range(pp)]
+            for order in (FIRST, LAST):
+                levels = levels_of(order, node, pod_nodes, tp, cp, pp, dp)
+                links = [(device.inside, device.between, device.beyond)[level] for level in levels]
+                empty = ppsched.Config(pp, 8, p2p_time=[link.latency for link in links], p2p_bandwidth=[rate(link) for link in links])
+                config = ppsched.config_from_layers(empty, model.layers(), ppsched.Split(counts, [0] * sum(counts)))
+                wanted = ppsched.generate("1f1b", config).evaluate().metrics.makespan
+                priced = ppsched.price(model, pp, 8, rank_order=order)
+                self.assertAlmostEqual(priced.pipeline_time, wanted, delta=1e-12 * wanted, msg=(order, node, pod_nodes, tp, cp, pp, dp))
+                kinds[order].add(tuple(sorted({levels[a * pp + a + 1] for a in range(pp - 1)})))
+        self.assertTrue(kinds[LAST] >= {(0, 1), (1, 2), (0, 2)}, kinds)
+
+    def test_rings(self):
+        """A ring is as slow as its slowest link. With shared ports, a node has as many ports as it has devices of the group."""
+        for node, pod_nodes, tp, dp, shares in itertools.product((2, 4), (1, 2, 4), (1, 2), (2, 4, 8, 16), (False, True)):
+            device = pods(node, pod_nodes, shares)
+            training = ppsched.Training(sequence_length=4096, tensor_parallel=tp, data_parallel=dp)
+            model = ppsched.Model(ppsched.Transformer(**SHAPE), training, device)
+            numbers = ranks(FIRST, tp, 1, 1, dp)
+            members = [numbers[0, 0, 0, replica] for replica in range(dp)]
+            near = max(sum(one // node == member // node for one in members) for member in members)
+            level = 0 if len({one // node for one in members}) == 1 else 1 if len({one // (node * pod_nodes) for one in members}) == 1 else 2
+            last, ports = (device.inside, device.between, device.beyond)[level], near if shares else 1
+            sent = last.all_reduce * 2 * 1e9 * training.gradient_bytes * (dp - 1) / dp
+            rates = (rate(device.inside), ports * rate(device.between), ports * rate(device.beyond))[:level + 1]
+            slowest = min(rates) if shares or level == 0 else min(rates[1:])
+            self.assertAlmostEqual(model.update_cost(1e9, 0).gradient_time / (last.latency + sent / slowest), 1, places=9,
+                                   msg=(node, pod_nodes, tp, dp, shares))
+
+    def test_exchanges(self):
+        """An all-to-all sends to each member over its link; with one copy a node, rows of several experts cross once."""
+        shape = ppsched.Transformer(**SHAPE, experts=64, experts_per_token=4, expert_ffn_size=512)
+        for node, pod_nodes, ep in itertools.product((2, 4), (1, 2, 4), (2, 4, 8, 16, 32)):
+            device = pods(node, pod_nodes)
+            training = ppsched.Training(sequence_length=4096, data_parallel=ep, expert_parallel=ep)
+            expert = next(row for row in ppsched.Model(shape, training, device).rows if "decoder" in row.name).name
+            parts = [0, 0, 0]
+            for member in range(1, ep):
+                parts[0 if member // node == 0 else 1 if member // (node * pod_nodes) == 0 else 2] += 1
+            links = (device.inside, device.between, device.beyond)
+            cost = ppsched.Model(shape, training, device).pass_cost(expert, "forward")
+            size = cost.communication_bytes / 2  # of one of two exchanges
+            wanted = 2 * sum(link.latency + count / ep * size / rate(link) for link, count in zip(links, parts) if count)
+            self.assertAlmostEqual(cost.expert_time / wanted, 1, places=9, msg=(node, pod_nodes, ep))
+            if ep <= node:
+                continue
+            once = ppsched.Model(shape, training._replace(one_copy_a_node=True), device).pass_cost(expert, "forward")
+
+            def reached(places):
+                return places * (1 - (1 - 1 / places) ** 4)
+
+            nodes, in_pod, row = ep // node, min(pod_nodes, ep // node), size / 4
+            inside = row * reached(ep) * (node - 1) / node / rate(device.inside)
+            outside = row * reached(nodes) * ((in_pod - 1) / nodes / rate(device.between) + (nodes - in_pod) / nodes / rate(device.beyond))
+            latency = device.beyond.latency if nodes > in_pod else device.between.latency
+            self.assertAlmostEqual(once.expert_time / (2 * (latency + max(inside, outside))), 1, places=9, msg=(node, pod_nodes, ep))
+
+    def test_one_pod_is_none(self):
+        training = ppsched.Training(sequence_length=4096, tensor_parallel=2, data_parallel=8, overlaps_gradients=True)
+        shape = ppsched.Transformer(**SHAPE)
+        for order in (FIRST, LAST):
+            with_pod, without = (ppsched.price(ppsched.Model(shape, training, device), 4, 8, rank_order=order) for device in (pods(4, 16), cluster(4)))
+            self.assertEqual(with_pod, without)
+
+    def test_search(self):
+        """The search is exhaustive, and which dimension stays in a pod follows from the links."""
+        shape = ppsched.Transformer(**SHAPE)
+        fixed = {"global_batch": 64, "cp": 1, "micro_batch": 1, "zero": 1, "chunks": 1, "rank_order": (FIRST, LAST)}
+
+        def found(device, top):
+            return ppsched.plan_layouts(shape, gpus=32, device=device, fixed=fixed, top=top, strategies=["1f1b"])
+
+        slow = cluster(4)._replace(pod_nodes=4, beyond=ppsched.LinkRate(0.2e9, 1.0, 30e-6))
+        rows = found(slow, 1000)
+        self.assertEqual(rows.counts["slower"], 0)  # all were priced
+        best = min(rows, key=lambda row: row["step"]["step_time"])
+        self.assertEqual(found(slow, 1)[0], {**rows[0]})
+        self.assertEqual(rows[0]["step"], best["step"])
+        self.assertEqual((rows[0]["layout"]["rank_order"], rows[0]["within"]["dp"]), (FIRST, "pod"))
+        self.assertGreater(rows[0]["layout"]["pp"], found(cluster(4), 1)[0]["layout"]["pp"])
+
+    def test_command_and_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, device, types = (pathlib.Path(folder) / name for name in ("config.json", "pods.json", "types.json"))
+            model.write_text(json.dumps({"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
+                                         "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 32000}), encoding="utf-8")
+            device.write_text(json.dumps({"like": "h100", "pod_nodes": 2, "beyond": {"bandwidth": "2GB/s", "efficiency": 0.9, "latency": "20us"}}), encoding="utf-8")
+            words = ("price", "--model", str(model), "--seq", 4096, "--dp", 32, "--json")
+            by_file, by_options, without = (json.loads(run_command((*words, "--device", *more)).stdout) for more in (
+                [str(device)], ["h100", "--pod-nodes", 2, "--pod-bandwidth", "2GB/s"], ["h100"]))
+            self.assertEqual(by_file, by_options)
+            self.assertGreater(by_file["step_time"], without["step_time"])
+            answer = run_command(("pick", "--model", str(model), "--seq", 4096, "--gpus", 64, "--global-batch", 64, "--device", str(device), "--tp", 4,
+                                  "--pp", 4, "--cp", 1, "--zero", 1, "--chunks", 1, "--strategies", "1f1b", "--micro-batch", 1)).stdout
+            self.assertIn("in a node: tp 4; in a pod: dp 4; across pods: pp 4", answer)
+            for more, wanted in ((("--pod-nodes", 2), "--pod-nodes needs --pod-bandwidth"), (("--pod-bandwidth", "2GB/s"), "--pod-bandwidth needs --pod-nodes"),
+                                 (("--pod-nodes", 0, "--pod-bandwidth", "2GB/s"), "--pod-nodes is 0; it must be 1 to 1048576"),
+                                 (("--pod-nodes", 2, "--pod-bandwidth", "0GB/s"), "--pod-bandwidth is 0GB/s; it must be above 0")):
+                done = run_command((*words, *more))
+                self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
+                self.assertIn(wanted, done.stderr)
+            for fields, wanted in (({"pod_nodes": 2}, "beyond.bandwidth is 0; it must be above 0"), ({"pod_nodes": 0}, "pod_nodes is 0; it must be an integer, 1 to 1048576"),
+                                   ({"beyond": {"bandwidth": "2GB/s"}}, "but pod_nodes is 0; it must be 1 or more")):
+                device.write_text(json.dumps({"like": "h100", **fields}), encoding="utf-8")
+                done = run_command((*words, "--device", str(device)))
+                self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
+                self.assertIn(wanted, done.stderr)
+
+    def test_device_types(self):
+        """Devices of a type fill its nodes and pods; between types the slowest link counts."""
+        from ppsched.command.device_types import DeviceType, link_lists
+        sheet = pods(2, 2)
+        types = [DeviceType("a", 8, sheet), DeviceType("b", 2, cluster(2))]
+        times = link_lists(types)["p2p_bandwidth"]
+        links = {0: sheet.inside, 1: sheet.between, 2: sheet.beyond}
+        for a, b in itertools.product(range(10), repeat=2):
+            level = 2 if (a < 8) != (b < 8) else 0 if a // 2 == b // 2 else 1 if a // 4 == b // 4 else 2
+            self.assertEqual(times[a * 10 + b], rate(links[level]), (a, b))
+
+
+if __name__ == "__main__":
+    unittest.main()
