@@ -4,7 +4,7 @@
 # and completions, Debian packages.
 # usage: release.sh FOLDER [PART...]      PART: python musl npm page deb windows (default: all)
 # It needs what bindings/wasm/build.sh and bindings/python/run.sh install, Python with venv, npm, musl-tools for musl, debhelper,
-# dh-python and lintian for deb, and gcc-mingw-w64-x86-64 and wine64 for windows.
+# dh-python and lintian for deb, and gcc-mingw-w64-x86-64, cmake and wine64 for windows.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "${1:?usage: release.sh FOLDER [PART...]}")
@@ -75,14 +75,33 @@ make_deb() {
   cp "$work"/deb/*.deb "$folder"
 }
 
-make_windows() { # the library for C; examples and the digest of all results run under wine
+# cmocka for Windows, in $work/cmocka, of the sources that the system's packages are made of.
+make_windows_cmocka() {
+  local lists=$work/sources.list.d
+  mkdir -p "$lists" "$work/lists/partial" "$work/cmocka-source"
+  cp /etc/apt/sources.list.d/*.sources "$lists" 2>/dev/null || true
+  sed -n 's/^deb /deb-src /p' /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null >"$lists/own.list" || true
+  sed -i 's/^Types: deb$/Types: deb-src/' "$lists"/*.sources 2>/dev/null || true
+  local own=(-o "Dir::Etc::sourcelist=/dev/null" -o "Dir::Etc::sourceparts=$lists" -o "Dir::State::lists=$work/lists")
+  (cd "$work/cmocka-source" && apt-get -qq "${own[@]}" update && apt-get -qq "${own[@]}" source --download-only cmocka) >&2
+  tar -C "$work/cmocka-source" -xf "$(find "$work/cmocka-source" -name '*.orig.tar.*' ! -name '*.asc')" --strip-components=1
+  cmake -S "$work/cmocka-source" -B "$work/cmocka-built" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc -DWITH_STATIC_LIB=ON \
+    -DWITH_EXAMPLES=OFF -DCMAKE_INSTALL_PREFIX="$work/cmocka" >"$work/cmocka.log" 2>&1
+  cmake --build "$work/cmocka-built" --target install >>"$work/cmocka.log" 2>&1 || { cat "$work/cmocka.log" >&2; exit 1; }
+  mv "$work/cmocka/lib/libcmocka-static.a" "$work/cmocka/lib/libcmocka.a" # so that programs need no cmocka.dll
+  rm "$work/cmocka/lib/libcmocka.dll.a"
+}
+
+make_windows() { # the library for C; its unit tests, examples and the digest of all results run under wine
   say "the library for Windows"
   local built=$work/windows name=ppsched-$version-windows-x86_64 tests=$root/tests wine
   wine=$(command -v wine64 wine /usr/lib/wine/wine64 | head -n 1) || { say "wine64 is missing"; exit 1; }
-  PATH=$PATH:/usr/lib/wine meson setup "$built" "$root" --cross-file "$root/packaging/mingw-w64.ini" --prefix=/ -Dtests=false -Dpython=false >&2
+  make_windows_cmocka
+  export PATH=$PATH:/usr/lib/wine WINEPREFIX=$work/wine WINEDEBUG=-all
+  meson setup "$built" "$root" --cross-file "$root/packaging/mingw-w64.ini" --prefix=/ -Dpython=false -Dpkg_config_path="$work/cmocka/lib/pkgconfig" >&2
+  meson test -C "$built" --suite unit --no-suite slow >&2
   meson install -C "$built" --destdir "$work/$name" --quiet >&2
   cp "$root/LICENSE" "$work/$name"
-  export WINEPREFIX=$work/wine WINEDEBUG=-all
   mkdir "$work/tried"
   cp "$work/$name"/bin/*.dll "$work/tried"
   for example in first search replan; do

@@ -151,7 +151,7 @@ elif [ $frameworks = only ]; then
 fi
 [ $frameworks = yes ] || left_out+=(frameworks)
 skipped=(${left_out[@]+"${left_out[@]}"})
-check gcc gcc g++ -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
+check gcc gcc g++ -Ddebug=true -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
 skipped=(install python mpi frameworks mutants wasm search slow ${left_out[@]+"${left_out[@]}"})
 check clang clang clang++ --buildtype=release
 skipped=(long ${left_out[@]+"${left_out[@]}"})

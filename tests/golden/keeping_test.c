@@ -13,11 +13,7 @@ static void expect_order(const struct golden *g, const ppsched_schedule *schedul
 {
     char *ours = queue_text(schedule, d), *theirs = malloc(10 * strlen(g->order[d]) + 1), *to = theirs;
     for (const char *from = g->order[d]; *from != '\0'; from++)
-        if (*from == 'R')
-            to = stpcpy(to, "RECOMPUTE");
-        else
-            *to++ = *from;
-    *to = '\0';
+        to += sprintf(to, *from == 'R' ? "%cECOMPUTE" : "%c", *from);
     if (strcmp(ours, theirs) != 0)
         fail_msg("%s, device %u:\n  ours   %s\n  theirs %s", g->name, d, ours, theirs);
     free(ours);

@@ -2,6 +2,7 @@
 /* Every case of tests/golden/layouts: what Megatron-LM and torchtitan were seen to make of layout strings, flags and stages. A
  * line of these files is a case; its fields are told in their first lines. */
 #include "support/problem.h"
+#include "support/text_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,12 +125,9 @@ static void print_decoders(FILE *file, const ppsched_layout *layout)
 static void expect_print(const ppsched_layout *layout, void (*print)(FILE *file, const ppsched_layout *layout),
                          const char *wanted, const char *name)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
-    print(file, layout);
-    fclose(file);
+    struct text_file file;
+    print(open_text(&file), layout);
+    char *text = close_text(&file);
     if (strcmp(text, wanted) != 0)
         fail_msg("%s: %s, wanted %s", name, text, wanted);
     free(text);

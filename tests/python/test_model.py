@@ -511,7 +511,17 @@ class CommandTest(unittest.TestCase):
         (row,) = answer(*words, command="pick")
         self.assertEqual(row["attention_shares"]["delta"], 0)
         self.assertGreater(row["attention_shares"]["full"], row["attention_share"])
-        self.assertIn("(0.0% of delta, ", run("--model", *words[1:], command="pick").stdout)
+        self.assertEqual(len(row["stage_attention_shares"]), 4)
+        self.assertLess(max(row["stage_attention_shares"]), row["attention_shares"]["full"])
+        model = ppsched.Model(ppsched.read_model(path).description, ppsched.Training(sequence_length=8192), "h100")
+        alone = model.stage_attention_shares([1] * 10)
+        self.assertEqual((alone[0], alone[1], alone[9], alone[3:9:2]), (0, 0, 0, [0] * 3))  # embedding, delta, head, delta
+        for share in alone[2:9:2]:
+            self.assertAlmostEqual(share, model.attention_shares()["full"])
+        self.assertAlmostEqual(model.stage_attention_shares([10])[0], model.attention_share())
+        told = run("--model", *words[1:], command="pick").stdout
+        self.assertIn("(0.0% of delta, ", told)
+        self.assertRegex(told, r"; stages have [0-9.]+% to [0-9.]+%, and all count with the mean\)")
         (row,) = answer(*words, "--attention-share", 0.25, command="pick")
         self.assertNotIn("attention_shares", row)
 

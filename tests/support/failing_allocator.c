@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "support/failing_allocator.h"
+
+#include "support/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { FILL = 0x5B, ALIGNED = 16 };
 
@@ -24,13 +23,12 @@ static size_t rounded(size_t size, size_t to)
  * that as alignment lets it. */
 static void *take_guarded(size_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = page_size();
     struct mapping mapping = {.size = rounded(size, page) + 2 * page, .asked = size};
-    mapping.base = mmap(NULL, mapping.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping.base == MAP_FAILED)
+    mapping.base = take_pages(mapping.size);
+    if (mapping.base == NULL)
         return NULL;
     char *end = (char *)mapping.base + mapping.size - page, *block = end - rounded(size, ALIGNED);
-    mprotect(end, page, PROT_NONE);
     memcpy(block - sizeof mapping, &mapping, sizeof mapping);
     return memset(block, FILL, (size_t)(end - block));
 }
@@ -42,7 +40,7 @@ static void release_guarded(char *block)
     for (size_t i = mapping.asked; i < rounded(mapping.asked, ALIGNED); i++)
         if (block[i] != FILL)
             abort(); /* someone has written behind it */
-    munmap(mapping.base, mapping.size);
+    give_back_pages(mapping.base, mapping.size);
 }
 
 static void *allocate(void *user, size_t size)

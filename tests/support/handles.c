@@ -9,6 +9,7 @@
 #include "ir/builder.h"
 #include "ir/layers.h"
 #include "support/last.h"
+#include "support/text_file.h"
 
 /* --- making --- */
 
@@ -387,10 +388,8 @@ char *handles_text(const struct handles *handles)
 {
     const ppsched_schedule *schedules[] = {handles->schedule, handles->lowered, handles->pipeline, handles->broken,
                                            handles->hanging};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
+    struct text_file text;
+    FILE *file = open_text(&text);
     print_config(file, handles->config);
     print_config(file, handles->plain);
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++)
@@ -403,6 +402,5 @@ char *handles_text(const struct handles *handles)
     print_layers(file, handles->layers);
     if (handles->plan != NULL)
         print_plan(file, handles->plan, 1);
-    fclose(file);
-    return text;
+    return close_text(&text);
 }

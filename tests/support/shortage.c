@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/rounds.h"
 #include "support/shortage.h"
+#include "support/text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,13 +131,12 @@ static void check_error(const ppsched_error *error, ppsched_status status)
 static struct outcome call(const struct shortage *row, struct attempt *attempt)
 {
     struct outcome outcome = {0};
-    size_t size = 0;
-    attempt->result = open_memstream(&outcome.result, &size);
-    assert_non_null(attempt->result);
+    struct text_file result;
+    attempt->result = open_text(&result);
     prepare_bytes(&attempt->error, sizeof attempt->error);
     outcome.status = row->call(attempt);
     attempt->own.host.until_failure = -1;
-    fclose(attempt->result);
+    outcome.result = close_text(&result);
     check_error(&attempt->error, outcome.status);
     outcome.after = handles_text(&attempt->own);
     return outcome;
@@ -154,15 +154,11 @@ static void expect_same(const struct outcome *outcome, const struct outcome *wan
 /* What a failure must leave as it is: all handles, or what a plan keeps while some of its candidates are evaluated. */
 static char *state_text(const struct shortage *row, const struct handles *own)
 {
-    char *text = NULL;
-    size_t size = 0;
+    struct text_file text;
     if (!row->keeps_work)
         return handles_text(own);
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
-    print_plan(file, own->plan, 0);
-    fclose(file);
-    return text;
+    print_plan(open_text(&text), own->plan, 0);
+    return close_text(&text);
 }
 
 static void check_failure(const struct shortage *row, const struct attempt *attempt, int number, const char *before,

@@ -3,8 +3,8 @@
 #include "support/model.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
-#include <threads.h>
 
 static const ppsched_transformer shape = {.size = sizeof shape,
                                           .flags = PPSCHED_TRANSFORMER_FLAG_GATED | PPSCHED_TRANSFORMER_FLAG_CAUSAL,
@@ -102,7 +102,7 @@ struct worker {
     double sum;
 };
 
-static int work(void *user)
+static void *work(void *user)
 {
     struct worker *worker = user;
     for (uint32_t i = worker->from; i < ppsched_job_layout_count(worker->job); i += THREADS) {
@@ -110,13 +110,13 @@ static int work(void *user)
         ppsched_job_found found = {.size = sizeof found};
         ppsched_step_price step = {.size = sizeof step};
         if (ppsched_job_evaluate_layout(&price, &found, worker->job, i, INFINITY, NULL) != PPSCHED_OK)
-            return 1;
+            return NULL;
         if (price != NULL)
             ppsched_price_get_step(&step, price, NULL);
         worker->sum += step.step_time;
         ppsched_price_destroy(price);
     }
-    return 0;
+    return worker;
 }
 
 static void test_threads_price_the_same(void **state)
@@ -126,17 +126,17 @@ static void test_threads_price_the_same(void **state)
     const ppsched_job_options options = {.size = sizeof options, .gpus = 8, .lists = &list, .list_count = 1};
     ppsched_job *job = make(&options);
     struct worker workers[THREADS], alone[THREADS];
-    thrd_t threads[THREADS];
+    pthread_t threads[THREADS];
     (void)state;
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = alone[i] = (struct worker){job, i, 0};
-        assert_int_equal(work(&alone[i]), 0);
-        assert_int_equal(thrd_create(&threads[i], work, &workers[i]), thrd_success);
+        assert_ptr_equal(work(&alone[i]), &alone[i]);
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (uint32_t i = 0; i < THREADS; i++) {
-        int result = 1;
-        assert_int_equal(thrd_join(threads[i], &result), thrd_success);
-        assert_true(result == 0 && workers[i].sum == alone[i].sum && workers[i].sum > 0);
+        void *result = NULL;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_true(result == &workers[i] && workers[i].sum == alone[i].sum && workers[i].sum > 0);
     }
     ppsched_job_destroy(job);
 }

@@ -438,7 +438,7 @@ static void test_what_is_not_given(void **state)
                 continue;
             expect_ok(ppsched_plan_create_config(&made, plan, i, NULL), NULL);
             for (size_t q = 0; q < 2; q++)
-                assert_int_equal(isnan(value_at(made, quantities[q], 0, NAN)), q != given);
+                assert_int_equal(isnan(value_at(made, quantities[q], 0, NAN)) != 0, q != given);
             ppsched_config_destroy(made);
             seen[candidate.stages == 8]++;
         }

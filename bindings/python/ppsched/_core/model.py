@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates of the costs of a model's layers, without a run."""
 import ctypes
+import itertools
 import weakref
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
 
@@ -12,7 +13,7 @@ from .description import Description, Transformer, c_count
 from .enums import member
 from .layer_table import LayerTable, RowMeasure, naming_rows, row_measure, table_notes, table_record
 from .layers import Layer, Layers
-from .model_slices import LayerTime, attention_times, share_of
+from .model_slices import LayerTime, attention_times, share_of, times_by_layer
 from .number_lists import numbers
 from .shown import shown
 from .views import Shared, sized
@@ -303,6 +304,12 @@ class Model(Shared):
         """The same share for each kind of decoder alone, by its name."""
         times = self._attention_times(layers)
         return {row.name: share_of(time for time in times if time.name == row.name) for row in self.rows if row.role == "decoder"}
+
+    def stage_attention_shares(self, counts: Sequence[int], layers: Optional[Layers] = None) -> List[float]:
+        """The same share for each stage of a split, of which stage s has counts[s] layers."""
+        times = times_by_layer(self._attention_times(layers), self.layers() if layers is None else layers)
+        ends = list(itertools.accumulate(counts))
+        return [share_of(itertools.chain.from_iterable(times[end - count:end])) for end, count in zip(ends, counts)]
 
     def _attention_times(self, layers: Optional[Layers]) -> List[LayerTime]:
         if not self.description.causal:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of causal attention in a model's times, which grows with each slice of a sequence."""
-from typing import TYPE_CHECKING, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .layers import Layers
 
@@ -41,6 +41,16 @@ def attention_times(model: "Model", double: "Model", layers: Optional[Layers] = 
             name = row.get("name", "")
             times.append(LayerTime(name, time, time * shares.get((name, one), 0.0)))
     return times
+
+
+def times_by_layer(times: Sequence[LayerTime], layers: Layers) -> List[List[LayerTime]]:
+    """The times of each single layer, from those of attention_times for the same list; no times where there are none."""
+    found: List[List[LayerTime]] = []
+    for number, row in enumerate(layers.given):
+        count = row.get("count", 1)
+        own = times[number * len(PASSES):(number + 1) * len(PASSES)]
+        found += [[LayerTime(time.name, time.whole / count, time.attention / count) for time in own]] * count
+    return found
 
 
 def share_of(times: Iterable[LayerTime]) -> float:

@@ -195,7 +195,8 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
                                                      **types_row(found.made.unlike.names, found.answer.best[0].device_order)}),
             **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
             **({} if not _estimates_slices(found.made, arguments) else
-               {"attention_shares": found.made.job.model.attention_shares(found.made.measured.layers)}),
+               {"attention_shares": found.made.job.model.attention_shares(found.made.measured.layers),
+                "stage_attention_shares": _stage_shares(found)}),
             **estimate_row(vars(arguments), found.made.job.model), "calibrated": found.made.measured.notes}
 
 
@@ -230,11 +231,20 @@ def _estimates_slices(made: JobPlan, arguments: argparse.Namespace) -> bool:
     return made.attention_share is not None and arguments.attention_share is None
 
 
-def _slices_line(made: JobPlan) -> str:
-    """The share of attention in the times of slices, and that of each kind of layer, where it differs."""
-    shares = made.job.model.attention_shares(made.measured.layers)
+def _stage_shares(found: Found) -> List[float]:
+    """The share of attention in the times of each stage of the best candidate."""
+    assert found.answer is not None and found.made is not None
+    split = found.made.plan.split(found.answer.best[0])
+    return found.made.job.model.stage_attention_shares(split.layers, found.made.measured.layers)
+
+
+def _slices_line(found: Found) -> str:
+    """The share of attention in the times of slices, and that of each kind of layer and of the stages, where it differs."""
+    made = found.made
+    assert made is not None
+    shares, stages = made.job.model.attention_shares(made.measured.layers), _stage_shares(found)
     told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
-    kinds = f" ({told}; all stages have the mean)" if len(shares) > 1 else ""
+    kinds = f" ({told}; stages have {min(stages):.1%} to {max(stages):.1%}, and all count with the mean)" if len(shares) > 1 else ""
     return f"slices: {made.attention_share:.1%} of times is causal attention{kinds}, as estimated; --attention-share sets it"
 
 
@@ -247,7 +257,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if _estimates_slices(found.made, arguments):
-        notes.append(_slices_line(found.made))
+        notes.append(_slices_line(found))
     if found.made.unlike is None:
         margin = margin_of(arguments)
         notes.append(limit_line(margin, found.made.limit + margin))

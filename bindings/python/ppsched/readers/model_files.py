@@ -145,8 +145,9 @@ def arguments_of_script(path: str) -> Mapping[str, Any]:
     return read_arguments(path, file_text(path, MODEL)).fields
 
 
-def read_model(path: str) -> ModelFile:
+def read_model(path: Union[str, "os.PathLike[str]"]) -> ModelFile:
     """Reads the model that a file or a name describes; from a script, the options that it gives to Megatron-LM."""
+    path = os.fspath(path)
     if is_name(path):
         return model_of(path, named_values(path))
     if not is_script(path):
