@@ -34,6 +34,13 @@ ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedul
     return lacks("lowerings", error);
 }
 
+ppsched_status ppi_lower_takes_graph(const struct ppi_stage_graph *graph, const ppsched_lower_options *options,
+                                     ppsched_error *error)
+{
+    (void)graph, (void)options, (void)error;
+    return PPSCHED_OK; /* ppi_lower refuses */
+}
+
 ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                       const ppsched_channel_model *model, ppsched_error *error)
 {

@@ -52,7 +52,8 @@ enum ppsched_steady_reason {
                                             only forwards */
     PPSCHED_STEADY_REASON_COSTS = 2,     /* costs of microbatches or slices differ; or there are
                                             several iterations, and memory has other causes in
-                                            addition to activations */
+                                            addition to activations; or devices have speeds, and
+                                            the order follows from the costs */
     PPSCHED_STEADY_REASON_SHORT = 3,     /* there are too few microbatches */
     PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not repeat within half of the
                                             microbatches */

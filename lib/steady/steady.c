@@ -258,6 +258,9 @@ static int32_t reason_of(const struct few *few)
         return PPSCHED_STEADY_REASON_ORDER;
     if (ppi_has_factors(config))
         return PPSCHED_STEADY_REASON_COSTS;
+    if (few->options->wants_idle && ppi_has_speeds(config) &&
+        few->strategy->take_costs != NULL) /* other speeds: another order */
+        return PPSCHED_STEADY_REASON_COSTS;
     if (config->shape.iterations > 1 && ppi_holds_more(config)) /* gradients of an iteration are there in the next */
         return PPSCHED_STEADY_REASON_COSTS;
     return PPSCHED_STEADY_REASON_FOUND;
