@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, scenarios, lowering, and formats of
- * runtimes, none of which ppsched.mjs gives out. Linked before the library, so that the linker takes nothing behind these doors.
- * A door that a number could open says that it is shut; the others are behind a pointer that nobody can make here. */
+/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, searches for the order of devices,
+ * scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the library, so that the linker
+ * takes nothing behind these doors. A door that a number could open says that it is shut; the others are behind a pointer that nobody
+ * can make here. */
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/layers.h"
@@ -145,10 +146,12 @@ double ppi_split_bound(const struct ppi_split_load *load)
     __builtin_trap();
 }
 
-ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
-                                   ppsched_progress_function progress, void *user, ppsched_error *error)
+ppsched_status ppi_candidate_arrange(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                     ppsched_progress_function progress, void *user, ppsched_error *error)
 {
     (void)candidate, (void)progress, (void)user;
+    if (plan->orders_devices)
+        return lacks("searches for the order of devices", error);
     return plan->layers == NULL ? PPSCHED_OK : lacks("layers", error);
 }
 

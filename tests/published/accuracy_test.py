@@ -199,9 +199,19 @@ class AccuracyTest(unittest.TestCase):
                 lines = csv.DictWriter(plain, kept, extrasaction="ignore")
                 lines.writeheader()
                 lines.writerows({**row, **({"layers": "", "hidden": "", "heads": "", "vocab": ""} if row["model"].startswith("qwen2.5") else {})} for row in rows)
-            priced = {row.run.name for row in all_priced(path)[0]}
+            bare = all_priced(path)[0]
+        priced = {row.run.name for row in bare}
         self.assertGreater(len(priced), 0.9 * (len(self.rows) + len(self.refused)))
         self.assertEqual({row.run.name for row in self.rows if "/" not in row.run.device} - priced, set())
+        self.assert_same_prices(bare)
+
+    def assert_same_prices(self, bare):
+        """What the added columns say follows from the published ones, up to bytes of an optimizer and of what is on the host."""
+        step_times = {row.run.name: row.step.step_time for row in self.rows}
+        for row in bare:
+            if row.run.name in step_times:
+                self.assertAlmostEqual(row.step.step_time / step_times[row.run.name], 1, delta=0.03, msg=row.run.name)
+        self.assertGreater(sum(len(row.run.followed) for row in bare), 0)
 
     def test_answers_name_these_errors(self):
         wanted = {(device, kind == "MoE", precision): errors for (device, kind, precision), errors in known(by_group(self.rows)).items()

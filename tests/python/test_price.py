@@ -405,6 +405,34 @@ class RunsTest(PriceTest):
         found = self.price("--runs", self.runs({**self.ROW, "strategy": "1f1b"}, {**self.ROW, "strategy": "", "mbs": 2}))
         self.assertEqual((len(found["runs"]), found["errors"][0]["layouts"]), (2, 1))
 
+    def test_settings_that_follow_from_other_columns(self):
+        """What is told wins, and a line names the columns; the same run without the hint keeps the plain defaults."""
+        self.write("experts.json", json.dumps(EXPERTS))
+        old = {**self.ROW, "gpu": "A100", "precision": "fp16"}
+        for cells, follows in ((old, {"keeps_scores": "yes", "dropout": "yes"}), ({**self.ROW, "id": "x-LoRA-8"}, {"frozen_weights": "yes"}),
+                               ({**self.ROW, "id": "lora70b-fp8"}, {"frozen_weights": "yes"}),
+                               ({**self.ROW, "config": "experts.json", "ep": 2, "source": "NVIDIA-NeMo/Megatron-Bridge"}, {"etp": 1})):
+            plain = dict.fromkeys(follows, "no") if "etp" not in follows else {"etp": 2}
+            steps = [self.price("--runs", self.runs({**cells, **more}))["runs"][0]["step_time"] for more in ({}, follows, plain)]
+            self.assertEqual(steps[0], steps[1], follows)
+            self.assertNotEqual(steps[0], steps[2], follows)
+            for more, count in (({}, 1), (dict.fromkeys(follows, ""), 1), (follows, 0)):
+                stderr = run_command(("price", "--runs", self.runs({**cells, **more}))).stderr
+                self.assertEqual(stderr.count(f"1 of 1 runs do not tell {', '.join(sorted(follows))}; other columns decide"), count, stderr)
+        steps = {}
+        for cells in ({}, {"precision": "fp16"}, {"id": "explorative"}, {"id": "floral-8b"}, {"source": "Megatron-Bridge"}):
+            done = run_command(("price", "--runs", self.runs({**self.ROW, **cells}), "--json"))
+            self.assertEqual(done.stderr, "")
+            steps[str(cells)] = json.loads(done.stdout)["runs"][0]["step_time"]
+        self.assertEqual(len(set(steps.values())), 1, steps)
+
+    def test_an_interleaved_schedule_has_several_stages_on_a_device(self):
+        """One says that the number is not known, so the run does not count."""
+        rows = {**self.ROW, "vp": 2, "strategy": "interleaved_1f1b"}, {**self.ROW, "vp": 1, "strategy": "interleaved_1f1b", "mbs": 2}
+        done = run_command(("price", "--runs", self.runs(*rows)))
+        self.assertIn("1 of 2 runs leaves settings open (vp)", done.stderr)
+        self.assertEqual(self.price("--runs", self.runs(*rows))["errors"][0]["layouts"], 1)
+
     def test_rows_that_cannot_be_priced(self):
         bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \

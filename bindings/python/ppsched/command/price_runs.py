@@ -48,13 +48,22 @@ def tell_open(command: str, path: str, runs: Sequence[Run], counts: str = "") ->
     missing = missing_columns(path)
     if missing:
         tell(command, f"note: {path}: it has no columns {', '.join(missing)}; their defaults in docs/price.md are used")
+    _tell_followed(command, path, runs)
     number = sum(not run.is_told for run in runs)
     if number == 0:
         return
-    names = [name for name in DECIDING if any(name in run.open_settings for run in runs)]
+    names = [name for name in (*DECIDING, "vp") if any(name in run.open_settings for run in runs)]
     left_out = f", and {'it does' if number == 1 else 'they do'} not count {counts}" if counts and number < len(runs) else ""
     tell(command, f"note: {path}: {number} of {len(runs)} runs {'leaves' if number == 1 else 'leave'} settings open ({', '.join(names)}); "
          f"{'its' if number == 1 else 'their'} defaults in docs/price.md are used{left_out}")
+
+
+def _tell_followed(command: str, path: str, runs: Sequence[Run]) -> None:
+    """A line on columns that are empty or missing, and follow from other columns."""
+    names = sorted({name for run in runs for name in run.followed})
+    if names:
+        number = sum(bool(run.followed) for run in runs)
+        tell(command, f"note: {path}: {number} of {len(runs)} runs do not tell {', '.join(names)}; other columns decide, as docs/price.md tells")
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from .._core.words import nearest
 from .json_and_yaml import file_text
 from .known_models import known_model
 from .model_files import model_of, read_mapping_of
+from .run_defaults import expert_tensor_parallel, followed, frozen_weights, keeps_scores, stages_are_open
 
 NEEDED = ("gpu", "seq", "mbs", "gbs", "measured_step_s")
 SIZES = ("layers", "hidden", "heads", "vocab")
@@ -40,7 +41,8 @@ NEAR = 0.03  # share of the told number of parameters
 
 class Run(NamedTuple):
     """where: file and line; settings: of price, by its names; pp, vpp: devices and stages of each; step_time: seconds; key: what tells
-    layouts apart; has_experts: of the model; open_settings: columns that decide the answer and are empty; gpu: what the row says of its device."""
+    layouts apart; has_experts: of the model; open_settings: columns that decide the answer and are empty; gpu: what the row says of its device; followed:
+    empty columns that follow from others."""
 
     where: str
     name: str
@@ -58,6 +60,7 @@ class Run(NamedTuple):
     has_experts: bool
     open_settings: Tuple[str, ...]
     gpu: str = ""
+    followed: Tuple[str, ...] = ()
 
     @property
     def is_told(self) -> bool:
@@ -154,11 +157,11 @@ class _Files:
     def __init__(self, folder: str, given: Optional[Description]):
         self._folder, self._given, self._made = folder, given, {}  # type: str, Optional[Description], Dict[Any, Description]
 
-    def model(self, row: _Row) -> Description:
+    def model(self, row: _Row, device: str) -> Description:
         if self._given is not None:
             return self._given
         config = row.text("config")
-        dropout = row.switch("dropout")
+        dropout = row.switch("dropout", keeps_scores(row.text, device))
         key = (config, dropout, *(row.text(name) for name in (*SIZES, "kv_heads", "ffn", "experts", "topk", "seq", "params")))
         key = (*key, row.text("model"))
         if key not in self._made:
@@ -196,17 +199,23 @@ def _precision(row: _Row) -> str:
     return str(recipe) if recipe in ("mxfp8", "nvfp4") else told
 
 
-def _training(row: _Row, replicas: int) -> Training:
+def _expert_tensor_parallel(row: _Row, devices: int, ep: int, tp: int) -> int:
+    """Where the row does not tell it: of its software, or as Megatron-LM has it, where that is possible."""
+    of_software = expert_tensor_parallel(row.text)
+    return row.count("etp", 0) or of_software or (tp if devices % (ep * tp) == 0 else 1)
+
+
+def _training(row: _Row, replicas: int, device: str) -> Training:
     sharding, ep, tp = row.choice("zero", SHARDING), row.count("ep", 1), row.count("tp", 1)
     whole, cp = sharding == 3, row.count("cp", 1)
-    etp = tp if tp * cp * replicas % (ep * tp) == 0 else 1  # as Megatron-LM has it, where that is possible
+    etp = _expert_tensor_parallel(row, tp * cp * replicas, ep, tp) if ep > 1 else 0
     return Training(
-        row.count("seq"), row.count("mbs"), tp, cp, ep, (row.count("etp", 0) or etp) if ep > 1 else 0, replicas, sharding,
+        row.count("seq"), row.count("mbs"), tp, cp, ep, etp, replicas, sharding,
         gradient_bytes=row.number("gradient_bytes", 2.0 if whole else 4.0), optimizer_bytes=row.number("optimizer_bytes", 12.0), sequence_parallel=row.switch("sequence_parallel"),
-        keeps_scores=row.switch("keeps_scores"), overlaps_tensor=row.switch("tp_overlap"), overlaps_context=row.switch("cp_overlap", True),
+        keeps_scores=row.switch("keeps_scores", keeps_scores(row.text, device)), overlaps_tensor=row.switch("tp_overlap"), overlaps_context=row.switch("cp_overlap", True),
         overlaps_experts=row.switch("ep_overlap"), overlaps_gradients=row.switch("grad_overlap", whole),
         overlaps_parameters=row.switch("param_overlap", whole), attention_8bit=row.switch("attention_fp8"),
-        graphs=row.choice("cuda_graph", GRAPHS), frozen_weights=row.switch("frozen_weights"),
+        graphs=row.choice("cuda_graph", GRAPHS), frozen_weights=row.switch("frozen_weights", frozen_weights(row.text)),
         one_copy_a_node=row.choice("ep_dispatch", DISPATCHES), precision=_precision(row))
 
 
@@ -227,20 +236,25 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
     pp, vpp = row.count("pp", 1), row.count("vp", 1)
     shared = pp * row.count("tp", 1) * row.count("cp", 1)
     replicas = _replicas(row, shared)
-    training = _training(row, replicas)
+    name = device or files.device(row)
+    training = _training(row, replicas, name)
     batch, each = row.count("gbs"), training.micro_batch_size * replicas
     if batch % each != 0:
         raise Error(f"{row.where}: gbs {batch} is not a multiple of mbs times dp, {each}")
     recompute = row.text("recompute").replace("+", ",") or "none"
-    description = files.model(row)
-    name = device or files.device(row)
+    description = files.model(row, name)
     settings = _settings(row)
     key = (name, row.text("model"), description.json(), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
            recompute, *map(str, settings.items()))
     experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
                recompute, settings, row.number("measured_step_s"), shared * replicas, key, experts,
-               tuple(name for name in DECIDING if name in row.cells and not row.text(name)), row.text("gpu"))
+               _open_settings(row, pp, vpp), row.text("gpu"), followed(row.text, name, training.expert_parallel > 1))
+
+
+def _open_settings(row: _Row, pp: int, vpp: int) -> Tuple[str, ...]:
+    empty = tuple(name for name in DECIDING if name in row.cells and not row.text(name))
+    return (*empty, "vp") if stages_are_open(row.text, pp, vpp) else empty
 
 
 def missing_columns(path: str) -> List[str]:
