@@ -50,11 +50,12 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
             uint32_t i = (uint32_t)(schedule->queues[d].first + k);
             const ppsched_op *op = &schedule->ops[i];
             making->channels->comms[i] = (struct ppi_comm){.device = d, .transfer = PPSCHED_NONE};
-            if (!ppi_passes_on(op))
+            const bool passes_on = ppi_passes_on(op);
+            if (!passes_on && op->kind != PPSCHED_KIND_W)
                 continue;
-            if (!ppi_transfers_add(&making->channels->transfers, d, i))
+            if (passes_on && !ppi_transfers_add(&making->channels->transfers, d, i))
                 return fail_at(making, i, "is there twice", error);
-            if (!is_placed(schedule, op, d))
+            if (passes_on && !is_placed(schedule, op, d))
                 return fail_at(making, i, "is on the wrong device", error);
             if (op->microbatch < iteration_start)
                 return fail_at(making, i, "comes too late, after the flush of its iteration", error);

@@ -442,17 +442,15 @@ static ppsched_status allow_graph(const ppsched_schedule *schedule, const ppsche
                                   const ppsched_scenario_options *options, ppsched_error *error)
 {
     const struct ppi_stage_graph *graph = schedule->placement.graph;
-    const bool has_speeds = config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS].values != NULL ||
-                            config->values[PPSCHED_QUANTITY_DEVICE_SCALE].values != NULL;
     if (options->dispatch == PPSCHED_DISPATCH_READY)
         return ppi_refuse_graph(graph, "dispatch ready", error);
     if (graph->has_sets && options->link_factors != NULL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "link_factors: only if each stage is on one device; leave them out, or use message_jitter");
-    if (graph->has_sets && options->device_factor_count > 0 && has_speeds)
+    if (graph->has_sets && options->device_factor_count > 0 && ppi_has_speeds(config))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "device_factors with device_speeds or device_scale: only if each stage is on one device; put the "
-                        "factors into the speeds");
+                        "device_factors with device_speeds, device_scale, stage_scale or device_overhead: only if each stage "
+                        "is on one device; put the factors into these lists");
     return PPSCHED_OK;
 }
 

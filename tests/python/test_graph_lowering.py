@@ -222,6 +222,21 @@ class GraphLoweringTest(unittest.TestCase):
         self.assertEqual(timeline.metrics.makespan, schedule.evaluate().metrics.makespan)
         self.assertTrue(lowered.prove("group", rendezvous=True).safe)
 
+    def test_a_weight_gradient_after_the_flush(self):
+        """A receive of the next iteration before the last W: the device would wait for a flush that waits for it."""
+        for place in ([0, 1], [0, [0, 1]]):
+            config = ppsched.Config(2, 1, 2, iterations=2, placement=place, forward_times=1)
+            made = ppsched.generate("auto", config).lower("just_in_time")
+            queues = [[str(op) for op in queue] for queue in made.queues]
+            late = queues[1].index("1W0")
+            queues[1][late:late + 2] = reversed(queues[1][late:late + 2])
+            self.assertTrue(queues[1][late].startswith("1RECV_F1"))
+            mixed = ppsched.Schedule.from_queues(config, queues)
+            text = mixed.prove().text
+            self.assertEqual(text, f"device 1: 1W0 at position {late + 1} comes too late, after the flush of its iteration")
+            with self.assertRaises(ppsched.InvalidSchedule):
+                mixed.evaluate_transfers()
+
     def test_command(self):
         with tempfile.TemporaryDirectory() as folder:
             path, made = os.path.join(folder, "graph.json"), os.path.join(folder, "lowered.json")

@@ -245,6 +245,14 @@ class GraphTest(unittest.TestCase):
                 schedule.scenarios(4, **words)
             self.assertIn(part, str(caught.exception))
 
+    def test_factors_of_devices_that_share_a_stage_and_differ(self):
+        """An op of several devices lasts as long as on the slowest, which may be another one with the factors."""
+        for words in ({"device_speeds": [1, 0.5]}, {"device_scale": [1, 2] * 4}, {"stage_scale": [1, 2] * 12}, {"device_overhead": [0, 4]}):
+            config = ppsched.Config(2, 2, 3, placement=[[0, 1], 0, 1], **words)
+            with self.assertRaises(ppsched.Refused) as caught:
+                ppsched.generate("auto", config).scenarios(1, device_factors=[2, 1])
+            self.assertIn(next(iter(words)), str(caught.exception))
+
     def test_what_stops_is_told(self):
         """Queues in any order: the check finds something if and only if the simulation stops."""
         rng = random.Random(5)

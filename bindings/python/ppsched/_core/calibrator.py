@@ -73,7 +73,7 @@ class Calibrator:
             try:
                 call(lib.ppsched_calibrator_run, self._handle)
             finally:
-                call(lib.ppsched_calibrator_set_progress, self._handle, _abi.ProgressFunction(), None)
+                call(lib.ppsched_calibrator_set_progress, self._handle, _abi.ProgressFunction(0), None)
         constants = [self._constant(number) for number in range(lib.ppsched_calibrator_constant_count(self._handle))]
         runs = [self._run(number) for number in range(lib.ppsched_calibrator_run_count(self._handle))]
         return Calibration(self._fitted(), constants, runs)
