@@ -405,6 +405,15 @@ class RunsTest(PriceTest):
         found = self.price("--runs", self.runs({**self.ROW, "strategy": "1f1b"}, {**self.ROW, "strategy": "", "mbs": 2}))
         self.assertEqual((len(found["runs"]), found["errors"][0]["layouts"]), (2, 1))
 
+    def test_what_a_run_was_does_not_follow_from_the_device_that_prices_it(self):
+        device = self.write("own_a100.json", json.dumps({"like": "a100"}))
+        for gpu in ("A100", "A100-80GB"):
+            path = self.runs({**self.ROW, "gpu": gpu, "precision": "fp16"})
+            one, other = (self.price("--runs", path, "--device", name)["runs"][0]["step_time"] for name in ("a100", device))
+            self.assertEqual(one, other)
+            told = self.price("--runs", self.runs({**self.ROW, "gpu": gpu, "precision": "fp16", "keeps_scores": "no", "dropout": "no"}), "--device", device)
+            self.assertNotEqual(other, told["runs"][0]["step_time"])
+
     def test_settings_that_follow_from_other_columns(self):
         """What is told wins, and a line names the columns; the same run without the hint keeps the plain defaults."""
         self.write("experts.json", json.dumps(EXPERTS))

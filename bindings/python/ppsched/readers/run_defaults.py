@@ -14,7 +14,7 @@ def keeps_scores(text: Text, device: str) -> bool:
     """Whether the scores of the attention are written to memory, and dropout is applied. Runs of A100 in fp16 are of the Megatron-LM of 2021 and
     2022, without FlashAttention (arXiv 2205.14135, of May 2022) and with dropout, by its own default (attention_dropout and hidden_dropout 0.1, which
     arXiv 2205.05198 counts, too). Newer recipes train in bf16."""
-    return device.lower() == "a100" and text("precision").lower() == "fp16"
+    return device.lower().startswith("a100") and text("precision").lower() == "fp16"
 
 
 def frozen_weights(text: Text) -> bool:

@@ -241,19 +241,20 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
     shared = pp * row.count("tp", 1) * row.count("cp", 1)
     replicas = _replicas(row, shared)
     name = device or files.device(row)
-    training = _training(row, replicas, name)
+    ran_on = row.text("gpu") or name  # also where it is priced on another device
+    training = _training(row, replicas, ran_on)
     batch, each = row.count("gbs"), training.micro_batch_size * replicas
     if batch % each != 0:
         raise Error(f"{row.where}: gbs {batch} is not a multiple of mbs times dp, {each}")
     recompute = row.text("recompute").replace("+", ",") or "none"
-    description = files.model(row, name)
+    description = files.model(row, ran_on)
     settings = _settings(row)
     key = (name, row.text("model"), description.json(), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
            recompute, *map(str, settings.items()))
     experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
                recompute, settings, row.number("measured_step_s"), shared * replicas, key, experts,
-               _open_settings(row, pp, vpp), row.text("gpu"), followed(row.text, name, training.expert_parallel > 1))
+               _open_settings(row, pp, vpp), row.text("gpu"), followed(row.text, ran_on, training.expert_parallel > 1))
 
 
 def _open_settings(row: _Row, pp: int, vpp: int) -> Tuple[str, ...]:
