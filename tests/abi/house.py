@@ -250,6 +250,12 @@ class HouseTest(unittest.TestCase):
         listed |= {f"description/families/{name}" for name in re.findall(r'"(\w+\.c)"', families)}
         self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})
 
+    def test_all_python_modules_are_installed(self):
+        python = ROOT / "bindings" / "python"
+        packages = re.findall(r"^  '(ppsched[\w/]*)': \[(.*?)\]", (python / "meson.build").read_text(encoding="utf-8"), flags=re.M | re.S)
+        listed = {f"{package}/{name}" for package, names in packages for name in re.findall(r"'([\w/]+\.py)'", names)}
+        self.assertEqual(listed, {str(path.relative_to(python)) for path in (python / "ppsched").rglob("*.py")})
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -113,6 +113,11 @@ class CalibrateTest(FolderCase):
             ppsched.Calibrator(device._replace(matrix_share=3))
         with self.assertRaisesRegex(ppsched.Error, "there is no run"):
             ppsched.Calibrator(device).run()
+        for call, message in ((lambda: ppsched.Calibrator(5), "device must be a ppsched.Accelerator, not 5"),
+                              (lambda: calibrator.append(5, training, 1), "description must be a ppsched.Description, not 5"),
+                              (lambda: calibrator.append(shape, 5, 1), "training must be a ppsched.Training, not 5")):
+            with self.assertRaisesRegex(TypeError, message):
+                call()
 
     def test_refused(self):
         rows = [ROW, {**ROW, "gpu": "h200"}]

@@ -191,6 +191,20 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.layers_of(timed), self.layers_of(plain))
         self.assertAlmostEqual(timed["step_time"], plain["step_time"])
 
+    def test_overheads_beside_a_model(self):
+        """As without types: one of --device-overhead is that of types without their own, and a list is that of the devices."""
+        self.path("llama.json", {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 16,
+                                 "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 32000})
+        self.path("late_h100.json", {"like": "h100", "device_overhead": "2ms"})
+        words = ("--model", "llama.json", "--seq", 4096, "--global-batch", 8, "--strategies", "1f1b", "--chunks", 1, "--device-types")
+        by_list = [self.best(*words, "h100:2", "a100:2", "--device-overhead", *overheads)["step_time"]
+                   for overheads in (("2ms", "2ms", "0s", "0s"), ("2ms", "2ms", "5ms", "5ms"), ("0s", "0s", "5ms", "5ms"))]
+        by_type = [self.best(*words, "late_h100.json:2", "a100:2", *given)["step_time"]
+                   for given in ((), ("--device-overhead", "5ms"), ("--device-overhead", "0s", "0s", "5ms", "5ms"))]
+        self.assertEqual(len(set(by_list)), 3)
+        for one, other in zip(by_type, by_list):
+            self.assertAlmostEqual(one, other, delta=1e-9)
+
     def test_times_limits_and_links_by_type(self):
         rows = [{"name": "layer", "count": 8, "forward_time": "1ms", "backward_time": "2ms", "mem_forward": "1GB", "output_bytes": "10MB"}]
         slow = [{**rows[0], "forward_time": "2ms", "backward_time": "8ms"}]

@@ -145,6 +145,11 @@ class PodsTest(unittest.TestCase):
                 done = run_command((*words, *more))
                 self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
                 self.assertIn(wanted, done.stderr)
+            for more, wanted in ((("--pod-nodes", 2, "--pod-bandwidth", "2GB/s"), "--pod-nodes needs --model"), (("--pod-bandwidth", "2GB/s"), "--pod-bandwidth needs --model"),
+                                 (("--model", str(model), "--device-types", "h100:2", "--pod-bandwidth", "2GB/s"), "--device-types, --pod-bandwidth: state pods")):
+                done = run_command(("pick", "--devices", 2, "--microbatches", 4, *more) if "--model" not in more else ("pick", *more))
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                self.assertIn(wanted, done.stderr)
             for fields, wanted in (({"pod_nodes": 2}, "beyond.bandwidth is 0; it must be above 0"), ({"pod_nodes": 0}, "pod_nodes is 0; it must be an integer, 1 to 1048576"),
                                    ({"beyond": {"bandwidth": "2GB/s"}}, "but pod_nodes is 0; it must be 1 or more")):
                 device.write_text(json.dumps({"like": "h100", **fields}), encoding="utf-8")

@@ -433,10 +433,16 @@ class RunsTest(PriceTest):
         self.assertIn("1 of 2 runs leaves settings open (vp)", done.stderr)
         self.assertEqual(self.price("--runs", self.runs(*rows))["errors"][0]["layouts"], 1)
 
+    def test_runs_that_do_not_fit(self):
+        """They ran, so a line says that a setting is missing or wrong; not where they fit."""
+        done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, "id": "large", "mbs": 16, "gbs": 512})))
+        self.assertIn("1 of 2 runs needs more memory than the device has (the first: large, ", done.stderr)
+        self.assertNotIn("more memory", run_command(("price", "--runs", self.runs(self.ROW))).stderr)
+
     def test_rows_that_cannot_be_priced(self):
         bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
-            ({"config": "none.json"}, "none.json"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
+            ({"config": "none.json"}, "none.json"), ({"model": "new", "layers": ""}, "the model 'new' is not known by name, and layers is missing"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
             ({"recompute": "recipe"}, "it must be none, selective"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
             ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"precision": "mxfp8"}, "h100 has no MXFP8"), ({"cuda_graph": "some"}, "cuda_graph is")
         for cells, words in bad:

@@ -84,7 +84,7 @@ class RunsOptionsTest(NotesTest):
         told = {**RUN, "strategy": "1f1b", "split": "even", "gradient_bytes": 4, "recompute": "none"}
         open_row = {**told, "split": "", "mbs": 2}
         for rows, words in (((told, open_row), "1 of 2 runs leaves settings open (split); its defaults in docs/price.md are used, and it does not count in the table of errors"),
-                            ((open_row, {**open_row, "mbs": 4, "zero": ""}), "2 of 2 runs leave settings open (split, zero); their defaults in docs/price.md are used")):
+                            ((open_row, {**open_row, "mbs": 1, "zero": ""}), "2 of 2 runs leave settings open (split, zero); their defaults in docs/price.md are used")):
             done = run_command(("price", "--runs", self.runs(*rows)))
             self.assertEqual(done.stderr, f"ppsched price: note: {self.folder / 'runs.csv'}: {words}\n")
             self.assertEqual(self.answer("price", "--runs", self.runs(*rows))["runs_with_open_settings"], len([row for row in rows if row is not told]))

@@ -8,7 +8,7 @@ from ._library import call, lib, new_handle
 from .accelerators import Accelerator, accelerator_record
 from .description import Description
 from .listener import Progress, Told, check_progress
-from .model import Training, _training_record
+from .model import Training, _training_record, check_kind
 from .number_lists import numbers
 from .price import pipeline_record
 from .views import sized
@@ -45,9 +45,10 @@ class Calibrator:
     and host_time if it has them; and the share of each precision that a run has.
 
     Each constant is held near where it starts, so that one run moves what it says most about, and many runs move all.
-    Errors: ppsched.Error with what is wrong with the device."""
+    Errors: ppsched.Error with what is wrong with the device; TypeError if an argument has another type."""
 
     def __init__(self, device: Accelerator) -> None:
+        check_kind("Calibrator", "device", device, Accelerator)
         self._device = device
         self._handle = new_handle(lib.ppsched_calibrator_create, ctypes.byref(accelerator_record(device)), None)
 
@@ -58,6 +59,8 @@ class Calibrator:
     def append(self, description: Description, training: Training, step_time: float, devices: int = 1, microbatches: int = 1, **pipeline: Any) -> None:
         """Adds a run, whose step took step_time seconds. devices, microbatches, pipeline: arguments of price(), without progress. Errors:
         those of Model and of price()."""
+        check_kind("Calibrator.append", "description", description, Description)
+        check_kind("Calibrator.append", "training", training, Training)
         call(lib.ppsched_calibrator_append_run, self._handle, description._handle, ctypes.byref(_training_record(training)),
              ctypes.byref(pipeline_record(devices, microbatches, **pipeline)), numbers("step_time", step_time)[0])
 
@@ -70,7 +73,7 @@ class Calibrator:
             try:
                 call(lib.ppsched_calibrator_run, self._handle)
             finally:
-                call(lib.ppsched_calibrator_set_progress, self._handle, _abi.ProgressFunction(), None)
+                call(lib.ppsched_calibrator_set_progress, self._handle, _abi.ProgressFunction(0), None)
         constants = [self._constant(number) for number in range(lib.ppsched_calibrator_constant_count(self._handle))]
         runs = [self._run(number) for number in range(lib.ppsched_calibrator_run_count(self._handle))]
         return Calibration(self._fitted(), constants, runs)

@@ -176,6 +176,12 @@ def _filled(kind: Type[Record], record: Any) -> Record:
 FORMER_ROWS = {"dense": "decoder", "expert": "moe_decoder"}  # their names before descriptions
 
 
+def check_kind(call: str, name: str, value: object, kind: type) -> None:
+    """Raises TypeError if an argument of a call has another kind."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{call}: {name} must be a ppsched.{kind.__name__}, not {shown(value)}")
+
+
 class Model(Shared):
     """A model with its description, training and device. It has the costs of its layers in seconds, bytes and single operations.
 
@@ -192,8 +198,8 @@ class Model(Shared):
             description = Description(description)
         for name, value, kind in (("description", description, Description), ("training", training, Training),
                                   ("accelerator", accelerator, Accelerator), ("table", table, LayerTable)):
-            if not isinstance(value, kind) and (value is not None or kind not in (Accelerator, LayerTable)):
-                raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {shown(value)}")
+            if value is not None or kind not in (Accelerator, LayerTable):
+                check_kind("Model", name, value, kind)
         self.description, self.training, self.accelerator, self.table = description, training, accelerator, table
         device = None if accelerator is None else accelerator_record(accelerator)
         trained = _training_record(training)

@@ -321,9 +321,9 @@ class Unlike(NamedTuple):
 
 
 def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows: Sequence[Layer], given: Optional[float],
-                   buffers: float, speeds: Any = None) -> Unlike:
-    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes; speeds: of
-    --device-speeds."""
+                   buffers: float, speeds: Any = None, overhead: Any = None) -> Unlike:
+    """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes; speeds,
+    overhead: of --device-speeds and --device-overhead."""
     training = model.training
     types = stages_of(types, training.tensor_parallel * training.context_parallel * training.data_parallel, devices)
     sheets = sheets_of(types)
@@ -341,9 +341,9 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
                               "mem_limit": [max(0.0, limits[number] - buffers) for number in places],
                               **link_lists([one._replace(sheet=sheet) for one, sheet in zip(types, sheets)],
                                            training.tensor_parallel * training.context_parallel * training.data_parallel)}
-    overheads = [one.overhead for one in types]
-    if any(overhead is not None for overhead in overheads):
-        values["device_overhead"] = [_seconds(types[number].name, overheads[number]) for number in places]
+    overheads = _for_each(types, "device_overhead", [one.overhead for one in types], overhead, 0)
+    if overheads is not None:
+        values["device_overhead"] = [_seconds(types[number].name, own) for number, own in zip(places, overheads)]
     if others:
         values["layer_types"] = [float(numbers[number] or scaled.own) for number in places]
     return Unlike([types[number].name for number in places], [models[number] for number in places], [limits[number] for number in places], values)

@@ -32,7 +32,7 @@ from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
 from .plan_telling import page_text, rows_text, why_none
-from .pod_options import device_given
+from .pod_options import PODS, device_given
 from .printing import tell, print_text
 from .problem_values import merged
 from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal, with_rank_map
@@ -298,7 +298,7 @@ def _cost(found: Found) -> float:
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "device", "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
+    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "device", *PODS, "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
                 "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
@@ -398,8 +398,9 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     types = read_types(values["device_types"]) if values.get("device_types") is not None else None
     if types is not None and arguments.device is not None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
-    if types is not None and (arguments.pod_nodes is not None or arguments.pod_bandwidth is not None):
-        raise UsageError("--device-types, --pod-nodes: state pods in the files of the types, as pod_nodes and beyond")
+    of_pods = next((name for name in PODS if getattr(arguments, name) is not None), None)
+    if types is not None and of_pods is not None:
+        raise UsageError(f"--device-types, --{of_pods.replace('_', '-')}: state pods in the files of the types, as pod_nodes and beyond")
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
     device = device_given(arguments) if types is None else sheets_of(types)[0]

@@ -156,7 +156,8 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
     if types is not None:
         asked = float(given[0] if isinstance(given, list) else given) if given is not None else None
-        unlike = unlike_devices(types, job.model, job.pp, measured.layers.given, asked, buffer_bytes(job), values.get("device_speeds"))
+        unlike = unlike_devices(types, job.model, job.pp, measured.layers.given, asked, buffer_bytes(job), values.get("device_speeds"),
+                                values.get("device_overhead"))
         given_links = {name: values[name] for name in ("p2p_time", "p2p_bandwidth") if values.get(name) is not None}
         problem = {**_problem(job, measured, values, limit), **unlike.values, **given_links, "device_types": None}
         return JobPlan(job, planner(problem), measured, limit, values["attention_share"], unlike)

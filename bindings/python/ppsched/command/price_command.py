@@ -24,7 +24,7 @@ from .model_options import Job, add_model_arguments, described, job_of, windows_
 from .no_effect import check_modules, check_overlaps, tell_no_effect
 from .number_options import add_count_argument, whole
 from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
-from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_unread
+from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_too_large, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
 from .pod_options import device_given
 from .printing import print_text, tell
@@ -221,6 +221,7 @@ def _run_runs(arguments: argparse.Namespace) -> None:
     tell_unread(arguments.command, arguments.runs)
     if not arguments.json:
         tell_open(arguments.command, arguments.runs, [row.run for row in rows], "in the table of errors")
+        tell_too_large(arguments.command, arguments.runs, rows, {name: device.memory for name, device in devices.items()})
     for reason in refused:
         tell(arguments.command, f"not priced: {reason}")
     if not rows:

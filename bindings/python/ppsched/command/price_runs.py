@@ -2,7 +2,7 @@
 """Measured runs, priced: each row's error, and what these are by device, kind of model and precision."""
 import contextlib
 import math
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
@@ -64,6 +64,18 @@ def _tell_followed(command: str, path: str, runs: Sequence[Run]) -> None:
     if names:
         number = sum(bool(run.followed) for run in runs)
         tell(command, f"note: {path}: {number} of {len(runs)} runs do not tell {', '.join(names)}; other columns decide, as docs/price.md tells")
+
+
+def tell_too_large(command: str, path: str, rows: Sequence[Priced], memories: Mapping[str, float]) -> None:
+    """A line on runs that, as they are described, do not fit: they ran, so a setting probably differs. memories: bytes of each device."""
+    def most(row: Priced) -> float:
+        return max(device.total for device in row.step.memory)
+    large = [row for row in rows if most(row) > memories[row.run.device]]
+    if large:
+        first, count = large[0], len(large)
+        tell(command, f"note: {path}: {count} of {len(rows)} runs {'needs' if count == 1 else 'need'} more memory than the device has (the first: "
+             f"{printable(first.run.name)}, {most(first) / 2**30:.0f} of {memories[first.run.device] / 2**30:.0f} GiB), so probably a setting is "
+             "missing or wrong")
 
 
 @contextlib.contextmanager

@@ -115,6 +115,10 @@ class _Row:
 
 def _transformers(row: _Row) -> List[Transformer]:
     """The models that a row's sizes may mean: with gated MLPs as Llama has, with biases and learned positions as GPT-3, and without both."""
+    missing, name = [name for name in SIZES if not row.text(name)], row.text("model")
+    if name and missing:
+        raise Error(f"{row.where}: the model {shown(name)} is not known by name, and {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} "
+                    "missing; give these, or its config.json in the column config")
     layers, hidden, heads, vocabulary = (row.count(name) for name in SIZES)
     groups, ffn = row.count("kv_heads", heads), row.count("ffn", 4 * hidden)
     experts = row.count("experts", 0)
