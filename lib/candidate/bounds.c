@@ -162,7 +162,7 @@ static ppsched_status find_work(double *out, const ppsched_plan *plan, const str
 }
 
 /* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
- * no bound, as it may take more than one step. Of forwards alone no device is there for the whole path, so it bounds no span. */
+ * no bound, as it may take more than one step. In forwards alone no device is there all the way, so it bounds no span. */
 static ppsched_status bound_of_types(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                      const ppsched_schedule *schedule, const ppsched_config *config,
                                      const struct ppi_split_types *types, ppsched_error *error)
