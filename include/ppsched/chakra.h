@@ -68,9 +68,9 @@ typedef struct ppsched_chakra_options {
  *     iteration except the last. With TIMES these messages take no time.
  *   - Tags distinguish transfers. A tag is (d * stages + receiving stage) * microbatches of all
  *     iterations + microbatch, where d is 1 for a gradient and 0 for an activation. With slices,
- *     micro-slices are counted in place of microbatches. ASTRA-sim does not distinguish tags of
- *     500,000,000 or more. If this formula could give such tags, it is not used: each tag is then
- *     the number of earlier transfers on its link.
+ *     the formula counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim
+ *     does not distinguish tags of 500,000,000 or more. If this formula could give such tags, it is
+ *     not used: each tag is then the number of earlier transfers on its link.
  * Schedule and config must have the same numbers of devices and stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;

@@ -199,8 +199,9 @@ typedef struct ppsched_memory_point {
  *   - OFFLOAD and RELOAD start copies, and the device continues at once. The copies of a device in
  *     one direction run in the order of its queue. A copy starts no earlier than the device reaches
  *     its op. A host link (PPSCHED_QUANTITY_HOST_LINK) runs one copy per direction at a time, in
- *     the order in which devices ask for it. If two devices ask at once, the copy of the device
- *     with the lower number is first. A RELOAD starts only after its OFFLOAD is done.
+ *     the order in which the devices are ready to start these copies. If two devices are ready to
+ *     start a copy at the same time, the device with the lower number copies first. A RELOAD starts
+ *     only after its OFFLOAD is done.
  *   - B or I waits until its RELOAD is done, and OFFLOAD_WAIT until its OFFLOAD is done. So the ops
  *     after them in the queue wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
@@ -252,9 +253,10 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
  *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.
- * With infinite bandwidths, without a model, and if UNSHARD, REDUCE_GRAD and calls take no time,
- * the times equal the times of ppsched_schedule_evaluate to the last bit. There are no latest
- * starts, because the order of transfers depends on the times. `flags`: enum ppsched_evaluate_flag.
+ * The times equal the times of ppsched_schedule_evaluate to the last bit if bandwidths are
+ * infinite, `model` is NULL, and UNSHARD, REDUCE_GRAD and the calls of sends and receives take no
+ * time. There are no latest starts, because the order of transfers depends on the times. `flags`:
+ * enum ppsched_evaluate_flag.
  * EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
  * Errors: as ppsched_schedule_evaluate and ppsched_schedule_prove; INVALID_SCHEDULE where the
  *   schedule deadlocks in the channel model; REFUSED where senders wait

@@ -112,8 +112,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * of ops on longest paths. For the span this time is also linear in the number of devices with the
  * longest span. Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s.
  * `tell` is a progress callback, which may stop the call, or NULL. It is called with `user` on the
- * caller's thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. Its
- * `best` is always infinite.
+ * caller's thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. In
+ * the ppsched_progress that it receives, `best` is always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;
  *   CANCELLED where `tell` returned a value other than 0 (`out` then has the stages that were
  *   done). */

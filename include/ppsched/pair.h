@@ -51,9 +51,9 @@ typedef struct ppsched_pair_windows {
 /* The order in which the windows of pairs run, if the windows come from the layers of stages. */
 enum ppsched_pair_rule {
     PPSCHED_PAIR_RULE_BEST = 0,
-    /* The order in which Megatron-LM launches them with --overlap-moe-expert-parallel-comm
-     * (megatron-core 0.19.2). MEGATRON: weight gradients are inside the backward. MEGATRON_DELAYED:
-     * with --delay-wgrad-compute. */
+    /* The windows run in the order in which Megatron-LM launches them if it runs with
+     * --overlap-moe-expert-parallel-comm (megatron-core 0.19.2). With MEGATRON, weight gradients
+     * are inside the backward. MEGATRON_DELAYED is the order with --delay-wgrad-compute. */
     PPSCHED_PAIR_RULE_MEGATRON = 1,
     PPSCHED_PAIR_RULE_MEGATRON_DELAYED = 2
 };

@@ -122,9 +122,9 @@ typedef struct ppsched_ranking_options {
  * the following are tried:
  *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all sizes.
  *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. Let c be the smallest size above 5 g / 4 that gives fewer groups than size c - 1. The size
- *     after g in this list is then at most c. If c is above 3 g / 2, and g is 32 or more, ceil(4 g
- *     / 3) is used in place of c.
+ *     M. Let c be the smallest size above 5 g / 4 that gives fewer groups than size c - 1. The
+ *     size that follows g among the sizes tried is then at most c. If c is above 3 g / 2,
+ *     and g is 32 or more, ceil(4 g / 3) is used in place of c.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
  *   - If M is above 64, or V above 16: only the sizes of the list above that divide M. If M * V * D
  *     is at most 5000, also the sizes of the list above that are from D to 2D.

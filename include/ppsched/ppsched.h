@@ -49,9 +49,10 @@
  * Numbers.
  *   - Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
  *     strategies and their options are numbered from 0. A call takes these numbers as uint32_t, and
- *     returns RANGE for a number past the last. PPSCHED_NONE means none.
- *   - A size that a call sets is int64_t, so that the call can refuse a negative one. Lengths of
- *     lists and texts are size_t.
+ *     returns RANGE for a number past the last. PPSCHED_NONE stands for
+ *     no number, such as no device.
+ *   - Sizes that the caller sets, such as the number of devices, are int64_t, so that the function
+ *     can refuse negative sizes. Lengths of lists and texts are size_t.
  *   - Values of enums are int32_t. A call returns ARGUMENT for an unknown value. Later releases may
  *     add values.
  *   - Flags, and values that are 0 or 1, are uint32_t.

@@ -59,8 +59,8 @@ enum ppsched_quantity {
      * ppsched_layer has factors on the times of a layer. Read only with layers. Default: 0. */
     PPSCHED_QUANTITY_LAYER_TYPES = 25,
 
-    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D, >= 0. They
-     * apply in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
+    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D. They apply
+     * in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
      * then for stage 1 and so on. Then come the factors of B, of I and of W in the same form.
      * Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
@@ -84,8 +84,8 @@ enum ppsched_quantity {
      * up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
-    /* Change of a stage pass's memory when W ends: 1 or S, <= 0. After a B the stage pass holds no
-     * memory. MEM_FORWARD, MEM_BACKWARD_INPUT, MEM_BACKWARD_WEIGHT and
+    /* Change of a stage pass's memory when W ends: 1 or S. Each value must be 0 or less. After a B
+     * the stage pass holds no memory. MEM_FORWARD, MEM_BACKWARD_INPUT, MEM_BACKWARD_WEIGHT and
      * MEM_RECOMPUTED_BACKWARD_INPUT must add up to 0. Default: the value with which these four add
      * up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
@@ -213,7 +213,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
 
     /* Memory that a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as the
-     * memory of its input: 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
+     * memory of its input: 1 or S. Each value must be at most MEM_FORWARD. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
 
     /* Duration of the copy of OFFLOAD: 1 or S. Default: HOST_LATENCY + OFFLOAD_BYTES /
@@ -227,8 +227,8 @@ enum ppsched_quantity {
      * memory in bytes. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
-    /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S, >= 0, at
-     * most MEM_FORWARD. Default: MEM_FORWARD. */
+    /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S. Each
+     * value must be at most MEM_FORWARD. Default: MEM_FORWARD. */
     PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
 
     /* Bytes per unit of time between a device and its host, in each direction: 1 or D, > 0; may be

@@ -117,8 +117,9 @@ PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedu
 PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
                                                  uint32_t microbatch);
 
-/* 0 if the stages are a chain in which each stage has one device and all passes, else 1. Functions
- * that need such a chain refuse other schedules. */
+/* Returns 0 if the stages are a chain, and each stage has one device and all its passes
+ * (PPSCHED_STAGE_PASSES_FORWARD_BACKWARD). Otherwise returns 1. Functions that need such a chain
+ * refuse other schedules. */
 PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 
 /* 1 if an iteration starts only after the iteration before has ended on all devices (the schedule

@@ -157,6 +157,13 @@ class PodsTest(unittest.TestCase):
                 self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
                 self.assertIn(wanted, done.stderr)
 
+    def test_counts_that_c_cannot_hold(self):
+        device = pods(2, 2)
+        for name in ("pod_nodes", "node_devices"):
+            for wrong, message in ((2**33 + 1, f"{name} is {2**33 + 1}"), (-1, f"{name} is -1"), (2.5, f"{name} must be an integer, not 2.5")):
+                with self.assertRaisesRegex(ppsched.Error, message):
+                    ppsched.Model(ppsched.Transformer(**SHAPE), ppsched.Training(4096), device._replace(**{name: wrong}))
+
     def test_device_types(self):
         """Devices of a type fill its nodes and pods; between types the slowest link counts."""
         from ppsched.command.device_types import DeviceType, link_lists

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
-from .number_lists import numbers
+from .number_lists import numbers, unsigned
 from .shown import shown
 from .views import sized
 from .words import nearest
@@ -93,7 +93,8 @@ RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     """The library's record, which keeps alive what it points to."""
     record = sized(_abi.Accelerator)
-    record.name, record.node_devices = encoded("name", device.name), device.node_devices
+    record.name = encoded("name", device.name)
+    record.node_devices, record.pod_nodes = unsigned("node_devices", device.node_devices), unsigned("pod_nodes", device.pod_nodes)
     for name in RATES:
         setattr(record, name, numbers(name, getattr(device, name))[0])
     for name in EFFICIENCIES:
@@ -108,7 +109,6 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     for name in MEASURED:
         setattr(record, name, numbers(name, getattr(device, name))[0])
     record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
-    record.pod_nodes = device.pod_nodes
     if device.beyond is not None:
         record.beyond = _abi.LinkRate(*device.beyond)
     return record

@@ -10,7 +10,7 @@ from ._library import Error, Refused, call, decoded, encoded, lib
 from .enums import member
 from .filling import text_of
 from .layers import LayerSplit, split_record
-from .number_lists import integer
+from .number_lists import unsigned
 from .shown import shown
 from .views import sized
 from .windows import StageWindows
@@ -26,8 +26,8 @@ def _options(csv: Optional[str], exact: bool, layers: int, model: Optional[Layer
              data_parallel: int) -> _abi.LaunchOptions:
     options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
-    options.layers = _count("layers", layers)
-    options.micro_batch, options.data_parallel = _count("micro_batch", micro_batch), _count("data_parallel", data_parallel)
+    options.layers = unsigned("layers", layers)
+    options.micro_batch, options.data_parallel = unsigned("micro_batch", micro_batch), unsigned("data_parallel", data_parallel)
     if model is not None and not isinstance(model, LayerSplit):
         raise Error(f"model must be a ppsched.LayerSplit, not {shown(model)}")
     if model is not None:
@@ -53,13 +53,6 @@ def can_launch(schedule: ctypes.c_void_p, runtime: str, exact: bool, model: Opti
     if status not in (_abi.Status.OK, _abi.Status.ERROR_REFUSED):
         call(lib.ppsched_schedule_write_launch_arguments, *asked)
     return bool(status == _abi.Status.OK)
-
-
-def _count(name: str, value: int) -> int:
-    number = integer(name, value)
-    if not 0 <= number < 2**32:
-        raise Error(f"{name} is {number}; it must be at least 0 and below 2**32", _abi.Status.ERROR_RANGE)
-    return number
 
 
 def without_others(reason: str) -> str:

@@ -8,7 +8,7 @@ from ._abi import ChannelOrder, Lowering, Status, UnshardLookahead
 from ._library import Error, lib, new_handle
 from .enums import member
 from .filling import records_of
-from .number_lists import integer
+from .number_lists import integer, unsigned
 from .op import Op, from_record
 from .views import none_if_unset, sized
 
@@ -94,9 +94,7 @@ def lowered(schedule: "Schedule", lowering: Union[Lowering, str], lookahead: Uni
     options.lowering = member(Lowering, "lowering", lowering)
     _look_ahead(options, lookahead)
     for name, value in passes.items():
-        if not 0 <= integer(name, int(value) if isinstance(value, bool) else value) < 2**32:
-            raise Error(f"{name} is {value}; it must be at least 0 and below 2**32", Status.ERROR_RANGE)
-        setattr(options, name, int(value))
+        setattr(options, name, unsigned(name, int(value) if isinstance(value, bool) else value))
     return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 

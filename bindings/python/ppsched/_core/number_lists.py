@@ -24,6 +24,14 @@ def integer(name: str, value: object) -> int:
     return number
 
 
+def unsigned(name: str, value: object) -> int:
+    """Returns an integer that fits into an unsigned field of 32 bits, else raises."""
+    number = integer(name, value)
+    if not 0 <= number < 2**32:
+        raise Error(f"{name} is {number}; it must be at least 0 and below 2**32", Status.ERROR_RANGE)
+    return number
+
+
 def _is_number(value: object) -> bool:
     """Whether a value is a list. Arrays without a dimension are numbers, although they are iterable."""
     return hasattr(value, "__float__") and not isinstance(value, bool) and (
