@@ -162,13 +162,14 @@ static ppsched_status find_work(double *out, const ppsched_plan *plan, const str
 }
 
 /* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
- * no bound, as it may take more than one step. */
+ * no bound, as it may take more than one step. In forwards alone no device is there all the way, so it bounds no span. */
 static ppsched_status bound_of_types(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                      const ppsched_schedule *schedule, const ppsched_config *config,
                                      const struct ppi_split_types *types, ppsched_error *error)
 {
     ppsched_status status = find_work(out, plan, candidate, schedule, config, types, error);
-    if (status != PPSCHED_OK || !schedule->flushes)
+    const bool has_path = schedule->flushes && !(config->is_forward_only && plan->objective == PPSCHED_OBJECTIVE_SPAN);
+    if (status != PPSCHED_OK || !has_path)
         return status;
     const double path = ppi_split_path(plan->layers, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], types);
     *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least_factor(config) * path + least_on_links(schedule, config));

@@ -93,6 +93,17 @@ class Orders(unittest.TestCase):
             beyond_work += best > max(sum(times[s] for s, _ in own) for own in ops)
         self.assertGreater(beyond_work, 3)
 
+    def test_no_span_is_below_its_bound(self):
+        """The span of forwards is not the path of a microbatch: no device is there for the whole path."""
+        for microbatches, speeds in itertools.product((1, 2), ([1, 1], [1, 0.5])):
+            config = ppsched.Config(2, microbatches, forward_only=True, device_speeds=speeds)
+            layers = ppsched.Layers([{"name": f"l{i}", "forward_time": time, "backward_time": 1} for i, time in enumerate((2, 3, 1, 3, 2, 1))])
+            spans = [ppsched.generate("gpipe", ppsched.config_from_layers(config, layers, ppsched.Split([first, 6 - first], [0] * 6))).evaluate().metrics.span
+                     for first in range(1, 6)]
+            best = ppsched.plan(config, layers=layers, strategies="gpipe", objective="span").best
+            self.assertEqual(best.span, min(spans))
+            self.assertLessEqual(best.bound, best.span)
+
     def period(self, queues, first, times, delay):
         """Of queues of forwards that repeat."""
         inputs = lambda op: [((op[0] - 1, op[1]), delay if first[op[0] - 1] != first[op[0]] else 0)] if op[0] > 0 else []
