@@ -4,6 +4,7 @@
 #include "bound/propagate.h"
 
 #include "base/checked.h"
+#include "ir/progress.h"
 
 /* --- what is known --- */
 
@@ -283,10 +284,13 @@ static void settle(struct ppi_refutation *refuting, const struct ppi_op_device *
 bool ppi_propagate(struct ppi_refutation *refuting)
 {
     do {
+        const double visits = refuting->visits;
         refuting->has_changed = false;
         follow_chains(refuting);
         for (uint32_t d = 0; d < refuting->problem->devices && !refuting->is_dead; d++)
             settle(refuting, &refuting->machine[d]);
+        if (refuting->poll != NULL && ppi_poll_spend(refuting->poll, visits - refuting->visits, NULL) != PPSCHED_OK)
+            break;
     } while (refuting->has_changed && !refuting->is_dead && refuting->visits > 0);
     return !refuting->is_dead;
 }

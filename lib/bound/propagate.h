@@ -45,6 +45,7 @@ struct ppi_refutation {
     struct ppi_windows_of_ops saved; /* by depth, one after another */
     bool has_changed, is_dead;
     double tolerance, visits;
+    struct ppi_poll *poll; /* or NULL */
     double *failures;                                              /* by two rows, the lower first */
     double start[PPI_MOST_REFUTED_OPS], end[PPI_MOST_REFUTED_OPS]; /* of a device's ops in order: work space */
 };
@@ -72,7 +73,8 @@ static inline double ppi_length_of(const struct ppi_refutation *refuting, uint32
 /* Op m of `row` comes before op n of `other`; so do all earlier ones of `row`, before all later ones of `other`. */
 void ppi_put_before(struct ppi_refutation *refuting, uint32_t row, uint32_t m, uint32_t other, uint32_t n);
 
-/* Narrows all, until nothing follows any more or the visits are used up; false if the deadline cannot be kept. */
+/* Narrows all, until nothing follows any more, the visits are used up or the caller has cancelled; false if the deadline cannot
+ * be kept. */
 bool ppi_propagate(struct ppi_refutation *refuting);
 
 #endif

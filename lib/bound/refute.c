@@ -60,7 +60,6 @@ static void consider(struct ppi_refutation *refuting, struct decision *best, uin
 /* The pair to decide; false if all are settled. */
 static bool choose(struct ppi_refutation *refuting, struct decision *best)
 {
-
     for (uint32_t d = 0; d < refuting->problem->devices; d++) {
         const struct ppi_op_device *machine = &refuting->machine[d];
         for (uint32_t i = 0; i < machine->rows; i++)
@@ -84,13 +83,11 @@ static void decide(struct ppi_refutation *refuting, const struct decision *pair,
 }
 
 /* Whether no schedule keeps the deadline with what is settled so far. */
-static ppsched_status branch(bool *is_refuted, struct ppi_refutation *refuting, uint32_t depth, struct ppi_poll *poll,
-                             ppsched_error *error)
+static ppsched_status branch(bool *is_refuted, struct ppi_refutation *refuting, uint32_t depth, ppsched_error *error)
 {
     struct decision pair = {0, 0, PPI_INFINITE};
-    const double visits = refuting->visits;
     const bool goes_on = ppi_propagate(refuting);
-    ppsched_status status = poll != NULL ? ppi_poll_spend(poll, visits - refuting->visits, error) : PPSCHED_OK;
+    ppsched_status status = refuting->poll != NULL ? ppi_poll_spend(refuting->poll, 0, error) : PPSCHED_OK;
     *is_refuted = !goes_on;
     if (status != PPSCHED_OK || *is_refuted || refuting->visits <= 0 || depth == MOST_DEPTH || !choose(refuting, &pair))
         return status;
@@ -101,7 +98,7 @@ static ppsched_status branch(bool *is_refuted, struct ppi_refutation *refuting, 
         decide(refuting, &pair, side > 0);
         *is_refuted = refuting->is_dead;
         if (!refuting->is_dead)
-            status = branch(is_refuted, refuting, depth + 1, poll, error);
+            status = branch(is_refuted, refuting, depth + 1, error);
         *failures_of(refuting, pair.op, pair.other) += *is_refuted;
         if (status != PPSCHED_OK || !*is_refuted)
             return status;
@@ -251,8 +248,11 @@ ppsched_status ppi_refute_better(bool *is_best, const struct ppi_problem *proble
                                  struct ppi_poll *poll, ppsched_error *error)
 {
     struct ppi_arena arena = {.host = &problem->host};
-    struct ppi_refutation refuting = {
-        .problem = problem, .microbatches = problem->microbatches, .visits = visits, .tolerance = value * TOLERANCE};
+    struct ppi_refutation refuting = {.problem = problem,
+                                      .microbatches = problem->microbatches,
+                                      .tolerance = value * TOLERANCE,
+                                      .visits = visits,
+                                      .poll = poll};
     *is_best = false;
     if (!has_rows(problem))
         return PPSCHED_OK;
@@ -261,7 +261,7 @@ ppsched_status ppi_refute_better(bool *is_best, const struct ppi_problem *proble
         add_rows(&refuting);
         open_windows(&refuting, value - 4 * refuting.tolerance);
         order_chains(&refuting);
-        status = branch(is_best, &refuting, 0, poll, error);
+        status = branch(is_best, &refuting, 0, error);
     }
     ppi_arena_clear(&arena);
     return status;

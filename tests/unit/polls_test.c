@@ -178,9 +178,31 @@ static void test_plans_ask(void **state)
     }
 }
 
+/* --- proofs --- */
+
+/* Times so unlike that what follows from a deadline comes in many small steps; to the end, and stopped. */
+static void test_proofs_ask(void **state)
+{
+    static const double forwards[] = {1e-6, 3e-6, 2e-8, 0.006}, backwards[] = {0.005, 0.006, 1e-6, 7};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct listener listener = {.last = blocks, .stop = i == 0 ? 0 : 5};
+        ppsched_config *config = make_config(4, 4, 16);
+        ppsched_bound bound = {.size = sizeof bound};
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forwards, 4, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backwards, 4, NULL), NULL);
+        set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 1);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
+        expect_ok(ppsched_config_set_progress(config, listen, &listener, NULL), NULL);
+        expect_listened(&listener, "proof",
+                        ppsched_config_prove_bound(&bound, config, PPSCHED_OBJECTIVE_MAKESPAN, 116.467744, 1e8, NULL));
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_asks_often), cmocka_unit_test(test_scenarios_ask),
-                                       cmocka_unit_test(test_plans_ask)};
+                                       cmocka_unit_test(test_plans_ask), cmocka_unit_test(test_proofs_ask)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
