@@ -56,8 +56,9 @@ extern "C" {
 
 /* The constants that may be fitted: fields of ppsched_accelerator. A constant that is 0 in the
  * start device is not fitted, unless its comment says where it starts. The share of a precision is
- * fitted only if some run has this precision. In brackets: the spread, which is the standard
- * deviation of the logarithm of the start value. */
+ * fitted only if some run has this precision. A fitted share is at most 2, and a fitted time at
+ * most 1 second. In brackets: the spread, which is the standard deviation of the logarithm of the
+ * start value. */
 enum ppsched_calibrator_constant {
     PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if the device has 0 */
     PPSCHED_CALIBRATOR_CONSTANT_ATTENTION_SHARE = 1, /* (0.1) starts at the matrix share if the
@@ -108,8 +109,8 @@ PPSCHED_API ppsched_status ppsched_calibrator_set_progress(ppsched_calibrator *c
 /* Fits the constants to all runs, and for each run to all other runs. May be called again, also
  * after an error.
  * Errors: ARGUMENT; REFUSED if there are no runs, or if a strategy that searches finds nothing;
- *   CANCELLED if the progress callback stops the call; NO_MEMORY. After an error there are no
- *   results. */
+ *   RANGE if the price of a run is out of range with constants that the fit tries; CANCELLED if
+ *   the progress callback stops the call; NO_MEMORY. After an error there are no results. */
 PPSCHED_API ppsched_status ppsched_calibrator_run(ppsched_calibrator *calibrator,
                                                   ppsched_error *error);
 

@@ -2,13 +2,18 @@
 /* Exponentials and logarithms as short series. */
 #include "base/logarithm.h"
 
-/* The series at x / 256, squared eight times. */
+/* The series at x / 256 or, where that is far from 0, at a smaller part, squared until the parts are the whole. */
 double ppi_exponential(double x)
 {
+    if (x < -800)
+        return 0;
     double sum = 1, small = x / 256;
+    int squares = 8;
+    for (; (small > 0.25 || small < -0.25) && squares < 16; squares++)
+        small /= 2;
     for (int i = 10; i > 0; i--)
         sum = 1 + small / i * sum;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < squares; i++)
         sum *= sum;
     return sum;
 }

@@ -2,6 +2,7 @@
 /* The constants of a device that runs may correct, and how far one is thought to be from its start. */
 #include <stddef.h>
 
+#include "base/checked.h"
 #include "base/logarithm.h"
 #include "calibrator/calibrator.h"
 
@@ -63,15 +64,15 @@ void ppi_calibrator_start(struct ppi_constants *origin, struct ppi_constants *we
     }
 }
 
-/* No constant leaves the bounds of a device: shares are at most 2, times at most 1 s. */
+/* No constant leaves the bounds of a device: shares are at most 2, times at most 1 s; one of 0 would mean its default. */
 ppsched_accelerator ppi_calibrator_device(const ppsched_calibrator *calibrator, const struct ppi_constants *point)
 {
     ppsched_accelerator device = calibrator->start;
     for (uint32_t i = 0; i < calibrator->constant_count; i++) {
         int32_t name = calibrator->names[i];
         bool is_time = name == PPSCHED_CALIBRATOR_CONSTANT_OP_TIME || name == PPSCHED_CALIBRATOR_CONSTANT_HOST_TIME;
-        double most = is_time ? 1 : 2, value = ppi_exponential(point->values[i]);
-        *ppi_calibrator_field(&device, name) = value < most ? value : most;
+        double most = is_time ? 1 : 2, value = ppi_larger(ppi_exponential(point->values[i]), 1e-30);
+        *ppi_calibrator_field(&device, name) = ppi_smaller(value, most);
     }
     return device;
 }
