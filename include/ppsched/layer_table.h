@@ -147,8 +147,9 @@ PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *ou
                                                          ppsched_error *error);
 
 /* The latency and bandwidth of the link between neighbours of a pipeline, in a job of `devices`
- * devices. If the whole job is in one node, this is a link inside a node, otherwise a link between
- * nodes. If the model has a table with sends, the call returns values from these measured sends.
+ * devices. This is a link inside a node if the whole job is in one node, a link between pods if the
+ * accelerator has pods and the job is larger than one, and otherwise a link between nodes. If the
+ * model has a table with sends, the call returns values from these measured sends.
  * Either output may be NULL.
  * Errors: ARGUMENT; RANGE for fewer than 1 device, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
