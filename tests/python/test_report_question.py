@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page answers, beside what, and how one gets that again: the question, the baseline, bounds, commands and files."""
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ import unittest
 
 import ppsched
 from page_case import PageCase, report, small_data, small_plan
+from ppsched.page.report_live import live_row
 from ppsched.page.report_packing import page_data
 
 
@@ -83,6 +85,28 @@ class ChoiceTest(unittest.TestCase):
         self.assertLessEqual(row["least_bound"], row["bound"])
 
 
+class GraphTest(unittest.TestCase):
+    INPUTS = [[], [0], [0], [1, 2]]
+
+    def test_a_page_that_ranks_again_knows_chains(self):
+        plan = ppsched.plan(ppsched.Config(4, 4, stage_inputs=self.INPUTS))
+        with self.assertRaisesRegex(ppsched.Error, "does not support a graph of stages; leave it out, or make a page without --live"):
+            live_row(plan, report.baseline_of(None))
+
+    def test_pages_of_commands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            problem, lowered, page = (os.path.join(folder, name) for name in ("problem.json", "lowered.json", "page.html"))
+            pathlib.Path(problem).write_text(json.dumps({"devices": 4, "microbatches": 4, "stages": 4, "placement": [0, 1, 2, [2, 3]],
+                                                         "stage_inputs": self.INPUTS}), encoding="utf-8")
+            self.assertEqual(run("schedule", "--strategy", "auto", "-c", problem, "--lower", "just_in_time", "-o", lowered, "--quiet").returncode, 0)
+            for words in (["compare", "-c", problem, "--p2p-time", "0.5", "--lower", "just_in_time"], ["convert", lowered]):
+                result = run(*words, "-o", page)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                data = data_of(page)
+                self.assertEqual((data["question"]["placement"], data["question"]["graph"]["stage_inputs"]), (["0", "1", "2", "2+3"], self.INPUTS))
+                self.assertIn("0SEND_F0>2", data["timelines"][0]["schedule"]["queues"][0]["ops"])
+
+
 class CommandTest(unittest.TestCase):
     def test_the_page_tells_its_command(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -138,6 +162,14 @@ class QuestionPageTest(PageCase):
         self.assertEqual(rows["made by"], f"ppsched {ppsched.__version__}")
         self.assertEqual(self.text("#made-by code"), "ppsched compare -s '4'")
         self.assertIn("8 microbatches of 2 slices", self.text("#problem"))
+
+    def test_a_graph_of_stages_is_a_part_of_it(self):
+        config = ppsched.Config(3, 4, stages=4, placement=[0, 1, 2, [0, 1]], stage_inputs=[[], [], [0, 1], [1, 2]], stage_passes=["F", "FB", "FB", "FB"],
+                                stage_microbatches=[[0, 2], None, None, None])
+        self.open("graph", lambda: report.report_data(ppsched.plan(config)))
+        rows = self.rows()
+        self.assertEqual([rows[name] for name in ("placement", "stage_inputs", "stage_passes", "stage_microbatches")],
+                         ["0 1 2 0+1", "[[],[],[0,1],[1,2]]", '["F","FB","FB","FB"]', "[[0,2],null,null,null]"])
 
     def test_bounds_are_told_apart(self):
         data = report.report_data(ppsched.plan(ppsched.Config(8, 32, p2p_time=0.1, mem_limit=8)))

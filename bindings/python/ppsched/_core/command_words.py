@@ -74,6 +74,11 @@ def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:
     return [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
 
 
+def map_words(config: Config) -> List[str]:
+    """The device of each stage, or its devices as 0+1; empty if the placement has a name."""
+    return ["+".join(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in config._map]
+
+
 def _size_words(config: Config, has_layers: bool) -> List[str]:
     stages = [] if has_layers else ["--stages", str(config.stages)]  # the split says how many
     words = ["--devices", str(config.devices), *stages, "--microbatches", str(config.microbatches)]
@@ -90,7 +95,7 @@ def _size_words(config: Config, has_layers: bool) -> List[str]:
     if config._weight_versions:
         words += ["--weight-versions", str(config._weight_versions)]
     if config._asked_placement != Placement.DEFAULT:
-        words += ["--placement", *(("+".join(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in config._map) if config._map else [config.placement.name.lower()])]
+        words += ["--placement", *(map_words(config) or [config.placement.name.lower()])]
     return words
 
 

@@ -18,7 +18,8 @@ def _beyond(plan: Plan) -> Optional[str]:
         (bool(plan._own), "schedules of your own functions"), (plan.embedding is not None or plan.head is not None, "embedding and head"),
         (plan.runtime is not None, "a runtime"), (plan._has_scenarios, "times that vary"),
         (bool(plan._listing.get("offload")), "offload"), (len(plan._listing.get("memory_limits", ())) > 0, "several memory limits"),
-        (bool(plan.config._weight_versions), "weight versions"), (bool(plan.config._map), "a placement by a list of devices")]
+        (bool(plan.config._weight_versions), "weight versions"), (bool(plan.config._map), "a placement by a list of devices"),
+        (bool(plan.config._graph), "a graph of stages")]
     return next((words for is_there, words in found if is_there), None)
 
 

@@ -39,8 +39,9 @@ function layerRow(row) {
 
 function settingRows() {
   const { iterations, slices, placement, split_backward: splits, forward_only: forwards } = question;
-  const { weight_versions: versions, sender_waits: waits, options, profile } = question;
+  const { graph, weight_versions: versions, sender_waits: waits, options, profile } = question;
   const rows = [["placement", Array.isArray(placement) ? placement.join(" ") : placement],
+                ...Object.entries(graph ?? {}).map(([name, value]) => [name, JSON.stringify(value)]),
                 ["iterations", iterations], ["slices per microbatch", slices > 1 ? slices : null],
                 ["backwards", forwards ? "none" : splits === false ? "whole: no strategy may split them" : null],
                 ["senders wait", waits === "like_kind" ? "before the next op of the same kind and stage" : null],
