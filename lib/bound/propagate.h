@@ -45,7 +45,7 @@ struct ppi_refutation {
     struct ppi_windows_of_ops saved; /* by depth, one after another */
     bool has_changed, is_dead;
     double tolerance, visits;
-    struct ppi_poll *poll; /* or NULL */
+    struct ppi_poll *poll;                                         /* or NULL */
     double *failures;                                              /* by two rows, the lower first */
     double start[PPI_MOST_REFUTED_OPS], end[PPI_MOST_REFUTED_OPS]; /* of a device's ops in order: work space */
 };

@@ -360,16 +360,11 @@ static void test_logarithms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants_come_back),
-        cmocka_unit_test(test_the_sum_is_least),
-        cmocka_unit_test(test_runs_are_left_out),
-        cmocka_unit_test(test_a_device_without_constants),
-        cmocka_unit_test(test_absurd_times),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_devices_are_refused),
-        cmocka_unit_test(test_runs_are_refused),
-        cmocka_unit_test(test_there_are_no_results),
-        cmocka_unit_test(test_nothing_is_destroyed),
+        cmocka_unit_test(test_constants_come_back),  cmocka_unit_test(test_the_sum_is_least),
+        cmocka_unit_test(test_runs_are_left_out),    cmocka_unit_test(test_a_device_without_constants),
+        cmocka_unit_test(test_absurd_times),         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_devices_are_refused),  cmocka_unit_test(test_runs_are_refused),
+        cmocka_unit_test(test_there_are_no_results), cmocka_unit_test(test_nothing_is_destroyed),
         cmocka_unit_test(test_logarithms),
     };
     return cmocka_run_group_tests_name("calibrators", tests, NULL, NULL);
