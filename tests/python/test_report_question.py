@@ -170,6 +170,7 @@ class QuestionPageTest(PageCase):
         rows = self.rows()
         self.assertEqual([rows[name] for name in ("placement", "stage_inputs", "stage_passes", "stage_microbatches")],
                          ["0 1 2 0+1", "[[],[],[0,1],[1,2]]", '["F","FB","FB","FB"]', "[[0,2],null,null,null]"])
+        self.assertEqual(self.value("[...document.querySelectorAll('#timeline-panels .saves button')].map(button => button.textContent)"), ["JSON", "PNG", "SVG"])
 
     def test_bounds_are_told_apart(self):
         data = report.report_data(ppsched.plan(ppsched.Config(8, 32, p2p_time=0.1, mem_limit=8)))

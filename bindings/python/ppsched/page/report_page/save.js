@@ -145,8 +145,9 @@ function saveSvg(panel) {
 function makeSaveButtons(panel) {
   const of = `${numberOf(candidateOf(panel.rank))} ${nameOf(candidateOf(panel.rank))}`;
   const button = (text, what, action) => makeButton(text, `Save ${what} of ${of}`, action);
+  const isGraph = rawTimeline(panel.rank).schedule?.stage_inputs !== undefined; // CSV cannot say which stages feed each other
   return make("span", { class: "saves", role: "group", "aria-label": `Save ${of}` },
-    button("CSV", "the order as CSV for PyTorch", () => saveCsv(panel.rank)),
+    ...(isGraph ? [] : [button("CSV", "the order as CSV for PyTorch", () => saveCsv(panel.rank))]),
     button("JSON", "the schedule as JSON", () => saveJson(panel.rank)),
     button("PNG", "the picture as PNG", () => savePng(panel)),
     button("SVG", "the picture as SVG", () => saveSvg(panel)));
