@@ -27,7 +27,7 @@ typedef struct ppsched_bound {
                            several */
     double value;       /* the bound: the largest of work, fill_drain, memory, one_machine and
                            proof */
-    double work;        /* bound from the work of a device: it must run all its ops. For the
+    double work;        /* bound from the work of a device: the device must run all its ops. For the
                            makespan it must also wait for its first input */
     double fill_drain;  /* bound from a path. The path goes from the first F of stage 0 to a device,
                            through all Fs and Is of this device, and back to the last W of stage 0.
@@ -66,12 +66,12 @@ PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
                                                      const ppsched_config *config,
                                                      int32_t objective, ppsched_error *error);
 
-/* Finds the same bounds, and tries to prove that no schedule has an objective below `known`, the
- * objective of a schedule that the caller has, of one iteration and in the config's unit of time.
- * The proof is a search over all orders. It stops after `work`. It is tried only for problems of at
- * most 512 ops, without slices, factors of microbatches, overlapped pairs, or memory that rises in
- * backwards.
- *   - `work`: visits of ops, each a few nanoseconds; 0 selects 1e9.
+/* Finds the same bounds. It also tries to prove that no schedule has an objective below `known`.
+ * This is the objective of one iteration of a schedule that the caller already has, in the config's
+ * unit of time. The proof is a search over all orders. It stops after `work` visits of ops. It is
+ * tried only for problems of at most 512 ops, without slices, factors of microbatches, overlapped
+ * pairs, or memory that rises in backwards.
+ *   - `work`: the largest number of visits; each takes a few nanoseconds. 0 means 1e9.
  * Errors: as ppsched_config_find_bound; RANGE where `known` or `work` is negative or not finite;
  *   CANCELLED where the config's progress callback cancels.
  * Source: edge finding (Carlier and Pinson 1989) in a search over pairs of ops. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calibrator: fits a few constants of a device to measured runs of any models, layouts and
- * schedules.
+/* Calibrator. It fits a few constants of a device to measured runs. The runs may have any models,
+ * layouts and schedules.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
- * The fit minimises the sum over the runs of log(priced step time / measured step time)^2, and for
- * each constant (noise / spread * log(fitted value / start value))^2. So each constant stays near
- * its start value unless the runs say otherwise. A single run already moves the constants on which
- * its time depends most. Many runs determine all constants. The noise of a run is 0.08.
+ * The fit minimises a sum of squares. Each run adds log(priced step time / measured step time)^2.
+ * Each constant adds (noise / spread * log(fitted value / start value))^2. So a constant moves away
+ * from its start value only if the runs require this. A single run already moves the constants on
+ * which its time depends most. Many runs determine all constants. The noise of a run is 0.08.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -54,11 +54,11 @@
 extern "C" {
 #endif
 
-/* The constants that may be fitted: fields of ppsched_accelerator. A constant that is 0 in the
- * start device is not fitted, unless its comment says where it starts. The share of a precision is
- * fitted only if some run has this precision. A fitted share is at most 2, and a fitted time at
- * most 1 second. In brackets: the spread, which is the standard deviation of the logarithm of the
- * start value. */
+/* The constants that may be fitted. They are fields of ppsched_accelerator. A constant that is 0 in
+ * the start device is not fitted, unless its comment names a start value. The share of a precision
+ * is fitted only if some run has this precision. A fitted share is at most 2, and a fitted time is
+ * at most 1 second. The number in brackets is the spread: the standard deviation of the logarithm
+ * of the start value. */
 enum ppsched_calibrator_constant {
     PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if the device has 0 */
     PPSCHED_CALIBRATOR_CONSTANT_ATTENTION_SHARE = 1, /* (0.1) starts at the matrix share if the
@@ -70,9 +70,9 @@ enum ppsched_calibrator_constant {
     PPSCHED_CALIBRATOR_CONSTANT_NVFP4_SHARE = 6      /* (0.2) starts at 1 if the device has 0 */
 };
 
-/* A calibrator. It has no results before ppsched_calibrator_run, and after a run was appended.
- * Lifetime: the caller destroys it. It copies what it needs, and holds a reference to each
- *   description.
+/* A calibrator. It has results after ppsched_calibrator_run, until another run is appended.
+ * Lifetime: the caller destroys it. It copies all arguments except the descriptions, and holds a
+ *   reference to each description.
  * Thread-safety: any number of threads may read one at once. While a thread appends or runs, no
  *   other thread may use it. */
 typedef struct ppsched_calibrator ppsched_calibrator;
@@ -86,9 +86,9 @@ PPSCHED_API ppsched_status ppsched_calibrator_create(ppsched_calibrator **out,
                                                      ppsched_error *error);
 PPSCHED_API void ppsched_calibrator_destroy(ppsched_calibrator *calibrator);
 
-/* Adds a measured run, and prices it with the start device. Runs are numbered from 0. `step_time`
- * is the measured time of a step in seconds. `training` and `pipeline` may be NULL, as in
- * ppsched_model_create and ppsched_price_create. The progress callback of the pipeline is not
+/* Adds a measured run, and computes its step time on the start device. Runs are numbered from 0.
+ * `step_time` is the measured time of a step in seconds. `training` and `pipeline` may be NULL, as
+ * in ppsched_model_create and ppsched_price_create. The progress callback of the pipeline is not
  * called.
  * Errors: those of ppsched_model_create and ppsched_price_create; RANGE if `step_time` is not
  *   finite and above 0; NO_MEMORY. After an error the calibrator is unchanged. */
@@ -98,19 +98,20 @@ PPSCHED_API ppsched_status ppsched_calibrator_append_run(ppsched_calibrator *cal
                                                          const ppsched_pipeline *pipeline,
                                                          double step_time, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_calibrator_run calls after each run that it prices, and
- * at its end. `best` is the least sum that was found so far; it is infinite until all runs were
+/* Sets the progress callback. ppsched_calibrator_run calls it after each run that is priced, and at
+ * the end of the fit. `best` is the least sum of squares so far. It is infinite until all runs were
  * priced once. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_calibrator_set_progress(ppsched_calibrator *calibrator,
                                                            ppsched_progress_function progress,
                                                            void *user, ppsched_error *error);
 
-/* Fits the constants to all runs, and for each run to all other runs. May be called again, also
- * after an error.
+/* Fits the constants to all runs. Then, for each run, fits them to all other runs. The function may
+ * be called again, also after an error.
  * Errors: ARGUMENT; REFUSED if there are no runs, or if a strategy that searches finds nothing;
- *   RANGE if the price of a run is out of range with constants that the fit tries; CANCELLED if
- *   the progress callback stops the call; NO_MEMORY. After an error there are no results. */
+ *   RANGE if the computed step time of a run is out of range with constants that the fit tries;
+ *   CANCELLED if the progress callback stops the call; NO_MEMORY. After an error there are no
+ *   results. */
 PPSCHED_API ppsched_status ppsched_calibrator_run(ppsched_calibrator *calibrator,
                                                   ppsched_error *error);
 
@@ -122,15 +123,15 @@ typedef struct ppsched_calibrated_constant {
     double after;
 } ppsched_calibrated_constant;
 
-/* The first function returns how many constants were fitted; 0 without results. The second
- * describes one of them; they have the order of the enum.
+/* The first function returns how many constants were fitted; 0 without results. The second function
+ * describes one of these constants. They are in the order of the enum.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a constant past the last. */
 PPSCHED_API uint32_t ppsched_calibrator_constant_count(const ppsched_calibrator *calibrator);
 PPSCHED_API ppsched_status ppsched_calibrator_get_constant(ppsched_calibrated_constant *out,
                                                            const ppsched_calibrator *calibrator,
                                                            uint32_t constant, ppsched_error *error);
 
-/* A run with its errors. An error is priced step time / measured step time - 1. Set `size` to
+/* A run with its errors. An error is (priced step time / measured step time) - 1. Set `size` to
  * sizeof of this struct. */
 typedef struct ppsched_calibrated_run {
     uint32_t size;

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Which sends and receives of a device wait for each other. Sends and receives of one channel run
- * one after another, in the order of the device's queue. A send or receive has its turn when all
+ * one after another, in the order of the device's queue. A send or receive may start when all
  * others before it in the channel are done. */
 enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel per device: one communicator for all */
@@ -44,8 +44,8 @@ enum ppsched_channel_order {
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;       /* enum ppsched_channel_order */
-    uint32_t rendezvous; /* 1: a send starts when the send and its receive both have their turn. 0:
-                            it starts when the send has its turn (buffered) */
+    uint32_t rendezvous; /* 1: a send starts when both the send and its receive may start. 0: a send
+                            starts as soon as it may start (buffered) */
     uint32_t batched;    /* 1: sends and receives in a row in a device's queue start together, as a
                             batch. The channel continues when all of them are done */
     uint32_t blocking;   /* 1: a device does nothing else until its send, receive or batch is done.

@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 /* A problem.
- * Lifetime: the caller destroys it. Schedules and timelines copy what they need, so the config may
- *   be destroyed before them.
+ * Lifetime: the caller destroys it. Schedules and timelines copy the values that they use, so the
+ *   config may be destroyed before them.
  * Thread-safety: any number of threads may read a config and build from it at once. While one
  *   thread changes it, no other thread may use it. */
 typedef struct ppsched_config ppsched_config;
@@ -236,9 +236,9 @@ PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
 
 /* --- the same model in other sizes --- */
 
-/* The costs of the embedding in the first stage, or of the head in the last stage. Units are the
- * config's. When ppsched_config_with_stages divides the stage, it does not divide the embedding or
- * the head. Set `size` to sizeof of this struct. A field that is 0 means no cost.
+/* The costs of the embedding in the first stage, or of the head in the last stage, in the units of
+ * the config. When ppsched_config_with_stages divides the stage, it does not divide the embedding
+ * or the head. Set `size` to sizeof of this struct. A field that is 0 means no cost.
  *   - The costs of the stage include these costs. So no value may be larger than the value of the
  *     stage.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight

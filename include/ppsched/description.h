@@ -356,11 +356,10 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_environment *environment, ppsched_error *error);
 
 /* Reads a first draft of a description from a config.json, also of an unknown family. It uses the
- * fields with usual names. There is a warning for each field that is not understood, also for a
- * part outside the text's own fields, such as an unknown vision tower. There is also
- * a warning for each size that is missing; the size is 1 in this case. The text of a warning is the
- * name of the field or size. Without warnings the description is complete. `environment` may be
- * NULL.
+ * fields with usual names. There is a warning for each field that is not understood, and for each
+ * part of the model that is not counted, such as an unknown vision tower. There is also a warning
+ * for each size that is missing; the size is 1 in this case. The text of a warning is the name of
+ * the field or size. Without warnings the description is complete. `environment` may be NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,

@@ -15,7 +15,7 @@ enum ppsched_log_level {
     PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know about, such as an
                                       exceeded memory limit */
     PPSCHED_LOG_LEVEL_INFO = 2     /* one line per result that a call generated, built, read,
-                                      lowered, evaluated or planned. Also a line where a search
+                                      lowered, evaluated or planned. Also one line if a search
                                       leaves out candidates to limit its work */
 };
 

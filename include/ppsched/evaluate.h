@@ -112,9 +112,9 @@ typedef struct ppsched_idle {
                             value is not computed yet because other devices have more work. It is at
                             most the busy time of the busiest device minus the busy time of this
                             device */
-    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. Also
-                            time in which the value is computed, but the device itself sends, or
-                            waits until a value that it sent has arrived (enum
+    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. It
+                            also includes time after the value was computed, while the device itself
+                            sends, or waits until a value that it sent has arrived (enum
                             ppsched_sender_waits) */
     double link;         /* time while the value waits for its link, which transfers other values */
     double head_of_line; /* time while the value, or its receive, waits for other sends and receives
@@ -130,13 +130,13 @@ typedef struct ppsched_idle {
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
     double slow_devices; /* idle time that the device would not have, in the same order of ops,
                             without DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE and DEVICE_OVERHEAD.
-                            This time is taken from the parts above that these make longer: first
-                            from imbalance, then from neighbour, fill, drain, transfer and the
-                            others */
+                            This time is subtracted from the other parts, which would otherwise
+                            include it: first from imbalance, then from neighbour, fill, drain,
+                            transfer and the others */
 } ppsched_idle;
 
-/* Memory causes: what memory is held for. The comment of each cause names the quantities (enum
- * ppsched_quantity) that set the amount. */
+/* Memory causes: the purposes for which a device holds memory. The comment of each cause names the
+ * quantities (enum ppsched_quantity) that set the amount. */
 enum ppsched_memory_cause {
     PPSCHED_MEMORY_CAUSE_STATIC = 0,      /* mem_static of the device's stages */
     PPSCHED_MEMORY_CAUSE_WEIGHTS = 1,     /* mem_weights, times the number of weight versions */
@@ -225,25 +225,25 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
 
 /* Computes when each op of a lowered schedule runs, transfers included. A NULL `model` means
  * PPSCHED_CHANNEL_ORDER_NONE, buffered: transfers wait only for their links.
- *   - A link is a directed pair of devices. A send asks for its link once it has its turn in the
- *     channel model (channel.h). With rendezvous, its receive must have its turn, too. A link
- *     transfers in the order in which sends ask for it.
+ *   - A link is a directed pair of devices. A send waits for its link from the moment when it may
+ *     start in the channel model (channel.h). With rendezvous, its receive must also be allowed to
+ *     start. A link transfers values in the order in which their sends began to wait for the link.
  *   - A transfer occupies its link for bytes / bandwidth. After this time the send is done, and the
  *     value arrives one latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
  *     the value arrives.
- *   - A receive is done when its value has arrived and the receive has its turn. The op that needs
- *     the value starts no earlier.
+ *   - A receive is done when its value has arrived and the receive may start in the channel model.
+ *     The op that needs the value starts no earlier.
  *   - With PPSCHED_QUANTITY_SEND_OVERHEAD, a device that reaches a send or a receive is in a call
- *     for this time. At the end of the call the device continues, and the op may have its turn.
- *     Sends and receives have the same overhead.
+ *     for this time. At the end of the call the device continues, and the send or receive may
+ *     start. Sends and receives have the same overhead.
  *   - If the model is `batched`, sends and receives in a row form a batch; a flush ends a batch.
  *     Each op of a batch has a call, one call after another, and all ops are issued at the end of
  *     the last call. PyTorch's batch_isend_irecv does the same: it makes one call per op, in a
- *     group that starts nothing before its end. PyTorch's pipeline runtime calls batch_isend_irecv
- *     for each send or receive separately. A device in a call computes nothing, so it is idle
- *     (`calls`).
+ *     group whose ops start only when the group ends. PyTorch's pipeline runtime calls
+ *     batch_isend_irecv for each send or receive separately. A device in a call computes nothing,
+ *     so it is idle (`calls`).
  *   - A send starts when its transfer starts. Its receive starts at the same time, or later, when
- *     it has its turn. A send and a receive end when they are done.
+ *     it may start in the channel model. A send and a receive end when they are done.
  *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
  *     after it. They run on a channel of their device, one after another in the order of its queue.
  *     Each of them starts no earlier than the device reaches it in its queue. F, B, I and W of a
@@ -323,12 +323,12 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
 /* Memory of a device over time: its static memory at time 0, then a point for each start or end of
  * an op that changes the memory. Points are in order of time; at equal times, in order of the
  * queue. Fills a buffer: see ppsched.h.
- *   - Enum ppsched_memory_cause lists what memory is held for. Sends, receives and gathered weights
+ *   - Enum ppsched_memory_cause lists the purposes of memory. Sends, receives and gathered weights
  *     count only if the schedule has ops for them.
- *   - A level is usually computed as a running sum of the changes. In three cases it is computed as
- *     the sum of the causes, in their order. The config sets one of the quantities from
- *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity). Memory rises in a
- *     backward. The schedule has RECOMPUTE, OFFLOAD or RELOAD.
+ *   - A level is usually computed as a running sum of the changes. In these three cases it is
+ *     computed as the sum of the causes, in their order: the config sets one of the quantities from
+ *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity); memory rises in a
+ *     backward; or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
                                                        size_t *needed,

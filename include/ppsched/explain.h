@@ -57,8 +57,8 @@ typedef struct ppsched_sensitivity {
     double less; /* how much the objective falls per unit of time that each op takes less */
 } ppsched_sensitivity;
 
-/* The critical path: a chain of ops from time 0 to the makespan. Each op of it starts exactly when
- * the thing that it waited for is ready. Fills a buffer: see ppsched.h.
+/* The critical path: a chain of ops from time 0 to the makespan. Each op of the path starts exactly
+ * at the time of the event that its `reason` names. Fills a buffer: see ppsched.h.
  *   - An op starts at the end of the op before it in the path. If its reason is INPUT or TRANSFER,
  *     it starts later by the time of the transfer. The times equal the evaluator's times, to the
  *     last bit. All ops of the path have slack 0.
@@ -78,8 +78,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_o
 
 /* The first function returns for each device the least slack (latest start minus start) of its F,
  * B, I and W. The second returns the same for each stage. All these ops may start later by this
- * time without a longer makespan. Infinite for a device or stage without such ops. Fills a buffer:
- * see ppsched.h.
+ * time, and the makespan stays the same. The value is infinite for a device or stage without such
+ * ops. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, also with EARLIEST_ONLY; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
                                                              size_t *needed,
@@ -95,9 +95,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * much it falls if they take a little less. Only ops of `kind` (F, B, I or W; 0: all four) are
  * changed. Fills a buffer: see ppsched.h.
  *   - The values are the exact one-sided derivatives for the order of the schedule. If several
- *     paths are longest, one path that grows is enough for `more`, but for `less` all these paths
- *     must shrink. So for the makespan `less` is at most `more`. The values hold until another path
- *     becomes the longest.
+ *     paths are longest, the makespan rises if one of them gets longer (`more`), but falls only if
+ *     all of them get shorter (`less`). So for the makespan `less` is at most `more`. The values
+ *     hold until another path becomes the longest.
  *   - Lengths that differ by less than 1e-12 of the makespan count as equal, because sums in
  *     different orders are rounded differently.
  *   - For the span, both `more` and `less` may be negative: a device that starts later and ends at

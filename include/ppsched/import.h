@@ -23,7 +23,7 @@ extern "C" {
  * CSV: the CSV of PyTorch, in its forms compute_only and compute_comms.
  *   - There is one row per device. A cell has an op or an overlapped pair, or is empty where the
  *     device waits. Texts with communication ops have no empty cells.
- *   - PyTorch 2.15's tokens for waits for sends (WAIT_SEND_F, WAIT_SEND_B) are dropped.
+ *   - PyTorch 2.15's tokens WAIT_SEND_F and WAIT_SEND_B, which wait for sends, are ignored.
  *   - Lines end with LF or CRLF. Blanks around a cell are ignored. A row has at least one op.
  *   - The sizes are found from the tokens: stages and microbatches from 0 to the largest number, in
  *     one iteration.

@@ -123,7 +123,7 @@ typedef struct ppsched_job_options {
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
  * memory come last.
- * Lifetime: the caller destroys it. It copies what it needs, and holds a reference to the
+ * Lifetime: the caller destroys it. It copies its other arguments, and holds a reference to the
  *   description.
  * Thread-safety: any number of threads may use it at once, also with ppsched_job_evaluate_layout.
  *   While ppsched_job_run runs, no other thread may use it. */

@@ -40,7 +40,7 @@ extern "C" {
 
 /* The layers of a model, in order.
  * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference.
- *   Configs copy what they need. Plans hold their own reference.
+ *   Configs copy the values that they use. Plans hold their own reference.
  * Thread-safety: any number of threads may use a list at once. */
 typedef struct ppsched_layers ppsched_layers;
 
@@ -92,14 +92,14 @@ enum ppsched_layer_flag {
 typedef struct ppsched_recompute {
     const char *name;   /* name of the kind of recomputation, such as "selective" or "full". The
                            kinds of one layer must have different names */
-    double time;        /* time that is added to B, or to I if the backward is split; >= 0 */
+    double time;        /* time that is added to B, or to I if the backward is split; 0 or more */
     double mem_forward; /* memory that the recomputed layer holds of a microbatch from F to the
                            backward: from 0 to the layer's own mem_forward */
 } ppsched_recompute;
 
 /* One layer, or several equal ones in a row. Set `size` to sizeof of this struct. Times and memory
- * are in the caller's units. They are finite and >= 0, except that mem_backward_weight is <= 0 and
- * mem_backward_input may have any sign.
+ * are in the caller's units. They are finite and not negative, except that mem_backward_weight is 0
+ * or less and mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
  *   - If only mem_backward_input is 0, I releases the memory that W does not release. If only
@@ -140,11 +140,11 @@ typedef struct ppsched_layer {
      * of a model that is not hybrid. */
     const char *hybrid_symbols;
     /* Factors on the times above for devices of types 1, 2 and so on
-     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are
-     * four factors >= 0, one for each of F, B, I and W; with 0 the ops take no time. Copied. NULL:
-     * all factors are 1. The time that recomputation adds has a factor of its own for each type:
-     * the time of all forwards of the model together on this type, divided by the same time on type
-     * 0. */
+     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are four
+     * factors of 0 or more, one for each of F, B, I and W; with 0 the ops take no time. Copied.
+     * NULL: all factors are 1. The time that recomputation adds is multiplied by a separate factor
+     * for each type: the time of all forwards of the model together on this type, divided by the
+     * same time on type 0. */
     const double *device_scale;
     /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
      * from them. The windows of an op must together take as long as the op. NULL: the windows are
@@ -153,11 +153,12 @@ typedef struct ppsched_layer {
      * one window, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
     /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
-     * (ppsched_slice_options). They are for whole microbatches, and >= 0. */
-    double mem_slice_state;     /* each slice holds it from F to its backward: what the slice before
-                                   hands on, such as the state of a scan */
-    double mem_slice_gradients; /* the device holds (K - 1) / K of it for K slices: gradients of
-                                   keys and values, which the backwards of slices add up */
+     * (ppsched_slice_options). They are for whole microbatches, and not negative. */
+    double mem_slice_state;     /* held by each slice from F to its backward, for the state that it
+                                   gets from the slice before, such as the state of a scan */
+    double mem_slice_gradients; /* with K slices, the device holds (K - 1) / K of this memory, for
+                                   gradients of keys and values, which are summed over the backwards
+                                   of the slices */
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the

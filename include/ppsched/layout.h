@@ -23,7 +23,7 @@ extern "C" {
  * PPSCHED_MAX_STAGES stages. */
 #define PPSCHED_MAX_LAYOUT_LAYERS 1000000
 
-/* A layout. It keeps Megatron-LM's rules:
+/* A layout. It follows Megatron-LM's rules:
  *   - The number of stages is a multiple of the number of devices. Any stage may be empty.
  *   - There is one embedding, which is the first layer, and one head, which is the last layer.
  *   - MTP layers come after all decoders. All MTP layers are in one stage, and this stage is the
@@ -108,7 +108,7 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out,
  *   - account_for_embedding, account_for_loss: the embedding or the head counts as a decoder, so
  *     its stage gets one decoder less.
  *   - first_decoders, last_decoders: numbers of decoders of the first and the last device. The
- *     other devices have equal shares of the rest.
+ *     other decoders are divided equally among the other devices.
  *   - layers_per_chunk: number of layers per chunk. The number of chunks is computed from it.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED if Megatron-LM would stop with an error, or would
  *   build a model with other layers; NO_MEMORY. */

@@ -62,7 +62,7 @@ typedef struct ppsched_balance {
 
 /* Distributes `count` microbatches over `replicas` replicas of the pipeline. It looks for a
  * distribution in which the largest sum of costs of a replica is as small as possible.
- *   - `costs`: the cost of each microbatch, >= 0, such as its microbatch_scale.
+ *   - `costs`: the cost of each microbatch, 0 or more, such as its microbatch_scale.
  *   - `out` receives the replica of each microbatch, `count` values. The call fills a buffer: see
  *     ppsched.h. A call for only `*needed` does not search. `balance` receives the figures.
  *   - `even_counts` 1: all replicas have the same number of microbatches. If `count` is not a

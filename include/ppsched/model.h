@@ -23,7 +23,8 @@
  *                                W: none
  *     other, per element         F, I, W: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13;
  *                                residual 1, 2; dropout 1, 1
- * Bytes are what an op reads and writes: for a matrix product, both factors and the result.
+ * The bytes of an op are the bytes that it reads and writes: for a matrix product, both factors and
+ * the result.
  *
  * Collectives of a decoder:
  *   - Tensor parallelism sums T h elements after attention and after the MLP, and again in the
@@ -85,10 +86,12 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in last backwards */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, in first forwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, during the last
+                                                       backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, during the first
+                                                       forwards */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs: no host_time */
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, without host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
@@ -245,10 +248,12 @@ typedef struct ppsched_accelerator {
                                      its operations */
     double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
-    uint32_t pod_nodes; /* number of nodes of a pod, connected by `between`: those below one switch,
-                           or of one rack; 0: all nodes of the job. Pods hold consecutive ranks */
+    uint32_t pod_nodes; /* number of nodes in a pod. The nodes of a pod are below one switch, or in
+                           one rack. The links between them are `between`. A pod has consecutive
+                           ranks. 0: all nodes of the job are one pod */
     uint32_t reserved;  /* 0 */
-    ppsched_link_rate beyond; /* links between pods, for a device while all send; with pod_nodes */
+    ppsched_link_rate beyond; /* links between pods: the rate of one device while all devices send.
+                                 Only with pod_nodes */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -376,10 +381,10 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        int32_t pass, ppsched_error *error);
 
 /* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
- * are those of Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T
- * h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated MLPs
- * keep 6 T f / t, not 4 T f / t. If scores are not kept, 4 bytes per row and head remain. Experts
- * keep activations for the routed tokens, divided equally among experts. */
+ * are computed as by Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they
+ * are T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated
+ * MLPs keep 6 T f / t, not 4 T f / t. If scores are not kept, 4 bytes per row and head remain.
+ * Experts keep activations for the routed tokens, divided equally among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -396,8 +401,9 @@ typedef struct ppsched_layer_memory {
     double modules;                  /* activations that remain with recomputation of modules */
     double trained;                  /* the part of `parameters` that is trained */
     double expert_trained;           /* the part of `expert_parameters` that is trained */
-    double slice_state;     /* what a slice hands to the next one: states of scans, convolutions */
-    double slice_gradients; /* gradients of all keys and values, which slices add up */
+    double slice_state;     /* states of scans and convolutions that a slice passes to the next
+                               slice */
+    double slice_gradients; /* gradients of all keys and values, which are summed over slices */
 } ppsched_layer_memory;
 
 /* Computes the memory of one layer of a row.

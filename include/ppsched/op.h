@@ -96,7 +96,7 @@ typedef struct ppsched_op {
     uint8_t kind;        /* enum ppsched_kind */
     uint8_t flags;       /* of enum ppsched_op_flag, or 0 */
     uint16_t reserved; /* 0; in a SEND or RECV of a stage graph: 1 + the place at the other end, as
-                            ppsched_schedule_place_of gives it */
+                            ppsched_schedule_place_of returns it */
 } ppsched_op;
 
 /* Start and end of an operation, in the caller's unit of time. 16 bytes, no padding. */

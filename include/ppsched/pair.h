@@ -27,7 +27,7 @@ extern "C" {
 /* A part of an op that runs on one channel, such as the attention or the dispatch of a layer. 16
  * bytes, no padding. */
 typedef struct ppsched_window {
-    double time;      /* time that the window takes if nothing runs next to it, >= 0 */
+    double time;      /* time that the window takes if nothing runs next to it; 0 or more */
     uint32_t channel; /* number of the channel on which the window runs, 0 to 3 */
     uint32_t after;   /* for a window of a weight gradient: number of windows of the backward that
                          must end before this window starts; otherwise 0 */
@@ -45,7 +45,7 @@ typedef struct ppsched_pair_windows {
     const ppsched_window *weight; /* windows of the W; NULL if there is none */
     size_t weight_count;
     double slowdown[4]; /* for each channel: factor on the time of its windows while another channel
-                           is busy, >= 1. 0 means 1 */
+                           is busy; 1 or more. 0 means 1 */
 } ppsched_pair_windows;
 
 /* The order in which the windows of pairs run, if the windows come from the layers of stages. */

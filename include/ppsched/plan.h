@@ -45,8 +45,7 @@ extern "C" {
 #endif
 
 /* The candidates for a problem. Candidates are numbered from 0, and keep their numbers. The plan
- * copies what it needs from config and options. Only ppsched_plan_run calls the config's progress
- * callback.
+ * copies config and options. Only ppsched_plan_run calls the config's progress callback.
  * Lifetime: the caller destroys it.
  * Thread-safety: any number of threads may read a plan at once. Several threads may call
  *   ppsched_plan_evaluate at once for different candidates. While a thread evaluates or runs the

@@ -49,8 +49,8 @@
  * Numbers.
  *   - Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
  *     strategies and their options are numbered from 0. A call takes these numbers as uint32_t, and
- *     returns RANGE for a number past the last. PPSCHED_NONE stands for
- *     no number, such as no device.
+ *     returns RANGE for a number past the last. PPSCHED_NONE means that there is no
+ *     such number, for example no device.
  *   - Sizes that the caller sets, such as the number of devices, are int64_t, so that the function
  *     can refuse negative sizes. Lengths of lists and texts are size_t.
  *   - Values of enums are int32_t. A call returns ARGUMENT for an unknown value. Later releases may

@@ -25,14 +25,14 @@ extern "C" {
 typedef struct ppsched_prefill {
     uint32_t size;
     uint32_t chunks;  /* number of chunks of all prompts together. 0: the call chooses the number */
-    uint64_t tokens;  /* number of tokens of the prompt, >= 1; 0 with `prompts` */
+    uint64_t tokens;  /* number of tokens of the prompt, at least 1; 0 with `prompts` */
     uint64_t block;   /* all chunks except the last of a prompt have a multiple of this number of
                          tokens. 0 means 1 */
-    double constant;  /* `constant` of the formula above, >= 0 */
-    double linear;    /* `linear` of the formula above: cost per token, >= 0 */
-    double quadratic; /* `quadratic` of the formula above: cost per pair of tokens, >= 0 */
+    double constant;  /* `constant` of the formula above; 0 or more */
+    double linear;    /* `linear` of the formula above: cost per token; 0 or more */
+    double quadratic; /* `quadratic` of the formula above: cost per pair of tokens; 0 or more */
     const uint64_t *prompts; /* several prompts, in the order of their requests: the number of
-                                tokens of each, >= 1. NULL: one prompt of `tokens` tokens */
+                                tokens of each, at least 1. NULL: one prompt of `tokens` tokens */
     size_t prompt_count;     /* number of prompts; 0 without `prompts` */
 } ppsched_prefill;
 

@@ -58,20 +58,21 @@
 extern "C" {
 #endif
 
-/* The order in which the dimensions of parallelism number the ranks of a job; the first one changes
- * fastest. Nodes hold consecutive ranks, so the first dimensions are inside a node. Context and
- * expert parallelism come between tensor parallelism and the last two. */
+/* The order of the dimensions of parallelism in the numbers of a job's ranks. From one rank to the
+ * next, the first dimension changes first. A node has consecutive ranks, so the first dimensions
+ * are inside a node. Context and expert parallelism come between tensor parallelism and the last
+ * two dimensions. */
 enum ppsched_rank_order {
     PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
                                              of Megatron-LM. Neighbours of a pipeline are t * c
                                              times the number of replicas apart. With one replica
                                              both orders are the same */
     PPSCHED_RANK_ORDER_PIPELINE_FIRST = 1 /* tp-cp-ep-pp-dp: pipelines, then replicas. Megatron-LM's
-                                             --use-tp-pp-dp-mapping. Neighbours of a pipeline are
-                                             t * c apart. In both orders neighbours that share a
-                                             node in each replica use its links. With experts, e
-                                             times the tensor parallelism of experts must be t times
-                                             c */
+                                             --use-tp-pp-dp-mapping. Neighbours of a pipeline are t
+                                             * c apart. In both orders, neighbours use the links
+                                             inside a node if they are in one node in every replica.
+                                             With experts, e times the tensor parallelism of experts
+                                             must be t times c */
 };
 
 /* The pipeline of one replica. Set `size` to sizeof of this struct. */
@@ -114,10 +115,10 @@ typedef struct ppsched_price ppsched_price;
 /* Prices a layout. The model must have an accelerator. A NULL `pipeline` means one device and one
  * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also for a model
  * without an accelerator, where there is no split and the number of decoders is not a multiple of
- * the number of stages, and where layers that must be in one stage are not; MISMATCH where the
- * split has another number of layers than the model; REFUSED where the strategy does not support
- * the sizes, or finds nothing within the memory limit; CANCELLED where
- * `progress` stopped the call; NO_MEMORY. */
+ * the number of stages, and where the split separates layers that must be in one stage; MISMATCH
+ * where the split has another number of layers than the model; REFUSED where the strategy does not
+ * support the sizes, or finds nothing within the memory limit; CANCELLED where `progress` stopped
+ * the call; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,
@@ -126,8 +127,8 @@ PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 
 /* The time of a step in seconds, its parts, and figures computed from it. pipeline_time includes
  * all exposed parts except exposed_data_parallel. The exposed parts are for the device with the
- * most work. exposed_pipeline is its idle time. The others are times of collectives that nothing
- * hides. Set `size` to sizeof of this struct. */
+ * most work. exposed_pipeline is the idle time of this device. The other exposed parts are times of
+ * collectives that do not overlap with compute. Set `size` to sizeof of this struct. */
 typedef struct ppsched_step_price {
     uint32_t size;
     uint32_t devices; /* number of devices of all replicas together */

@@ -12,20 +12,22 @@ extern "C" {
 #endif
 
 /* Lists of numbers that describe the problem. The comment of each quantity says how many values its
- * list may have. D is the number of devices, S the number of stages. So "1 or S" means one value
- * for all stages, or one value per stage. Times and memory are in units of the caller's choice.
- * Values must be >= 0 if no other rule is given. They must be finite, except bandwidths and
- * slowdowns. The number of a quantity divided by 16, rounded down, is the number of its topic. */
+ * list may have. D is the number of devices, S the number of stages. So "1 or S values" means one
+ * value for all stages, or one value per stage. Times and memory are in units of the caller's
+ * choice. Values must not be negative unless the comment has another rule. They must be finite,
+ * except bandwidths and slowdowns. The number of a quantity divided by 16, rounded down, is the
+ * number of its topic. */
 enum ppsched_quantity {
     /* --- times of ops --- */
 
     /* Duration of F: 1 or S values. Default: 1. */
     PPSCHED_QUANTITY_FORWARD_TIMES = 16,
 
-    /* Duration of B: 1 or S. Default: I + W if both are given, otherwise 2. */
+    /* Duration of B: 1 or S values. Default: I + W if both are given, otherwise 2. */
     PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
 
-    /* Duration of I: 1 or S. Default: B - W if W is given, otherwise BACKWARD_INPUT_SHARE * B. */
+    /* Duration of I: 1 or S values. Default: B - W if W is given, otherwise BACKWARD_INPUT_SHARE *
+     * B. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
 
     /* Duration of W: 1 or S values. Default: B - I. */
@@ -45,118 +47,121 @@ enum ppsched_quantity {
      * MICROBATCH_SCALE and SLICE_SCALE multiply it like the op's time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
-    /* Speed of a device: 1 or D, > 0. The speed divides the times of F, B, I, W, overlapped pairs
-     * and RECOMPUTE. It does not change OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies.
-     * Default: 1. */
+    /* Speed of a device: 1 or D values above 0. The speed divides the times of F, B, I, W,
+     * overlapped pairs and RECOMPUTE. It does not change OP_OVERHEAD, transfers, UNSHARD,
+     * REDUCE_GRAD and copies. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
 
-    /* Factors on the times of F, B, I and W on a device: 1 or 4 * D, > 0. The list has the factors
-     * of F on each device, then the factors of B, of I and of W. They apply in addition to
-     * DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
+    /* Factors on the times of F, B, I and W on a device: 1 or 4 * D values above 0. The list has
+     * the factors of F on each device, then the factors of B, of I and of W. They apply in addition
+     * to DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SCALE = 24,
 
-    /* The type of a device: 1 or D, whole numbers from 0 to 255. For each type, `device_scale` of
+    /* The type of a device: 1 or D whole numbers from 0 to 255. For each type, `device_scale` of
      * ppsched_layer has factors on the times of a layer. Read only with layers. Default: 0. */
     PPSCHED_QUANTITY_LAYER_TYPES = 25,
 
-    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D. They apply
-     * in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
+    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D values. They
+     * apply in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
      * then for stage 1 and so on. Then come the factors of B, of I and of W in the same form.
      * Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* Device overhead: the time per op on a device, in addition to OP_OVERHEAD: 1 or D values. It
-     * is added to F, B, I and W after DEVICE_SPEEDS and the factors above. Else it counts as
-     * OP_OVERHEAD does. Default: 0. */
+     * is added to F, B, I and W after DEVICE_SPEEDS and the factors above. In all other respects it
+     * counts like OP_OVERHEAD. Default: 0. */
     PPSCHED_QUANTITY_DEVICE_OVERHEAD = 27,
 
     /* --- memory of stage passes and stages, and memory limits --- */
 
-    /* Memory that a stage pass takes when its F starts: 1 or S. Default: 1. If MEM_BACKWARD_INPUT
-     * and MEM_BACKWARD_WEIGHT are both given, the default is the value with which MEM_FORWARD and
-     * these two add up to 0. */
+    /* Memory that a stage pass takes when its F starts: 1 or S values. Default: 1. If
+     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given, the default is the value with
+     * which MEM_FORWARD and these two add up to 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
-    /* Change of a stage pass's memory by I: 1 or S. If negative, I releases this memory at its end.
-     * If positive, the memory is held from the start of I until W ends, and also while a B runs.
-     * Example: output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given, the
-     * default is the value with which MEM_FORWARD, MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT add
-     * up to 0. */
+    /* Change of a stage pass's memory by I: 1 or S values. If negative, I releases this memory at
+     * its end. If positive, the memory is held from the start of I until W ends, and also while a B
+     * runs. Example: output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given,
+     * the default is the value with which MEM_FORWARD, MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT
+     * add up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
-    /* Change of a stage pass's memory when W ends: 1 or S. Each value must be 0 or less. After a B
-     * the stage pass holds no memory. MEM_FORWARD, MEM_BACKWARD_INPUT, MEM_BACKWARD_WEIGHT and
-     * MEM_RECOMPUTED_BACKWARD_INPUT must add up to 0. Default: the value with which these four add
-     * up to 0. */
+    /* Change of a stage pass's memory when W ends: 1 or S values. Each value must be 0 or less.
+     * After a B the stage pass holds no memory. MEM_FORWARD, MEM_BACKWARD_INPUT,
+     * MEM_BACKWARD_WEIGHT and MEM_RECOMPUTED_BACKWARD_INPUT must add up to 0. Default: the value
+     * with which these four add up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
 
-    /* Memory that a stage always takes, such as gradients and optimizer states: 1 or S. Default:
-     * 0. */
+    /* Memory that a stage always takes, such as gradients and optimizer states: 1 or S values.
+     * Default: 0. */
     PPSCHED_QUANTITY_MEM_STATIC = 35,
 
-    /* Memory of one version of a stage's weights: 1 or S. Default: 0. */
+    /* Memory of one version of a stage's weights: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
 
-    /* Memory limit of a device: 1 or D. Default: no limit. */
+    /* Memory limit of a device: 1 or D values. Default: no limit. */
     PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
-    /* Memory of activations that F does not keep, and that I recomputes when it starts: 1 or S. W
-     * also needs these activations, so they are held until W ends. Default: 0. */
+    /* Memory of activations that F does not keep, and that I recomputes when it starts: 1 or S
+     * values. W also needs these activations, so they are held until W ends. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
-    /* Memory of recomputed activations that a B holds while it runs: 1 or S. A B may recompute and
-     * release one layer after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, so all activations
-     * are recomputed at once. */
+    /* Memory of recomputed activations that a B holds while it runs: 1 or S values. A B may
+     * recompute and release one layer after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, so all
+     * activations are recomputed at once. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
 
     /* --- memory of other causes: see enum ppsched_memory_cause --- */
 
-    /* Memory of the optimizer states of a stage: 1 or S. Default: 0. */
+    /* Memory of the optimizer states of a stage: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
 
     /* Memory that a device holds in addition to its stages, such as contexts and a communication
-     * library: 1 or D. Default: 0. */
+     * library: 1 or D values. Default: 0. */
     PPSCHED_QUANTITY_MEM_OTHER = 49,
 
-    /* Memory of the gradients of a stage: 1 or S. The gradients are held from the start of the
-     * stage's first B or W until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the
+    /* Memory of the gradients of a stage: 1 or S values. The gradients are held from the start of
+     * the stage's first B or W until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the
      * end. Default: 0. */
     PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
     /* Memory of the gathered weights of a stage, held from the start of its UNSHARD until its
-     * RESHARD: 1 or S. Default: 0. */
+     * RESHARD: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_GATHERED = 51,
 
     /* Memory of the output of F, which a stage pass holds from the end of F until the end of its B
-     * or I: 1 or S. Default: 0. */
+     * or I: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_OUTPUT = 52,
 
-    /* Memory of the send buffer of F, held from the end of F until its SEND_F is done: 1 or S.
-     * Default: 0. */
+    /* Memory of the send buffer of F, held from the end of F until its SEND_F is done: 1 or S
+     * values. Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
 
     /* Memory of the send buffer of B or I, held from the end of B or I until its SEND_B is done: 1
-     * or S. Default: 0. */
+     * or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
-    /* Memory of the receive buffer of F: 1 or S. It is held from when the device reaches RECV_F
-     * until F starts. From then on the stage pass's memory includes it. Default: 0. */
+    /* Memory of the receive buffer of F: 1 or S values. It is held from when the device reaches
+     * RECV_F until F starts. From then on the stage pass's memory includes it. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
     /* Memory of the receive buffer of B or I, held from when the device reaches RECV_B until B or I
-     * ends: 1 or S. Default: 0. */
+     * ends: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
 
-    /* Memory of the work space of F, and of RECOMPUTE, held while it runs: 1 or S. Default: 0. */
+    /* Memory of the work space of F, and of RECOMPUTE, held while it runs: 1 or S values. Default:
+     * 0. */
     PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
 
-    /* Memory of the work space of B, held while it runs: 1 or S. Default: 0. */
+    /* Memory of the work space of B, held while it runs: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
 
-    /* Memory of the work space of I, held while it runs: 1 or S. Default: MEM_WORK_BACKWARD. */
+    /* Memory of the work space of I, held while it runs: 1 or S values. Default:
+     * MEM_WORK_BACKWARD. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
 
-    /* Memory of the work space of W, held while it runs: 1 or S. Default: MEM_WORK_BACKWARD. */
+    /* Memory of the work space of W, held while it runs: 1 or S values. Default:
+     * MEM_WORK_BACKWARD. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
 
     /* --- transfers between devices --- */
@@ -165,77 +170,79 @@ enum ppsched_quantity {
      * to). Default: 0. */
     PPSCHED_QUANTITY_P2P_TIME = 64,
 
-    /* Bytes per unit of time from one device to another: 1 or D*D values (in the order of
-     * P2P_TIME), > 0; may be infinite. Default: infinite. */
+    /* Bytes per unit of time from one device to another: 1 or D*D values above 0 (in the order of
+     * P2P_TIME), which may be infinite. Default: infinite. */
     PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
 
-    /* Bytes that F of a stage sends to the next stage: 1 or S. Default: 0. */
+    /* Bytes that F of a stage sends to the next stage: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
 
-    /* Bytes that B or I of a stage sends to the stage before: 1 or S. Default:
+    /* Bytes that B or I of a stage sends to the stage before: 1 or S values. Default:
      * ACTIVATION_BYTES of the stage before. */
     PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
 
     /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule,
      * 1 or D values. During a call the device does nothing else. The op is issued at the end of its
-     * call. Evaluations without transfers ignore this time. These are ppsched_schedule_evaluate,
-     * bounds, searches, scenarios, and lowering, except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED.
-     * Bounds stay valid, because calls only add time. Default: 0. */
+     * call. Only evaluations with transfers use this time. These functions ignore it:
+     * ppsched_schedule_evaluate, bounds, searches, scenarios, and lowering, except with
+     * PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid, because calls only add time. Default:
+     * 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
 
-    /* Duration of UNSHARD: 1 or S. Default: UNSHARD_BYTES / SHARDING_BANDWIDTH. */
+    /* Duration of UNSHARD: 1 or S values. Default: UNSHARD_BYTES / SHARDING_BANDWIDTH. */
     PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
 
-    /* Duration of REDUCE_GRAD: 1 or S. Default: REDUCE_GRAD_BYTES / SHARDING_BANDWIDTH. */
+    /* Duration of REDUCE_GRAD: 1 or S values. Default: REDUCE_GRAD_BYTES / SHARDING_BANDWIDTH. */
     PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
 
-    /* Bytes that UNSHARD of a stage transfers: 1 or S. Default: 0. */
+    /* Bytes that UNSHARD of a stage transfers: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
 
-    /* Bytes that REDUCE_GRAD of a stage transfers: 1 or S. Default: 0. */
+    /* Bytes that REDUCE_GRAD of a stage transfers: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
 
-    /* Bytes per unit of time of UNSHARD and REDUCE_GRAD: 1 or D, > 0; may be infinite. Default:
-     * infinite. */
+    /* Bytes per unit of time of UNSHARD and REDUCE_GRAD: 1 or D values above 0, which may be
+     * infinite. Default: infinite. */
     PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
 
-    /* Factor on the times of a device's F, B, I and W while an UNSHARD or REDUCE_GRAD runs: 1 or D,
-     * >= 1. With an infinite factor F, B, I and W stop during that time. Default: 1, no
-     * slowdown. */
+    /* Factor on the times of a device's F, B, I and W while an UNSHARD or REDUCE_GRAD runs: 1 or D
+     * values of at least 1. With an infinite factor F, B, I and W stop during that time. Default:
+     * 1, no slowdown. */
     PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
 
     /* --- activation memory saving: RECOMPUTE, OFFLOAD and RELOAD, for
      *     ppsched_schedule_evaluate --- */
 
-    /* Duration of RECOMPUTE: 1 or S. Default: the duration of F. */
+    /* Duration of RECOMPUTE: 1 or S values. Default: the duration of F. */
     PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
 
     /* Memory that a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as the
-     * memory of its input: 1 or S. Each value must be at most MEM_FORWARD. Default: 0. */
+     * memory of its input: 1 or S values. Each value must be at most MEM_FORWARD. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
 
-    /* Duration of the copy of OFFLOAD: 1 or S. Default: HOST_LATENCY + OFFLOAD_BYTES /
+    /* Duration of the copy of OFFLOAD: 1 or S values. Default: HOST_LATENCY + OFFLOAD_BYTES /
      * HOST_BANDWIDTH. */
     PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
 
-    /* Duration of the copy of RELOAD: 1 or S. Default: the duration of the copy of OFFLOAD. */
+    /* Duration of the copy of RELOAD: 1 or S values. Default: the duration of the copy of
+     * OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
-    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S. Default: MEM_OFFLOAD, which suits
-     * memory in bytes. */
+    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S values. Default: MEM_OFFLOAD,
+     * which is right if memory is in bytes. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
-    /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S. Each
-     * value must be at most MEM_FORWARD. Default: MEM_FORWARD. */
+    /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S values.
+     * Each value must be at most MEM_FORWARD. Default: MEM_FORWARD. */
     PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
 
-    /* Bytes per unit of time between a device and its host, in each direction: 1 or D, > 0; may be
-     * infinite. Default: infinite. */
+    /* Bytes per unit of time between a device and its host, in each direction: 1 or D values above
+     * 0, which may be infinite. Default: infinite. */
     PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
 
-    /* Fixed time of each copy, in addition to the time of its bytes: 1 or D. Default: 0. */
+    /* Fixed time of each copy, in addition to the time of its bytes: 1 or D values. Default: 0. */
     PPSCHED_QUANTITY_HOST_LATENCY = 103,
 
     /* Number of the device's host link: 1 or D integers from 0 to D - 1. Devices with the same
@@ -243,32 +250,33 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_HOST_LINK = 104,
 
     /* Factor on the times of a device's F, B, I, W and RECOMPUTE while one of its OFFLOADs or
-     * RELOADs copies: 1 or D, >= 1. With an infinite factor F, B, I, W and RECOMPUTE stop during
-     * that time. Default: 1, no slowdown. */
+     * RELOADs copies: 1 or D values of at least 1. With an infinite factor F, B, I, W and RECOMPUTE
+     * stop during that time. Default: 1, no slowdown. */
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
 
     /* --- factors of microbatches (M per iteration) and of slices (K per microbatch) --- */
 
-    /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M, > 0. It
-     * multiplies the memory that a stage pass takes and releases. In transfers and in copies to the
-     * host, it multiplies the time of the bytes, not the latency. If OVERLAPPED_TIMES are given,
-     * the time of a pair is scaled like the sum of its two ops. All iterations have the same
-     * microbatches. Default: 1. */
+    /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M values
+     * above 0. It multiplies the memory that a stage pass takes and releases. In transfers and in
+     * copies to the host, it multiplies the time of the bytes, not the latency. If OVERLAPPED_TIMES
+     * are given, the time of a pair is scaled like the sum of its two ops. All iterations have the
+     * same microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
     /* Factor of a microbatch on memory and bytes only, if it differs from the factor on times: 1 or
-     * M, > 0. The two differ, for instance, with attention over documents of several lengths.
-     * Default: MICROBATCH_SCALE. */
+     * M values above 0. The two differ, for instance, with attention over documents of several
+     * lengths. Default: MICROBATCH_SCALE. */
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
 
-    /* Factor of a slice on times, in addition to the factor of its microbatch: 1 or K, > 0. Memory
-     * and bytes are the same for all slices. With causal attention later slices take longer: slice
-     * k has a factor a + b k. Default: 1. */
+    /* Factor of a slice on times, in addition to the factor of its microbatch: 1 or K values above
+     * 0. Memory and bytes are the same for all slices. With causal attention later slices take
+     * longer: the factor of slice k is a + b * k. Default: 1. */
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
     /* Only for schedules of forwards: the number of the request to which a microbatch belongs, 1 or
-     * M, >= 0. Microbatches in a row with the same number are chunks of one request. On each stage
-     * a chunk runs after the chunk before. Default: each microbatch is a separate request. */
+     * M whole numbers. Microbatches in a row with the same number are chunks of one request. On
+     * each stage a chunk runs after the chunk before. Default: each microbatch is a separate
+     * request. */
     PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
 };
 

@@ -85,9 +85,10 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
                                                 uint32_t microbatch);
 
 /* The device at the other end of a transfer. For SEND_F and RECV_B this is the device of the stage
- * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. On a
- * stage graph the op names the other end. The result is PPSCHED_NONE if the op is of another kind,
- * if there is no stage at the other end, or if the microbatch is out of range. */
+ * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. In a
+ * stage graph, the op has the place at the other end (`reserved` of ppsched_op). The result is
+ * PPSCHED_NONE if the op is of another kind, if there is no stage at the other end, or if the
+ * microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
 
