@@ -51,7 +51,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     launch->maker = NULL;
     if (!ppi_only_computes(schedule))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "JaxPP takes compute ops only and adds transfers itself; use the schedule before lowering");
+                        "JaxPP supports only compute ops, and adds transfers itself; use the schedule before lowering");
     ppsched_status status = check_ranks(schedule, error);
     if (status == PPSCHED_OK && launch->csv == NULL)
         status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], schedule, error);

@@ -91,7 +91,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan has no pipeline on one device");
     if (launch->lowered)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "torchtitan takes compute ops only and lowers them itself; use the schedule before lowering");
+                        "torchtitan supports only compute ops, and lowers them itself; use the schedule before lowering");
     if (!ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) &&
         !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && ppi_chunks_of(launch->schedule) == 2))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages per device");

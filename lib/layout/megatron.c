@@ -45,7 +45,7 @@ static ppsched_status check_pairs(const struct split *split, ppsched_error *erro
 {
     const ppsched_megatron_split *flags = &split->flags;
     if (flags->layers_per_chunk > 0 && flags->chunks > 0)
-        REFUSE("layers_per_chunk and chunks are both given; Megatron-LM takes one of them");
+        REFUSE("layers_per_chunk and chunks are both given; Megatron-LM accepts only one of them");
     if (flags->layers_per_chunk > 0 && is_uneven(split))
         REFUSE("layers_per_chunk cannot be combined with first_decoders and last_decoders; give chunks instead");
     if (is_uneven(split) && split->accounted != split->decoders)

@@ -89,7 +89,7 @@ ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_
     if (!schedule->flushes)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s flushes after every iteration, the schedule does not", runtime);
     if (shape->iterations != 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime,
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s supports schedules of one iteration, not of %u", runtime,
                         shape->iterations);
     if (shape->stages != order->devices * order->chunks)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s needs the same number of stages on each of %u devices, not %u in all",

@@ -55,7 +55,7 @@ static ppsched_status sort_stages(struct ppi_pricing *pricing, ppsched_error *er
     if (placement->copies > 1)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "%s holds each stage on two devices, and these sum their gradients; only strategies with one are priced",
+            "%s has each stage on two devices, which sum their gradients; only strategies with one device per stage can be priced",
             pricing->pipeline.strategy);
     pricing->stages_by_device = ppi_arena_take(&pricing->arena, pricing->stage_count, sizeof(uint32_t));
     pricing->first_stages = ppi_arena_take_zeroed(&pricing->arena, (size_t)devices + 2, sizeof(uint32_t));

@@ -115,7 +115,7 @@ static void test_refusals(void **state)
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_BIDIRECTIONAL, NULL, 0, &error), &error);
     set_option(config, "offload", "limit");
-    expect_failure(config, PPSCHED_ERROR_REFUSED, "bidirectional placement takes no offload");
+    expect_failure(config, PPSCHED_ERROR_REFUSED, "bidirectional placement does not support offload");
     set_option(config, "objective", "mean_end");
     expect_failure(config, PPSCHED_ERROR_REFUSED, "objective mean_end is for forwards alone");
     ppsched_config_destroy(config);

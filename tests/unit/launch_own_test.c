@@ -109,7 +109,7 @@ static void test_lowered_schedules(void **state)
                 "csv=schedule.csv format=compute_comms");
     expect_refused(
         lowered, TORCHTITAN, NULL,
-        "torchtitan takes compute ops only and lowers them itself; use the schedule before lowering; pytorch can run it");
+        "torchtitan supports only compute ops, and lowers them itself; use the schedule before lowering; pytorch can run it");
     expect_refused(lowered, MEGATRON, NULL, "device 0 has 0SEND_F0 at position 1");
     expect_refused(lowered, SAIL, NULL, "sail-sg has no flags for this order; only its scheduled nodes");
     ppsched_schedule_release(lowered);
@@ -145,7 +145,7 @@ static void test_iterations(void **state)
     ppsched_schedule *schedule = make_schedule(config, "1f1b");
     for (int32_t runtime = MEGATRON; runtime <= LAST_RUNTIME; runtime++)
         expect_refused(schedule, runtime, NULL,
-                       "takes the schedule of one iteration, not of 3; no other runtime here can run it");
+                       "supports schedules of one iteration, not of 3; no other runtime here can run it");
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }

@@ -108,7 +108,7 @@ static const struct row rows[] = {
      "!PyTorch's CSV has no OFFLOAD, which device 0 has at position 1; ", TWO_STAGES,
      "!sail-sg's nodes cannot hold the schedule: device 0, position 1: 0OFFLOAD0 has no counterpart in sail-sg; ",
      "!Primus has no algorithm that makes this order; ", NO_V,
-     "!JaxPP takes compute ops only and adds transfers itself; use the schedule before lowering; ", NO_DUALPIPE_V, NOBODY},
+     "!JaxPP supports only compute ops, and adds transfers itself; use the schedule before lowering; ", NO_DUALPIPE_V, NOBODY},
     {"zb_h1", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
      CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), ZERO_BUBBLE("4"),
      PRIMUS_4("zero-bubble"), NO_V, JAX("ZeroBubble"), NO_DUALPIPE_V,

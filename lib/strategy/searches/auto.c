@@ -156,10 +156,10 @@ static ppsched_status make_of_jobs(ppsched_schedule **out, const struct ppi_task
                                        .span_share = objective == PPI_BY_SPAN ? 1 / runs : 0,
                                        .quantile = (double)task->option[QUANTILE] / 100};
     if (config->goal != NULL)
-        return ppi_refuse(error, task, "%s takes no objective over scenarios; ask for the planned time",
+        return ppi_refuse(error, task, "%s does not support objectives over scenarios; choose the planned time",
                           config->is_forward_only ? "a forward-only search" : "bidirectional placement");
     if (task->option[OFFLOAD] != PPI_NO_OFFLOAD)
-        return ppi_refuse(error, task, "%s takes no offload; it must be none",
+        return ppi_refuse(error, task, "%s does not support offload; it must be none",
                           config->is_forward_only ? "a forward-only search" : "bidirectional placement");
     return ppi_auto_jobs(out, task, config, &goal, task->option[EFFORT], error);
 }
