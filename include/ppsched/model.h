@@ -23,8 +23,7 @@
  *                                W: none
  *     other, per element         F, I, W: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13;
  *                                residual 1, 2; dropout 1, 1
- * The bytes of an op are the bytes that it reads and writes: for a matrix product, both factors and
- * the result.
+ * An op reads and writes these bytes: for a matrix product, both factors and the result.
  *
  * Collectives of a decoder:
  *   - Tensor parallelism sums T h elements after attention and after the MLP, and again in the
@@ -86,10 +85,8 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, during the last
-                                                       backwards */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, during the first
-                                                       forwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in last backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, in first forwards */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, without host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
@@ -248,12 +245,10 @@ typedef struct ppsched_accelerator {
                                      its operations */
     double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
-    uint32_t pod_nodes; /* number of nodes in a pod. The nodes of a pod are below one switch, or in
-                           one rack. The links between them are `between`. A pod has consecutive
-                           ranks. 0: all nodes of the job are one pod */
+    uint32_t pod_nodes; /* number of nodes in a pod: below one switch, or in one rack, with links
+                           `between`. 0: all nodes of the job. Pods have consecutive ranks */
     uint32_t reserved;  /* 0 */
-    ppsched_link_rate beyond; /* links between pods: the rate of one device while all devices send.
-                                 Only with pod_nodes */
+    ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -401,8 +396,7 @@ typedef struct ppsched_layer_memory {
     double modules;                  /* activations that remain with recomputation of modules */
     double trained;                  /* the part of `parameters` that is trained */
     double expert_trained;           /* the part of `expert_parameters` that is trained */
-    double slice_state;     /* states of scans and convolutions that a slice passes to the next
-                               slice */
+    double slice_state;              /* states of scans and convolutions, for the next slice */
     double slice_gradients; /* gradients of all keys and values, which are summed over slices */
 } ppsched_layer_memory;
 

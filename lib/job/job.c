@@ -136,7 +136,8 @@ static ppsched_status fill(ppsched_job *job, const ppsched_description *descript
     ppsched_status status = ppi_model_create(&job->base, description, &alone, device, options->table, &job->host, error);
     if (status == PPSCHED_OK && alone.flags >= PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE,
-                          "flags of the training is %u; a search of layouts does not support windows of overlapped pairs", alone.flags);
+                          "flags of the training is %u; a search of layouts does not support windows of overlapped pairs",
+                          alone.flags);
     if (status == PPSCHED_OK && options->table != NULL)
         status = ppi_job_take_table(job, options->table, error);
     if (status != PPSCHED_OK)

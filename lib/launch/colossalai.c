@@ -55,7 +55,8 @@ static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages per device");
     if (!ppi_only_computes(schedule))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI supports only compute ops; use the schedule before lowering");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Colossal-AI supports only compute ops; use the schedule before lowering");
     if (!ppi_has_whole_groups(&schedule->shape))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI needs a multiple of %u microbatches, not %u",
                         schedule->shape.devices, schedule->shape.microbatches);

@@ -84,7 +84,8 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s flushes after every iteration, the schedule does not",
                         runtime->title);
     if (ppi_is_forward_only(schedule))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s supports only training, and the schedule has no backward", runtime->title);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s supports only training, and the schedule has no backward",
+                        runtime->title);
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s supports schedules of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);

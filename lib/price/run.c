@@ -53,10 +53,10 @@ static ppsched_status sort_stages(struct ppi_pricing *pricing, ppsched_error *er
     const struct ppi_placement *placement = &pricing->schedule->placement;
     uint32_t devices = pricing->pipeline.devices;
     if (placement->copies > 1)
-        return ppi_fail(
-            error, PPSCHED_ERROR_REFUSED,
-            "%s has each stage on two devices, which sum their gradients; only strategies with one device per stage can be priced",
-            pricing->pipeline.strategy);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%s has each stage on two devices, which sum their gradients; only strategies with one device per "
+                        "stage can be priced",
+                        pricing->pipeline.strategy);
     pricing->stages_by_device = ppi_arena_take(&pricing->arena, pricing->stage_count, sizeof(uint32_t));
     pricing->first_stages = ppi_arena_take_zeroed(&pricing->arena, (size_t)devices + 2, sizeof(uint32_t));
     ppsched_status status = ppi_arena_check(&pricing->arena, "the layout", error);
