@@ -51,7 +51,7 @@ static ppsched_status check_lost(const ppsched_replan_options *own, ppsched_erro
         struct ppi_place place = PPI_NOWHERE;
         place.position = i;
         if (own->lost[i] >= own->running_devices)
-            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u is not lost: the running devices are 0 to %u",
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u cannot be lost: the running devices are 0 to %u",
                                own->lost[i], own->running_devices - 1);
         for (uint32_t j = 0; j < i; j++)
             if (own->lost[j] == own->lost[i])

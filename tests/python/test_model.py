@@ -591,7 +591,7 @@ class CommandTest(unittest.TestCase):
                 again = run("--model", self.path, "--seq", 4096, "--dp", 2, *(() if "--zero" in given else ("--zero", 0)),
                             *(item for pair in given.items() for item in pair), command="pick")
                 self.assertEqual(again.returncode, 0, f"{word}: {again.stderr}")
-        self.wrong("8 devices of --tp, --pp and --cp do not divide --gpus 30; give 24 or 32", "--model", self.path, "--tp", 2, "--pp",
+        self.wrong("8 devices of --tp, --pp and --cp do not divide --gpus 30; give --gpus 24 or 32", "--model", self.path, "--tp", 2, "--pp",
                    4, "--gpus", 30, command="pick")
         grouped = self.folder / "grouped.json"
         grouped.write_text(json.dumps({**LLAMA, "num_attention_heads": 24, "hidden_size": 1536, "num_key_value_heads": 8,

@@ -176,7 +176,7 @@ class PlansTest(FolderTest):
             error = self.done("pick", "--layers", path, "--devices", 2, "--microbatches", 8, "--mem-limit", "1TB", "--quiet", code=1)
             self.assertIn(words, error)
             self.assertEqual(error.count("\n"), 1)
-        self.assertIn("'xx': it must be of ep, tp, cp", self.done("pick", *self.job, "--pp", 4, "--pair-windows", "xx", code=1))
+        self.assertIn("'xx': it must be one or more of ep, tp, cp", self.done("pick", *self.job, "--pp", 4, "--pair-windows", "xx", code=1))
 
 
 class SpeedsTest(FolderTest):

@@ -309,7 +309,7 @@ class RefusedTest(PriceTest):
     def test_each_in_a_line(self):
         cases = {"the layout has no --cp above 1": ("--overlap", "cp"), "no --ep above 1": ("--overlap", "ep"),
                  "no replicas": ("--dp", 1, "--overlap", "grad"),
-                 "it must be of grad, param, tp, cp, ep": ("--overlap", "xx"), "modules are core_attn": ("--recompute", "modules=xx"),
+                 "it must be one or more of grad, param, tp, cp, ep": ("--overlap", "xx"), "modules are core_attn": ("--recompute", "modules=xx"),
                  "it must be none, selective, full": ("--recompute", "half"), "two devices": ("--strategy", "dualpipe"),
                  "there is no strategy": ("--strategy", "best"), "--split has 30 decoders": ("--split", 8, 8, 8, 6),
                  "a100 has no matrix rate for 8 bits": ("--device", "a100", "--precision", "fp8"),

@@ -187,7 +187,7 @@ class ReplanTest(unittest.TestCase):
 
     def test_wrong_values(self):
         rows, config = [{"name": "decoder", "count": 8, "forward_time": 1}], ppsched.Config(4, 8)
-        for given, words in (({"lost": [4]}, "device 4 is not lost: the running devices are 0 to 3"),
+        for given, words in (({"lost": [4]}, "device 4 cannot be lost: the running devices are 0 to 3"),
                              ({"lost": [1, 1]}, "device 1 is lost twice; name it once"),
                              ({"lost": [0, 1, 2, 3]}, "all devices are lost; leave at least one, or add some"),
                              ({"device_order": [0, 1, 2]}, "device_order has 3 values; give 4, one per running device"),

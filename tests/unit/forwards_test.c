@@ -163,7 +163,7 @@ static void test_refusals(void **state)
     expect_refused(ppsched_schedule_offload(&other, schedule, config, &offload, &error), &error, "no backward");
     for (int32_t runtime = 1; ppsched_runtime_name(runtime) != NULL; runtime++)
         expect_refused(ppsched_schedule_write_launch_arguments(line, sizeof line, NULL, schedule, runtime, NULL, &error),
-                       &error, "trains, and the schedule has no backward");
+                       &error, "supports only training, and the schedule has no backward");
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }

@@ -126,7 +126,7 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
         raise Error(f"--zero is {wrong}; it must be 0 to 3")
     if gpus % used:
         near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
-        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give {' or '.join(near)}")
+        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give --gpus {' or '.join(near)}")
 
 
 def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,

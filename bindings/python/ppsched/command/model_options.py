@@ -237,7 +237,7 @@ def windows_of_words(words: Optional[Sequence[str]]) -> Dict[str, bool]:
     names = [name for word in words or ("ep",) for name in word.split(",") if name]
     unknown = next((name for name in names if name not in PAIR_WINDOWS), None)
     if unknown is not None or not names:
-        raise Error(f"--pair-windows {shown(unknown or '')}: {nearest(unknown or '', PAIR_WINDOWS) or 'it must be of ' + ', '.join(PAIR_WINDOWS)}")
+        raise Error(f"--pair-windows {shown(unknown or '')}: {nearest(unknown or '', PAIR_WINDOWS) or 'it must be one or more of ' + ', '.join(PAIR_WINDOWS)}")
     return {PAIR_WINDOWS[name]: True for name in names}
 
 

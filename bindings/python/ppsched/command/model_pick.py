@@ -80,7 +80,7 @@ def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str,
         return layout  # refused where it is read
     if gpus % used:
         near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
-        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give {' or '.join(near)}")
+        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give --gpus {' or '.join(near)}")
     return {**layout, "dp": gpus // used}
 
 

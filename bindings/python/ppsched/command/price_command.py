@@ -188,7 +188,7 @@ def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     memory += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(step.memory)]
     assert job.model.accelerator is not None
     limit = limit_line(margin, job.model.accelerator.memory) + "\n"
-    return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens per second and device, "
+    return (f"{_seconds(step.step_time)} a step on {step.devices} device{'' if step.devices == 1 else 's'}, {step.tokens_per_second_per_device:,.0f} tokens per second and device, "
             f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n"
             + "".join(f"{note}\n" for note in job.model.table_notes()))
 

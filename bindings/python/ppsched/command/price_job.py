@@ -33,7 +33,7 @@ def overlaps_of(words: Optional[List[str]]) -> Dict[str, bool]:
     names = [name for word in words or () for name in word.split(",") if name]
     unknown = next((name for name in names if name not in OVERLAPS), None)
     if unknown is not None:
-        raise Error(f"--overlap {shown(unknown)}: {nearest(unknown, OVERLAPS) or 'it must be of ' + ', '.join(OVERLAPS)}")
+        raise Error(f"--overlap {shown(unknown)}: {nearest(unknown, OVERLAPS) or 'it must be one or more of ' + ', '.join(OVERLAPS)}")
     return {OVERLAPS[name]: True for name in names}
 
 

@@ -45,7 +45,8 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
     if os.path.isdir(path) and os.path.isfile(os.path.join(path, CONFIG)):
         raise Error(f"{path} is a folder; give {os.path.join(path, CONFIG)}")
     may_be_of_hub = _HUB_NAME.fullmatch(path) and not _FILE_NAME.fullmatch(path)
-    if may_be_of_hub and not os.path.exists(path) and ("/" in path or not neighbour_of(path)):
+    has_neighbour = os.path.isdir(os.path.dirname(path) or ".") and neighbour_of(path)
+    if may_be_of_hub and not os.path.exists(path) and not has_neighbour:
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
     values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
