@@ -5,5 +5,7 @@ vcpkg_configure_meson(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -Dtests=false -Dpytho
 vcpkg_install_meson()
 vcpkg_fixup_pkgconfig()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/ppsched)
+# CMake's file finds the library from the folder in which it is. The line above moved this folder one level up.
+vcpkg_replace_string("${CURRENT_PACKAGES_DIR}/share/ppsched/ppsched-config.cmake" "/../../.." "/../..")
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
