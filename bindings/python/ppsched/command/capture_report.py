@@ -78,6 +78,7 @@ def _moves(schedule: Schedule, device: int, op: Op, places: List[Place]) -> Tupl
     """The device at the other end of a send or a receive, and what it moves."""
     is_send = op.kind in (Kind.SEND_F, Kind.SEND_B)
     kind = Kind.SEND_F if op.kind in (Kind.SEND_F, Kind.RECV_F) else Kind.SEND_B
+    peer: Optional[int] = None
     if op.place is not None:
         own, other, peer = places.index((op.stage, device)), op.place, places[op.place][1]
     else:
