@@ -22,7 +22,8 @@ def exact_figures(schedule, times, delay):
     devices = range(schedule.devices)
     place = [schedule.device_of(stage) for stage in range(schedule.stages)]
     queues = [[(op.kind.name, op.stage, op.microbatch) for op in queue] for queue in schedule.queues]
-    ends, clocks, starts, positions, busy = {}, [Fraction(0)] * len(queues), [None] * len(queues), [0] * len(queues), [Fraction(0)] * len(queues)
+    ends, positions, starts = {}, [0] * len(queues), [None] * len(queues)
+    clocks, busy = [Fraction(0)] * len(queues), [Fraction(0)] * len(queues)
     while any(positions[device] < len(queues[device]) for device in devices):
         before = list(positions)
         for device in devices:
