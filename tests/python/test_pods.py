@@ -11,6 +11,7 @@ from in_process import run_command
 from test_rank_order import FIRST, LAST, SHAPE, cluster, ranks
 
 import ppsched
+from ppsched._core.price import pipeline_record
 
 SLOW = ppsched.LinkRate(4e9, 0.8, 30e-6, 1.2, 1.1)
 
@@ -48,6 +49,10 @@ class PodsTest(unittest.TestCase):
             for order in (FIRST, LAST):
                 levels = levels_of(order, node, pod_nodes, tp, cp, pp, dp)
                 links = [(device.inside, device.between, device.beyond)[level] for level in levels]
+                pipeline = pipeline_record(pp, rank_order=order)
+                for number, link in enumerate(links):
+                    if number % (pp + 1):
+                        self.assertEqual(model.pipeline_link(pipeline, *divmod(number, pp)), (link.latency, rate(link)))
                 empty = ppsched.Config(pp, 8, p2p_time=[link.latency for link in links], p2p_bandwidth=[rate(link) for link in links])
                 config = ppsched.config_from_layers(empty, model.layers(), ppsched.Split(counts, [0] * sum(counts)))
                 wanted = ppsched.generate("1f1b", config).evaluate().metrics.makespan
