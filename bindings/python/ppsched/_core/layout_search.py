@@ -13,6 +13,7 @@ from .job import FoundLayout, Job, JobLayout
 from .layer_table import LayerTable
 from .listener import Progress, check_progress
 from .model import Training
+from .number_lists import integer
 from .price import DevicePrice
 
 BATCH, MOST_AT_ONCE, WAITING = 8, 32, 16  # layouts that are sent at once, at first and later; batches that are under way
@@ -255,7 +256,7 @@ def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progres
     exception in a worker is raised. tell: gets the job before anything is priced. forks: workers are forked when the first layouts are sent,
     and so need not make the job again."""
     check_progress(progress)
-    if top < 1:
+    if integer("top", top) < 1:
         raise Error(f"top is {top}; it must be 1 or more")
     if executor is not None and not forks:
         _make_ready(executor, words)

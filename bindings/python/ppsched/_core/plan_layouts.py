@@ -162,6 +162,11 @@ def _described(model: ModelLike) -> Tuple[Description, Training]:
 
 
 def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
+    if not isinstance(fixed, Mapping):
+        raise TypeError(f"plan_layouts: fixed must be a dict, such as {{'tp': 8}}, not {shown(fixed)}")
+    for name, value in fixed.items():
+        if not isinstance(value, (int, str, Sequence)):
+            raise TypeError(f"plan_layouts: fixed[{name!r}] must be a number or a list of numbers, not {shown(value)}")
     return tuple((name, value if isinstance(value, (int, str)) else tuple(value)) for name, value in fixed.items())
 
 
@@ -186,6 +191,12 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
     limit least."""
     if table is not None and not isinstance(table, LayerTable):
         raise TypeError(f"plan_layouts: table must be a ppsched.LayerTable, not {shown(table)}")
+    if not isinstance(device, (str, Accelerator)):
+        raise TypeError(f"plan_layouts: device must be a name or a ppsched.Accelerator, not {shown(device)}")
+    if isinstance(strategies, str) or not isinstance(strategies, Sequence):
+        raise TypeError(f"plan_layouts: strategies must be a list of names, not {shown(strategies)}")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"plan_layouts: executor must have submit, as those of concurrent.futures, not {shown(executor)}")
     description, training = _described(model)
     table = getattr(model, "table", None) if table is None else table
     known = find_accelerator(device) if isinstance(device, str) else device
