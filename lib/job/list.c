@@ -67,8 +67,8 @@ static ppsched_status add(struct listing *listing, const struct ppi_job_bound *b
 
 /* --- the innermost: bounds of the splits --- */
 
-/* The layers of each stage; NULL where there is no such split. A balanced split depends on layers and stages alone and takes long
- * to find, so it is kept. */
+/* The layers of each stage; NULL where there is no such split. A balanced split depends on layers and stages alone and takes
+ * long to find, so it is kept. */
 static const uint32_t *divide(struct listing *listing, uint32_t stages, enum ppi_job_split split)
 {
     if (split == PPI_JOB_EVEN || stages > listing->most_stages)
