@@ -85,8 +85,8 @@ static void make_table(struct problem *problem, uint64_t *seed)
                                            .collective_count = random_below(seed, 4)};
 }
 
-/* Small nodes in pods of which some jobs have several, with links between them that are a hundredth to a third as fast; both orders of
- * ranks are searched. */
+/* Small nodes in pods of which some jobs have several, with links between them that are a hundredth to a third as fast; both
+ * orders of ranks are searched. */
 static void make_pods(struct problem *problem, uint64_t *seed)
 {
     ppsched_accelerator *device = &problem->device;
