@@ -180,8 +180,8 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
  * table with sends, the call returns values from these measured sends. A NULL `pipeline` means one
  * device; of the pipeline only the devices and the order of ranks are read. Either output may be
  * NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order of
- * ranks that the experts do not allow, and for a model without an accelerator. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
+ * of ranks that the experts do not allow, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
                                                            const ppsched_model *model,
                                                            const ppsched_pipeline *pipeline,
