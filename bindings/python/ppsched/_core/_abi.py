@@ -2300,6 +2300,7 @@ class Accelerator(Structure):
     pod_nodes: int
     reserved: int
     beyond: LinkRate
+    scale_slowdown: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2337,6 +2338,7 @@ class Accelerator(Structure):
         ("pod_nodes", c_uint32),
         ("reserved", c_uint32),
         ("beyond", LinkRate),
+        ("scale_slowdown", c_double),
     ]
 
 
