@@ -191,8 +191,6 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
-    if (pipeline->rank_order < 0 || pipeline->rank_order > PPSCHED_RANK_ORDER_PIPELINE_FIRST)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "rank_order is %d; it must be 0 or 1", pipeline->rank_order);
     if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
                         PPSCHED_PAIR_RULE_MEGATRON_DELAYED);

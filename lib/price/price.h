@@ -77,7 +77,10 @@ ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error
 /* Sets the links between the devices of the pipeline. */
 ppsched_status ppi_pricing_set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error);
 
-/* RANGE where experts are not divided as the order of ranks asks. */
+/* The link of two devices of the pipeline: the same. */
+void ppi_pricing_link(double *latency, double *rate, const struct ppi_pricing *pricing, uint32_t a, uint32_t b);
+
+/* RANGE for an order that is none, and where experts are not divided as the order of ranks asks. */
 ppsched_status ppi_pricing_check_order(const ppsched_model *model, const ppsched_pipeline *pipeline, ppsched_error *error);
 
 /* Moves activations of each stage to the host, as the pipeline says: less memory, and passes that wait for copies. */

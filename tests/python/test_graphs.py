@@ -427,7 +427,7 @@ class CommandTest(unittest.TestCase):
         """One line each, that says what would work or that chains alone can."""
         path = self.config(KSHAPE)
         for words, told in ((["--lower", "by_time"], "only for chains"), (["--jitter", "0.1", "--scenarios", "4", "--dispatch"], "only for chains"),
-                            (["--capture"], "only for chains"), (["--launch", "torchtitan"], "only for chains"), (["--format", "csv"], "use json"),
+                            (["--launch", "torchtitan"], "only for chains"), (["--format", "csv"], "use json"),
                             (["--sender-waits", "like_kind"], "only for chains")):
             code, _, err = answer("schedule", "--strategy", "auto", "-c", path, "--quiet", *words)
             self.assertNotEqual(code, 0, words)

@@ -541,7 +541,7 @@ static void test_deepstack(void **state)
 
 /* What slices hand on, by the shapes of the tensors: a scan's state in 4 bytes, the last tokens of a convolution in 2, and the
  * gradients of the keys and values of all tokens, or of those that a window reaches. Latent attention adds up those of the keys
- * that its projection makes. */
+ * that its projection makes, compressed attention those of its window and of the compressed tokens. */
 static void test_what_slices_hold(void **state)
 {
     const struct {
@@ -565,6 +565,12 @@ static void test_what_slices_hold(void **state)
         {"{\"kind\": \"latent_attention\", \"heads\": 8, \"key_value_rank\": 16, \"head_size\": 8, \"rope_size\": 4, "
          "\"value_size\": 8}",
          0, 2.0 * 8 * (8 + 4 + 8), SEQUENCE},
+        {"{\"kind\": \"compressed_attention\", \"heads\": 8, \"head_size\": 8, \"query_rank\": 16, \"output_groups\": 2, "
+         "\"output_rank\": 4, \"window\": 128}",
+         0, 2.0 * 8, 128},
+        {"{\"kind\": \"compressed_attention\", \"heads\": 8, \"head_size\": 8, \"query_rank\": 16, \"output_groups\": 2, "
+         "\"output_rank\": 4, \"window\": 128, \"ratio\": 16}",
+         0, 2.0 * 8, 128 + SEQUENCE / 16.0},
         {"{\"kind\": \"mlp\", \"width\": 64}", 0, 0, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -394,6 +394,34 @@ static void test_split(void **state)
     ppsched_model_destroy(model);
 }
 
+/* 2 devices of a pipeline with 8 replicas: by the order of ranks they share a node of 8, or are in two. */
+static void test_links_of_a_pipeline(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.data_parallel = 8;
+    ppsched_model *model = make(&training), *without = NULL;
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2};
+    const ppsched_accelerator *device = h100();
+    double latency, rate;
+    ppsched_error error;
+    expect_ok(ppsched_model_get_pipeline_link(&latency, &rate, model, &pipeline, 0, 1, &error), &error);
+    assert_true(latency == device->between.latency && rate == device->between.bandwidth * device->between.efficiency);
+    pipeline.rank_order = PPSCHED_RANK_ORDER_PIPELINE_FIRST;
+    expect_ok(ppsched_model_get_pipeline_link(&latency, &rate, model, &pipeline, 1, 0, &error), &error);
+    assert_true(latency == device->inside.latency && rate == device->inside.bandwidth * device->inside.efficiency);
+    expect_ok(ppsched_model_get_pipeline_link(NULL, NULL, model, NULL, 0, 0, &error), &error);
+    assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, model, &pipeline, 0, 2, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "there is no device 2; there are 2, numbered from 0");
+    pipeline.rank_order = 2;
+    assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, model, &pipeline, 0, 1, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, NULL, &pipeline, 0, 1, &error), PPSCHED_ERROR_ARGUMENT);
+    expect_ok(model_of_shape(&without, &shape, &plain, NULL, &error), &error);
+    assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, without, NULL, 0, 0, &error), PPSCHED_ERROR_RANGE);
+    ppsched_model_destroy(without);
+    ppsched_model_destroy(model);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -471,6 +499,7 @@ int main(void)
                                        cmocka_unit_test(test_offload),
                                        cmocka_unit_test(test_offload_in_a_pipeline),
                                        cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_links_of_a_pipeline),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests_name("price", tests, NULL, NULL);
 }

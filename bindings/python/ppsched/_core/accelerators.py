@@ -91,6 +91,12 @@ MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_sh
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 
+def _rates(name: str, link: object) -> _abi.LinkRate:
+    if not isinstance(link, LinkRate):
+        raise TypeError(f"Accelerator: {name} must be a ppsched.LinkRate, not {shown(link)}")
+    return _abi.LinkRate(*(numbers(f"{name}.{field}", value)[0] for field, value in link._asdict().items()))
+
+
 def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     """The library's record, which keeps alive what it points to."""
     record = sized(_abi.Accelerator)
@@ -109,9 +115,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     record.shares_ports = bool(device.shares_ports)
     for name in MEASURED:
         setattr(record, name, numbers(name, getattr(device, name))[0])
-    record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
+    record.inside, record.between = _rates("inside", device.inside), _rates("between", device.between)
     if device.beyond is not None:
-        record.beyond = _abi.LinkRate(*device.beyond)
+        record.beyond = _rates("beyond", device.beyond)
     return record
 
 
