@@ -1403,6 +1403,7 @@ export interface Accelerator {
   host_bandwidth: number;
   pod_nodes: number;
   beyond: LinkRate;
+  scale_slowdown: number;
 }
 
 export interface PairWindows {

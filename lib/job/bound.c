@@ -83,7 +83,7 @@ static void add_once(struct once *once, const struct ppi_pricing *pricing, uint3
 static double time_bound(const struct ppi_pricing *pricing, const struct stage *stages, bool splits_backward, bool is_v)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
-    double before = 0, after = 0, longest = 0, times = pipeline->microbatches;
+    double before = 0, after = 0, longest = 0, times = pipeline->microbatches, scale = ppi_pricing_scale(pricing);
     struct once once = {0, 0, 0};
     for (uint32_t d = 0; d < pipeline->devices; d++) {
         double forward = 0, input = 0, weight = 0;
@@ -96,7 +96,7 @@ static double time_bound(const struct ppi_pricing *pricing, const struct stage *
         double busy = times * (forward + input + weight);
         double time = splits_backward ? max(before + busy, before + times * (forward + input) + after) : before + busy + after;
         add_once(&once, pricing, d, is_v, busy);
-        longest = max(longest, time + once.beyond);
+        longest = max(longest, time * scale + once.beyond);
         before += stages[d].forward;
         after += stages[d].input + (splits_backward ? 0 : stages[d].weight);
     }
