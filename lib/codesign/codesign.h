@@ -58,14 +58,15 @@ struct ppi_codesign {
     struct ppi_candidate *candidate; /* has the present split */
     uint32_t *layers;                /* best split so far: layers by stage */
     uint8_t *recomputes;
-    double overshoot, time; /* of the best */
-    double second;          /* decides where both are equal; 0 where nothing does */
+    double overshoot, time;           /* of the best */
+    double second;                    /* decides where both are equal; 0 where nothing does */
+    const ppsched_schedule *schedule; /* order of the best split, if the strategy searches for orders; or NULL */
     ppsched_progress_function progress;
     void *user;
     double from, to; /* share of progress of the present part */
 };
 
-/* Makes the order for the present split, and the config of both. */
+/* Makes the order for the present split, and the config of both. The order of the best split is not made again. */
 ppsched_status ppi_codesign_order(ppsched_schedule **out, ppsched_config **config, struct ppi_codesign *codesign,
                                   ppsched_error *error);
 
