@@ -37,6 +37,9 @@ ppsched_status ppi_candidate_shorten(ppsched_schedule **out, const struct ppi_ca
 ppsched_status ppi_candidate_fit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
                                  const ppsched_schedule *schedule, ppsched_error *error);
 
+/* Replaces the candidate's strategy, which searches for orders, by a rule with the same placement. */
+ppsched_status ppi_candidate_follow_rule(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error);
+
 /* Whether the plan's runtime divides its decoders evenly. */
 bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
