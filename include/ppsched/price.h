@@ -174,6 +174,20 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
                                                       const ppsched_price *price,
                                                       ppsched_error *error);
 
+/* The latency and bandwidth of the link between two devices of a pipeline, as prices have it. They
+ * use the link inside a node if they share a node in each replica, the link between nodes if they
+ * share a pod in each replica, and otherwise the slowest link that the job uses. If the model has a
+ * table with sends, the call returns values from these measured sends. A NULL `pipeline` means one
+ * device; of the pipeline only the devices and the order of ranks are read. Either output may be
+ * NULL.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
+ * of ranks that the experts do not allow, and for a model without an accelerator. */
+PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
+                                                           const ppsched_model *model,
+                                                           const ppsched_pipeline *pipeline,
+                                                           uint32_t from, uint32_t to,
+                                                           ppsched_error *error);
+
 #ifdef __cplusplus
 }
 #endif

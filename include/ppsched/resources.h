@@ -87,6 +87,8 @@ typedef struct ppsched_connection {
  *     lower.
  *   - With STAGES, each pair of stages, in ascending order, is put in the first round in which both
  *     devices are free. Messages go only from a stage to the next.
+ *   - On a stage graph, the neighbours of a stage are the stages that it feeds, and each device of
+ *     one has a connection to each device of the other.
  *   - The list depends only on the placement, so the schedule need not be lowered.
  * Errors: ARGUMENT, RANGE, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *out,
@@ -142,6 +144,11 @@ typedef struct ppsched_arena {
  *     device. For a stage pass this is the last of these ops: its F, its SEND_F, F of the next
  *     stage (if on the same device), and F of the last slice of its microbatch. For a received
  *     value it is the F of the stage pass.
+ *   - On a stage graph, a stage pass holds its slot until its backward has ended and all these ops
+ *     have read it: F of the stages that it feeds, if they are on the same device, and its SEND_F.
+ *     With RECEIVE there is an arena for each place at the other end, in ascending order of places;
+ *     the op at `first` names the place. A stage without a backward needs a received value until
+ *     its F has ended.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
  *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,

@@ -51,3 +51,31 @@ ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out, const ppsched_p
     own.size = sizeof own;
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_pipeline), "ppsched_pipeline", error);
 }
+
+ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth, const ppsched_model *model,
+                                               const ppsched_pipeline *pipeline, uint32_t from, uint32_t to,
+                                               ppsched_error *error)
+{
+    struct ppi_pricing pricing = {.model = model};
+    double time, rate;
+    PPI_REQUIRE(model);
+    ppsched_status status = ppi_take_sized(&pricing.pipeline, sizeof pricing.pipeline, sizeof(ppsched_pipeline), pipeline,
+                                           "ppsched_pipeline", error);
+    if (status == PPSCHED_OK)
+        status = ppi_pricing_check_order(model, &pricing.pipeline, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (!model->has_device)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "links need a device; create the model with an accelerator");
+    uint32_t last = from > to ? from : to;
+    pricing.pipeline.devices = pricing.pipeline.devices > 0 ? pricing.pipeline.devices : 1;
+    if (last >= pricing.pipeline.devices)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; there are %u, numbered from 0", last,
+                        pricing.pipeline.devices);
+    ppi_pricing_link(&time, &rate, &pricing, from, to);
+    if (latency != NULL)
+        *latency = time;
+    if (bandwidth != NULL)
+        *bandwidth = rate;
+    return PPSCHED_OK;
+}

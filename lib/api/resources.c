@@ -54,7 +54,6 @@ ppsched_status ppsched_schedule_get_connections(ppsched_connection *out, size_t 
     size_t count = 0;
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "connections");
     ppsched_status status = ppi_check_choice("what", what, PPSCHED_CONNECTING_LINKS, PPSCHED_CONNECTING_STAGES, error);
     if (status == PPSCHED_OK)
         status = ppi_connections_make(&connections, &count, schedule, what, error);
@@ -74,7 +73,6 @@ static ppsched_status make_slots(struct ppi_slots *out, const ppsched_schedule *
     if (device >= schedule->shape.devices)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; devices are 0 to %u", device,
                         schedule->shape.devices - 1);
-    PPI_REQUIRE_CHAIN(&schedule->placement, "slots");
     ppsched_status status = ppi_check_choice("use", use, PPSCHED_SLOT_USE_STAGE_MICROBATCH, PPSCHED_SLOT_USE_RECEIVE, error);
     return status == PPSCHED_OK ? ppi_slots_make(out, schedule, device, use, error) : status;
 }

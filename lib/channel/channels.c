@@ -34,14 +34,21 @@ static ppsched_status fail_at(const struct making *making, uint32_t i, const cha
                        "device %u: %s at position %zu %s", device, token, position, what);
 }
 
-/* Whether an op may be on a device. */
-static bool is_placed(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t device)
+/* Adds an op to the table; refuses one that is there twice, or on the wrong device. */
+PPI_INLINE ppsched_status add_op(struct making *making, uint32_t device, uint32_t i, bool on_graph, ppsched_error *error)
 {
-    return ppi_schedule_device_of(schedule, op) == device ||
-           (schedule->placement.graph != NULL && ppi_seat_on(&schedule->placement, op->stage, device) != PPSCHED_NONE);
+    const ppsched_schedule *schedule = making->schedule;
+    const ppsched_op *op = &schedule->ops[i];
+    struct ppi_transfers *transfers = &making->channels->transfers;
+    if (!(on_graph ? ppi_transfers_add_on_graph(transfers, device, i) : ppi_transfers_add_in_chain(transfers, i)))
+        return fail_at(making, i, "is there twice", error);
+    if (ppi_schedule_device_of(schedule, op) != device &&
+        !(on_graph && ppi_seat_on(&schedule->placement, op->stage, device) != PPSCHED_NONE))
+        return fail_at(making, i, "is on the wrong device", error);
+    return PPSCHED_OK;
 }
 
-static ppsched_status find_ops(struct making *making, ppsched_error *error)
+PPI_INLINE ppsched_status find_ops(struct making *making, bool on_graph, ppsched_error *error)
 {
     const ppsched_schedule *schedule = making->schedule;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
@@ -50,13 +57,13 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
             uint32_t i = (uint32_t)(schedule->queues[d].first + k);
             const ppsched_op *op = &schedule->ops[i];
             making->channels->comms[i] = (struct ppi_comm){.device = d, .transfer = PPSCHED_NONE};
-            const bool passes_on = ppi_passes_on(op);
-            if (!passes_on && op->kind != PPSCHED_KIND_W)
+            if (ppi_passes_on(op)) {
+                ppsched_status status = add_op(making, d, i, on_graph, error);
+                if (status != PPSCHED_OK)
+                    return status;
+            } else if (op->kind != PPSCHED_KIND_W) {
                 continue;
-            if (passes_on && !ppi_transfers_add(&making->channels->transfers, d, i))
-                return fail_at(making, i, "is there twice", error);
-            if (passes_on && !is_placed(schedule, op, d))
-                return fail_at(making, i, "is on the wrong device", error);
+            }
             if (op->microbatch < iteration_start)
                 return fail_at(making, i, "comes too late, after the flush of its iteration", error);
             if (schedule->flushes)
@@ -80,10 +87,12 @@ PPI_APART ppsched_status refuse_send(const struct making *making, uint32_t i, pp
     return fail_at(making, i, "has no receive", error);
 }
 
-static ppsched_status connect_send(struct making *making, uint32_t i, ppsched_error *error)
+PPI_INLINE ppsched_status connect_send(struct making *making, uint32_t i, bool on_graph, ppsched_error *error)
 {
     struct ppi_comm *comms = making->channels->comms;
-    uint32_t number = ppi_comm_number(making->schedule, comms[i].device, &making->schedule->ops[i]);
+    const ppsched_op *op = &making->schedule->ops[i];
+    uint32_t number = on_graph ? ppi_comm_number_on_graph(making->schedule, comms[i].device, op)
+                               : ppi_output_of(making->schedule, op);
     if (number == PPSCHED_NONE)
         return refuse_send(making, i, error);
     const struct ppi_transfer_ops *ops = &making->channels->transfers.ops[number];
@@ -113,11 +122,11 @@ PPI_APART ppsched_status connect_on_graph(const struct making *making, uint32_t 
     return PPSCHED_OK;
 }
 
-static ppsched_status connect_consumer(struct making *making, uint32_t i, ppsched_error *error)
+PPI_INLINE ppsched_status connect_consumer(struct making *making, uint32_t i, bool on_graph, ppsched_error *error)
 {
     const ppsched_op *op = &making->schedule->ops[i];
     struct ppi_transfer transfer;
-    if (making->schedule->placement.graph != NULL)
+    if (on_graph)
         return connect_on_graph(making, i, error);
     uint32_t number = ppi_input_of(making->schedule, op);
     if (number == PPSCHED_NONE)
@@ -130,7 +139,7 @@ static ppsched_status connect_consumer(struct making *making, uint32_t i, ppsche
     return PPSCHED_OK;
 }
 
-static ppsched_status connect_all(struct making *making, ppsched_error *error)
+PPI_INLINE ppsched_status connect_all(struct making *making, bool on_graph, ppsched_error *error)
 {
     const ppsched_schedule *schedule = making->schedule;
     ppsched_status status = PPSCHED_OK;
@@ -141,15 +150,27 @@ static ppsched_status connect_all(struct making *making, ppsched_error *error)
             receives++;
         } else if (ppi_is_send(kind)) {
             sends++;
-            status = connect_send(making, i, error);
+            status = connect_send(making, i, on_graph, error);
         } else if (ppi_is_compute(kind)) {
-            status = connect_consumer(making, i, error);
+            status = connect_consumer(making, i, on_graph, error);
         }
     }
     for (uint32_t i = 0; status == PPSCHED_OK && sends < receives; i++)
         if (ppi_is_receive(schedule->ops[i].kind) && making->channels->comms[i].transfer == PPSCHED_NONE)
             return fail_at(making, i, "has no send", error);
     return status;
+}
+
+PPI_INLINE ppsched_status pair_all(struct making *making, bool on_graph, ppsched_error *error)
+{
+    ppsched_status status = find_ops(making, on_graph, error);
+    return status == PPSCHED_OK ? connect_all(making, on_graph, error) : status;
+}
+
+/* A copy of the code, so that chains do not ask for a graph at each op. */
+PPI_APART ppsched_status pair_all_on_graph(struct making *making, ppsched_error *error)
+{
+    return pair_all(making, true, error);
 }
 
 /* --- queues and channels --- */
@@ -308,9 +329,7 @@ ppsched_status ppi_channels_make(struct ppi_channels *out, const ppsched_schedul
     if (status == PPSCHED_OK)
         status = allocate(&making, error);
     if (status == PPSCHED_OK)
-        status = find_ops(&making, error);
-    if (status == PPSCHED_OK)
-        status = connect_all(&making, error);
+        status = schedule->placement.graph != NULL ? pair_all_on_graph(&making, error) : pair_all(&making, false, error);
     if (status == PPSCHED_OK) {
         number_all(&making);
         fill_lists(&making);

@@ -43,13 +43,17 @@ bool ppi_comm_all_done(const struct ppi_comm_run *run);
 /* The same for a stage graph. */
 uint32_t ppi_comm_missing_on_graph(const struct ppi_comm_run *run, uint32_t device, uint32_t i);
 
+/* The same for a chain. */
+static inline uint32_t ppi_comm_missing_in_chain(const struct ppi_comm_run *run, uint32_t i)
+{
+    uint32_t receive = ppi_awaited_by(&run->channels, i);
+    return receive != PPSCHED_NONE && !run->done[receive] ? receive : PPSCHED_NONE;
+}
+
 /* A receive of a device's compute op that is not done; PPSCHED_NONE if there is none. */
 static inline uint32_t ppi_comm_missing(const struct ppi_comm_run *run, uint32_t device, uint32_t i)
 {
-    if (run->come != NULL)
-        return ppi_comm_missing_on_graph(run, device, i);
-    uint32_t receive = ppi_awaited_by(&run->channels, i);
-    return receive != PPSCHED_NONE && !run->done[receive] ? receive : PPSCHED_NONE;
+    return run->come != NULL ? ppi_comm_missing_on_graph(run, device, i) : ppi_comm_missing_in_chain(run, i);
 }
 
 /* On a stage graph: a device has come to its compute op `i`, and can run it. Whether it is the last of the op's devices. */

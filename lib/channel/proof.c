@@ -79,7 +79,7 @@ PPI_APART bool run_on_graph(struct run *run, uint32_t device, uint32_t i)
 }
 
 /* Runs a device until a compute op waits for a receive, or for other devices. */
-static void run_device(struct run *run, uint32_t d)
+PPI_INLINE void run_device(struct run *run, uint32_t d, bool on_graph)
 {
     const ppsched_queue *queue = &run->schedule->queues[d];
     uint32_t *position = &run->comms.position[d];
@@ -89,14 +89,15 @@ static void run_device(struct run *run, uint32_t d)
             ppi_comm_tell(&run->comms, i);
             continue;
         }
-        if (ppi_comm_missing(&run->comms, d, i) != PPSCHED_NONE)
+        if ((on_graph ? ppi_comm_missing_on_graph(&run->comms, d, i) : ppi_comm_missing_in_chain(&run->comms, i)) !=
+            PPSCHED_NONE)
             return;
-        if (run->comms.come != NULL && !run_on_graph(run, d, i))
+        if (on_graph && !run_on_graph(run, d, i))
             return;
     }
 }
 
-static void run_all(struct run *run)
+PPI_INLINE void run_all(struct run *run, bool on_graph)
 {
     for (uint32_t d = run->schedule->shape.devices; d-- > 0;) {
         run->is_ready[d] = true;
@@ -105,10 +106,16 @@ static void run_all(struct run *run)
     while (run->ready_count > 0) {
         uint32_t d = run->ready[--run->ready_count];
         run->is_ready[d] = false;
-        run_device(run, d);
+        run_device(run, d, on_graph);
         for (uint32_t i = 0; ppi_comm_next(&run->comms, &i);)
             look_at(run, i);
     }
+}
+
+/* A copy of the code, so that chains do not ask for a graph in each step. */
+PPI_APART void run_graph(struct run *run)
+{
+    run_all(run, true);
 }
 
 /* --- the wait cycle --- */
@@ -327,7 +334,10 @@ ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel
         return status;
     status = make_room(&run, error);
     if (status == PPSCHED_OK) {
-        run_all(&run);
+        if (run.comms.come != NULL)
+            run_graph(&run);
+        else
+            run_all(&run, false);
         if (!ppi_comm_all_done(&run.comms))
             status = report(&run, cycle, capacity, count, error);
     }

@@ -44,8 +44,7 @@ uint32_t ppi_comm_number_on_graph(const ppsched_schedule *schedule, uint32_t dev
     return ppi_transfer_of(schedule, comm, device, &transfer) ? transfer.number : PPSCHED_NONE;
 }
 
-/* The same as ppi_transfers_add, on a stage graph. */
-PPI_APART bool add_on_graph(struct ppi_transfers *transfers, uint32_t device, uint32_t i)
+bool ppi_transfers_add_on_graph(struct ppi_transfers *transfers, uint32_t device, uint32_t i)
 {
     const ppsched_op *op = &transfers->schedule->ops[i];
     struct ppi_transfer transfer;
@@ -64,10 +63,8 @@ PPI_APART bool add_on_graph(struct ppi_transfers *transfers, uint32_t device, ui
     return is_first;
 }
 
-bool ppi_transfers_add(struct ppi_transfers *transfers, uint32_t device, uint32_t i)
+bool ppi_transfers_add_in_chain(struct ppi_transfers *transfers, uint32_t i)
 {
-    if (transfers->schedule->placement.graph != NULL)
-        return add_on_graph(transfers, device, i);
     const ppsched_op *op = &transfers->schedule->ops[i];
     struct ppi_transfer_ops *own = &transfers->ops[ppi_number_of(transfers->schedule, op)];
     if (ppi_is_receive(op->kind))

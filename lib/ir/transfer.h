@@ -109,7 +109,13 @@ ppsched_status ppi_transfers_find(struct ppi_transfers *out, const ppsched_sched
 void ppi_transfers_clear(struct ppi_transfers *transfers);
 
 /* Adds op `i` of the schedule, of a device, for which ppi_passes_on holds; false if there is one in its place already. */
-bool ppi_transfers_add(struct ppi_transfers *transfers, uint32_t device, uint32_t i);
+bool ppi_transfers_add_in_chain(struct ppi_transfers *transfers, uint32_t i);
+bool ppi_transfers_add_on_graph(struct ppi_transfers *transfers, uint32_t device, uint32_t i);
+static inline bool ppi_transfers_add(struct ppi_transfers *transfers, uint32_t device, uint32_t i)
+{
+    return transfers->schedule->placement.graph != NULL ? ppi_transfers_add_on_graph(transfers, device, i)
+                                                        : ppi_transfers_add_in_chain(transfers, i);
+}
 
 /* Number of a comm op's transfer, in the queue of a device; PPSCHED_NONE if no stage is at its other end. */
 uint32_t ppi_comm_number_on_graph(const ppsched_schedule *schedule, uint32_t device, const ppsched_op *comm);

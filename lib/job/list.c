@@ -9,6 +9,9 @@
 
 enum { MOST_LAYOUTS = 1 << 22, MOST_TOLD = 8 };
 
+enum { MOST_KEPT = 512 }; /* stages of splits that are kept */
+enum known { UNKNOWN = 0, POSSIBLE, IMPOSSIBLE };
+
 /* The listing: the costs of the present outer loops, and what was left out. */
 struct listing {
     ppsched_job *job;
@@ -17,6 +20,9 @@ struct listing {
     struct ppi_priced_model made;
     bool is_tried, is_made;                      /* costs of the present layers */
     uint32_t *counts;                            /* of a split */
+    uint32_t *balanced;                          /* balanced splits of the present layers: of s stages from s (s - 1) / 2 on */
+    uint8_t *known;                              /* what is known of these, by stages; enum known */
+    uint32_t most_stages;                        /* of these */
     uint32_t replicas[MOST_TOLD], replica_count; /* data parallelism that does not divide the batch */
     uint32_t place;
     ppsched_error reason; /* why the last that was left out was */
@@ -61,6 +67,19 @@ static ppsched_status add(struct listing *listing, const struct ppi_job_bound *b
 
 /* --- the innermost: bounds of the splits --- */
 
+/* The layers of each stage; NULL where there is no such split. A balanced split depends on layers and stages alone and takes
+ * long to find, so it is kept. */
+static const uint32_t *divide(struct listing *listing, uint32_t stages, enum ppi_job_split split)
+{
+    if (split == PPI_JOB_EVEN || stages > listing->most_stages)
+        return ppi_job_divide(listing->counts, listing->made.layers, stages, split) ? listing->counts : NULL;
+    uint32_t *counts = &listing->balanced[(size_t)stages * (stages - 1) / 2];
+    uint8_t *known = &listing->known[stages];
+    if (*known == UNKNOWN)
+        *known = ppi_job_divide(counts, listing->made.layers, stages, split) ? POSSIBLE : IMPOSSIBLE;
+    return *known == POSSIBLE ? counts : NULL;
+}
+
 static ppsched_status bound_layout(struct listing *listing, ppsched_error *error)
 {
     const ppsched_job *job = listing->job;
@@ -78,14 +97,15 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
     }
     uint32_t stages = layout->pipeline * layout->chunks;
     for (int split = 0; split < PPI_JOB_SPLITS && applies; split++) {
+        const uint32_t *counts = divide(listing, stages, (enum ppi_job_split)split);
         const ppsched_pipeline pipeline = {.size = sizeof pipeline,
                                            .devices = layout->pipeline,
                                            .chunks = layout->chunks,
                                            .microbatches = layout->microbatches,
-                                           .split = listing->counts,
+                                           .split = counts,
                                            .rank_order = layout->rank_order};
         struct ppi_job_bound own;
-        if (!ppi_job_divide(listing->counts, listing->made.layers, stages, (enum ppi_job_split)split))
+        if (counts == NULL)
             continue;
         ppsched_status status = ppi_job_bound(&own, &listing->made, &pipeline, traits, error);
         if (status != PPSCHED_OK)
@@ -257,6 +277,8 @@ static ppsched_status make_costs(struct listing *listing, ppsched_error *error)
     if (status == PPSCHED_OK)
         status = ppi_priced_model_make(&listing->made, listing->model, &reason);
     listing->is_made = status == PPSCHED_OK;
+    for (uint32_t stages = 0; stages <= listing->most_stages; stages++)
+        listing->known[stages] = UNKNOWN;
     if (status != PPSCHED_OK && error != NULL)
         *error = reason;
     return status;
@@ -424,11 +446,16 @@ static ppsched_status tell_none(const struct listing *listing, ppsched_error *er
 ppsched_status ppi_job_list(ppsched_job *job, ppsched_error *error)
 {
     struct listing listing = {.job = job};
-    listing.counts = ppi_allocate(&job->host, (size_t)job->base->shape->layer_count + 2, sizeof *listing.counts);
-    if (listing.counts == NULL)
-        return ppi_fail_memory(error, "the layouts");
-    ppsched_status status = list_tensors(&listing, error);
+    uint32_t all = job->base->shape->layer_count + 2, most = listing.most_stages = all < MOST_KEPT ? all : MOST_KEPT;
+    listing.counts = ppi_allocate(&job->host, all, sizeof *listing.counts);
+    listing.balanced = ppi_allocate(&job->host, (size_t)most * (most + 1) / 2, sizeof *listing.balanced);
+    listing.known = ppi_allocate_zeroed(&job->host, (size_t)most + 1, sizeof *listing.known);
+    ppsched_status status = listing.counts != NULL && listing.balanced != NULL && listing.known != NULL
+                                ? list_tensors(&listing, error)
+                                : ppi_fail_memory(error, "the layouts");
     ppi_release(&job->host, listing.counts);
+    ppi_release(&job->host, listing.balanced);
+    ppi_release(&job->host, listing.known);
     if (status == PPSCHED_OK && job->count == 0)
         status = tell_none(&listing, error);
     return status == PPSCHED_OK ? sort(job, error) : status;

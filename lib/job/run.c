@@ -56,8 +56,9 @@ static ppsched_status price_next(ppsched_job *job, uint32_t number, double worst
     struct ppi_job_entry *entry = &job->entries[number];
     ppsched_price *price = NULL;
     ppsched_job_found found;
-    double scale = ppi_job_key(job, &entry->layout, 1);
-    ppsched_status status = ppi_job_price(&price, &found, job, number, worst / scale, error);
+    double scale = ppi_job_key(job, &entry->layout, 1), above = worst / scale;
+    above *= scale == 1 ? 1 : 1 + 0x1p-48; /* the division may round down, and the layout may rank with the same key */
+    ppsched_status status = ppi_job_price(&price, &found, job, number, above, error);
     if (status != PPSCHED_OK)
         return status;
     entry->layout.state = found.state;

@@ -19,7 +19,8 @@ enum wait { RUNS, SENDS, RECEIVES, GATHERS /* the other devices of its op */, EN
 
 struct device {
     size_t position; /* of its next unit */
-    uint32_t sent;   /* ops ops of the unit before it whose sends are written */
+    uint32_t length; /* of the unit before it, in ops; 0 at the beginning */
+    uint32_t sent;   /* ops of the unit before it whose sends are written */
     enum wait wait;
     uint32_t ahead;               /* how many units ahead the receive is, if it receives */
     uint32_t reach;               /* how many units ahead it waits for; at most `lead` */
@@ -94,9 +95,8 @@ PPI_INLINE bool next_send(struct history *history, uint32_t d, bool on_graph, st
     const ppsched_op *ops = history->schedule->queues[d].ops;
     if (on_graph)
         return next_on_graph(&history->sendings[d], device->sent, out);
-    size_t length = device->position >= 2 && ppi_unit_length(&ops[device->position - 2]) == 2 ? 2 : 1;
-    for (; device->position > 0 && device->sent < length; device->sent++)
-        if (ppi_transfer_out(history->schedule, &ops[device->position - length + device->sent], out))
+    for (; device->sent < device->length; device->sent++)
+        if (ppi_transfer_out(history->schedule, &ops[device->position - device->length + device->sent], out))
             return true;
     return false;
 }
@@ -197,12 +197,28 @@ PPI_INLINE bool next_ahead(const struct history *history, uint32_t d, bool on_gr
     return found;
 }
 
+/* Both apart from the loop, which is faster without a lead. */
+PPI_APART bool next_ahead_on_graph(const struct history *history, uint32_t d, struct device *device, bool found)
+{
+    return next_ahead(history, d, true, device, found);
+}
+
+PPI_APART bool next_ahead_in_chain(const struct history *history, uint32_t d, struct device *device, bool found)
+{
+    return next_ahead(history, d, false, device, found);
+}
+
 /* The missing input of a device; if a transfer, the one that it receives next. */
 PPI_INLINE enum missing next_receive(const struct history *history, uint32_t d, bool on_graph, struct device *device)
 {
     enum missing missing = missing_input(history, d, on_graph, &history->schedule->queues[d].ops[device->position],
                                          &device->transfer);
-    return history->lead > 0 && next_ahead(history, d, on_graph, device, missing == TRANSFER) ? TRANSFER : missing;
+    if (history->lead == 0)
+        return missing;
+    const bool found = missing == TRANSFER;
+    return (on_graph ? next_ahead_on_graph(history, d, device, found) : next_ahead_in_chain(history, d, device, found))
+               ? TRANSFER
+               : missing;
 }
 
 /* Runs the op that is next on a device of a stage graph, if that is there: what stays on the device is there at once. */
@@ -283,6 +299,7 @@ PPI_INLINE ppsched_status run_device(struct history *history, uint32_t d, bool o
             if (!ppi_transfer_out(history->schedule, &unit[i], &device->transfer) && device->transfer.number != PPSCHED_NONE)
                 history->there[device->transfer.number] = true;
         device->position += length;
+        device->length = (uint32_t)length;
         device->sent = 0;
         device->reach = history->lead;
     }
@@ -303,25 +320,25 @@ PPI_APART uint32_t absent_from(const struct history *history, uint32_t d)
     return d;
 }
 
-static uint32_t waits_for(const struct history *history, uint32_t d)
+PPI_INLINE uint32_t waits_for(const struct history *history, uint32_t d, bool on_graph)
 {
     const struct device *device = &history->devices[d];
-    if (device->wait == GATHERS)
+    if (on_graph && device->wait == GATHERS)
         return absent_from(history, d);
     return device->wait == SENDS ? device->transfer.to : device->transfer.from;
 }
 
 /* Whether a device, rather than another of a wait cycle, should drop its receive, or have its send received. */
-static bool is_more_willing(const struct device *device, const struct device *other)
+PPI_INLINE bool is_more_willing(const struct device *device, const struct device *other, bool on_graph)
 {
     if (device->wait == RECEIVES)
         return device->ahead > 0 && (other == NULL || other->wait == SENDS || device->ahead > other->ahead);
-    return device->wait == SENDS && other == NULL;
+    return other == NULL && (!on_graph || device->wait == SENDS);
 }
 
 /* The device of a wait cycle that gives way: the first on the walk that waits farthest ahead, else one that sends; PPSCHED_NONE
  * if the walk from `d` ends, or all wait for what they need now: then the order itself deadlocks. */
-static uint32_t find_willing(struct history *history, uint32_t d)
+PPI_INLINE uint32_t find_willing(struct history *history, uint32_t d, bool on_graph)
 {
     uint32_t willing = PPSCHED_NONE;
     history->mark++;
@@ -329,12 +346,12 @@ static uint32_t find_willing(struct history *history, uint32_t d)
         if (history->devices[d].wait == ENDED)
             return PPSCHED_NONE;
         history->devices[d].mark = history->mark;
-        d = waits_for(history, d);
+        d = waits_for(history, d, on_graph);
     }
     for (uint32_t first = d;;) {
-        if (is_more_willing(&history->devices[d], willing == PPSCHED_NONE ? NULL : &history->devices[willing]))
+        if (is_more_willing(&history->devices[d], willing == PPSCHED_NONE ? NULL : &history->devices[willing], on_graph))
             willing = d;
-        d = waits_for(history, d);
+        d = waits_for(history, d, on_graph);
         if (d == first)
             return willing;
     }
@@ -342,14 +359,14 @@ static uint32_t find_willing(struct history *history, uint32_t d)
 
 /* When all devices wait: one drops its lead, or a receive is hoisted. INVALID_SCHEDULE if neither helps; OK with none ready if
  * all have ended. */
-static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_error *error)
+PPI_INLINE ppsched_status resolve(struct history *history, uint32_t *next, bool on_graph, ppsched_error *error)
 {
     uint32_t devices = history->schedule->shape.devices;
     while (*next < devices && history->devices[*next].wait == ENDED)
         ++*next; /* devices before it never wait again */
     if (*next == devices)
         return PPSCHED_OK;
-    uint32_t willing = find_willing(history, *next);
+    uint32_t willing = find_willing(history, *next, on_graph);
     if (willing == PPSCHED_NONE)
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     struct device *device = &history->devices[willing];
@@ -372,7 +389,7 @@ PPI_INLINE ppsched_status run(struct history *history, bool on_graph, ppsched_er
         while (status == PPSCHED_OK && history->ready_count > 0)
             status = run_device(history, history->ready[--history->ready_count], on_graph, error);
         if (status == PPSCHED_OK)
-            status = resolve(history, &next, error);
+            status = resolve(history, &next, on_graph, error);
     }
     return status;
 }

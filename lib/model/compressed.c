@@ -70,9 +70,10 @@ void ppi_put_compressed(struct ppi_ops *ops, const struct ppi_site *site, const 
     if (block->ratio > 0 && has_index(block))
         put_index(ops, site, block);
     ppi_next_op(ops)->kept = tokens * (widths.queries + width + (block->ratio > 0 ? width / block->ratio : 0)) * size;
-    double handed = width / (block->ratio > 0 ? block->ratio : 1);
-    ppi_put_ring(ops, site, handed);
-    ops->key_values += tokens * handed * size;
+    double compressed = block->ratio > 0 ? width / block->ratio : 0, window = block->window;
+    ppi_put_ring(ops, site, block->ratio > 0 ? compressed : width);
+    double last = window < site->sequence ? window / site->sequence : 1; /* what later slices read of this one */
+    ops->key_values += tokens * (last * width + compressed) * size;
     ppi_put_scores(ops, site, &widths, visible_of(site, block));
     ops->list[ops->count - 1].parameters += widths.heads; /* sinks */
     put_output(ops, site, block, widths.queries);

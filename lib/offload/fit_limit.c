@@ -28,6 +28,7 @@ static ppsched_status search(struct ppi_choice *best, struct ppi_placing *placin
 {
     struct ppi_fit_search within;
     ppsched_status status = ppi_within_make(&within, placing, error);
+    within.proves = true;
     if (status == PPSCHED_OK)
         status = ppi_within_search(&within, error);
     *is_found = status == PPSCHED_OK && within.best.schedule != NULL;
@@ -104,7 +105,7 @@ static ppsched_status try_limit(struct ppi_placing *placing, bool is_one, double
     double tried = *value;
     set_limits(placing, is_one, tried);
     ppsched_status status = ppi_within_make(&within, placing, error);
-    within.wants_any = true;
+    within.wants_any = within.proves = true;
     within.tries /= 2;
     if (status == PPSCHED_OK)
         status = ppi_within_search(&within, error);
@@ -185,6 +186,8 @@ ppsched_status ppi_offload_until_limit(struct ppi_choice *out, double *least, st
     if (placing->plain->metrics.limit_device == PPSCHED_NONE)
         return ppi_choice_make(out, placing, error);
     ppsched_status status = ppi_within_make(&within, placing, error);
+    within.proves = true;
+    within.wants_excess = least != NULL;
     if (status == PPSCHED_OK)
         status = ppi_within_search(&within, error);
     if (status == PPSCHED_OK && within.best.schedule == NULL)

@@ -142,15 +142,15 @@ static bool raise_slack(const struct ppi_fit_search *within, const struct ppi_ch
     return is_raised;
 }
 
-/* Evaluates placed transfers with waits. `times`: the placing takes over the times with them. */
-static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choice *placed, bool times, ppsched_error *error)
+/* Evaluates placed transfers with waits. Unless `step` is NULL, the placing takes over the times with them. */
+static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choice *placed, double *step, ppsched_error *error)
 {
     struct ppi_choice held;
-    ppsched_status status = spend(within, error);
-    if (status == PPSCHED_OK)
-        status = ppi_choice_wait(&held, within->placing, placed, within->placing->limits, error);
-    if (status == PPSCHED_OK && times)
+    ppsched_status status = ppi_choice_wait(&held, within->placing, placed, within->placing->limits, error);
+    if (status == PPSCHED_OK && step != NULL) {
         ppi_take_times(within->placing, held.timeline);
+        *step = ppi_choice_step(&held);
+    }
     if (status == PPSCHED_OK)
         keep(within, &held);
     return status;
@@ -165,7 +165,9 @@ static ppsched_status try_free(struct ppi_fit_search *within, bool *is_raised, p
         return status;
     *is_raised = raise_slack(within, &placed);
     if (*is_raised)
-        status = wait(within, &placed, false, error);
+        status = spend(within, error);
+    if (*is_raised && status == PPSCHED_OK)
+        status = wait(within, &placed, NULL, error);
     keep(within, &placed);
     return status;
 }
@@ -209,33 +211,62 @@ static ppsched_status find_free(struct ppi_fit_search *within, ppsched_error *er
 
 /* --- with waits --- */
 
-/* Places transfers by the times with the waits before, repeatedly. */
-static ppsched_status try_again(struct ppi_fit_search *within, ppsched_error *error)
+/* Places transfers by the times with the waits before, unless that changes nothing. `*last`: the placement before, then this
+ * one. */
+static ppsched_status place_again(struct ppi_fit_search *within, struct ppi_choice *last, double *step, bool *is_settled,
+                                  ppsched_error *error)
 {
-    struct ppi_placing *placing = within->placing;
+    struct ppi_choice next;
+    ppsched_status status = ppi_choice_place(&next, within->placing, error);
+    *is_settled = status == PPSCHED_OK && ppi_choices_are_same(&next, last);
+    if (status == PPSCHED_OK && !*is_settled)
+        status = wait(within, &next, step, error);
+    ppi_choice_clear(last);
+    *last = next;
+    return status;
+}
+
+/* The same, repeatedly. Where a placement comes again, so do its times, and it would not change again. `step`: with waits. */
+static ppsched_status try_again(struct ppi_fit_search *within, struct ppi_choice *placed, double step, ppsched_error *error)
+{
     double last = PPI_INFINITE;
+    bool is_settled = false;
     ppsched_status status = PPSCHED_OK;
     for (int round = 1, idle = 0; round < MOST_ROUNDS && idle < within->patience && status == PPSCHED_OK && goes_on(within);
          round++) {
-        struct ppi_choice next;
         status = spend(within, error);
-        if (status == PPSCHED_OK)
-            status = ppi_choice_hold(&next, placing, placing->limits, error);
-        if (status != PPSCHED_OK)
-            break;
-        ppi_take_times(placing, next.timeline);
-        idle = ppi_choice_step(&next) < last ? 0 : idle + 1;
-        last = ppi_choice_step(&next);
-        keep(within, &next);
+        if (status == PPSCHED_OK && !is_settled)
+            status = place_again(within, placed, &step, &is_settled, error);
+        idle = step < last ? 0 : idle + 1;
+        last = step;
     }
     return status;
 }
 
-/* Evaluates the transfers of a rule: at their places, and, where that is over limits, with waits and at other places. */
+/* Evaluates the picked transfers: at their places, and, where that is over limits, with waits and at other places. */
+static ppsched_status try_places(struct ppi_fit_search *within, ppsched_error *error)
+{
+    struct ppi_choice placed;
+    ppsched_status status = make(within, &placed, error);
+    if (status == PPSCHED_OK && ppi_choice_is_within(&placed, within->placing->limits)) {
+        keep(within, &placed);
+    } else if (status == PPSCHED_OK) {
+        double step = PPI_INFINITE;
+        status = spend(within, error);
+        if (status == PPSCHED_OK)
+            status = wait(within, &placed, &step, error);
+        if (status == PPSCHED_OK)
+            status = try_again(within, &placed, step, error);
+        ppi_choice_clear(&placed);
+    }
+    /* ops of time 0: a reload after its backward */
+    return status == PPSCHED_ERROR_INVALID_SCHEDULE && within->placing->is_forced ? PPSCHED_OK : status;
+}
+
+/* Tries the transfers of a rule. */
 static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_rule rule, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;
-    struct ppi_choice placed;
     const uint32_t before = within->kept;
     placing->lead = ppi_lead(placing, rule.lead);
     placing->is_forced = rule.is_forced;
@@ -246,17 +277,7 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
         ppi_pick_chunks(placing, rule.chunks);
     else
         pick(within);
-    ppsched_status status = make(within, &placed, error);
-    if (status == PPSCHED_OK && ppi_choice_is_within(&placed, placing->limits)) {
-        keep(within, &placed);
-    } else if (status == PPSCHED_OK) {
-        status = wait(within, &placed, true, error);
-        ppi_choice_clear(&placed);
-        if (status == PPSCHED_OK)
-            status = try_again(within, error);
-    }
-    if (status == PPSCHED_ERROR_INVALID_SCHEDULE && rule.is_forced) /* ops of time 0: a reload after its backward */
-        status = PPSCHED_OK;
+    ppsched_status status = try_places(within, error);
     if (within->kept != before) {
         within->rule = rule;
         memcpy(within->best_slack, within->slack, placing->schedule->shape.devices * sizeof *within->slack);
@@ -399,6 +420,8 @@ static ppsched_status wait_for_all(struct ppi_fit_search *within, ppsched_error 
 
 ppsched_status ppi_within_search(struct ppi_fit_search *within, ppsched_error *error)
 {
+    if (within->proves && !ppi_may_fit(within->placing))
+        return within->wants_excess ? wait_for_all(within, error) : PPSCHED_OK;
     within->placing->lead = 0;
     ppi_take_times(within->placing, within->placing->plain);
     ppsched_status status = find_free(within, error);

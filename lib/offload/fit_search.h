@@ -17,6 +17,8 @@ struct ppi_fit_search {
     struct ppi_choice best;       /* of the choices that keep them; no schedule: none yet */
     uint32_t kept;                /* how often `best` has become better */
     bool wants_any;               /* ends with the first that keeps them */
+    bool proves;                  /* ends at once where nothing can keep them */
+    bool wants_excess;            /* if so, with `overshoot` and `peak` */
     double step;                  /* ends with a choice of that step, the one without copies */
     double overshoot;             /* the least, over choices with all waits, of the largest peak over limit of a device */
     double peak;                  /* the least largest peak of these choices */

@@ -99,3 +99,46 @@ double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
     }
     return placing->plain->devices[device].static_memory + most;
 }
+
+/* The memory that a unit takes when it starts, and the change after it, if what may go is gone between F and backward. */
+static void find_least_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise,
+                               double *fall)
+{
+    *rise = *fall = 0;
+    for (size_t k = 0; k < length; k++) {
+        const struct ppi_offload_transfer *transfer = ppi_is_compute(unit[k].kind) ? transfer_of(placing, &unit[k]) : NULL;
+        const double moved = transfer != NULL && !transfer->stays ? transfer->moved : 0;
+        *rise += ppi_taken_by(placing->plain, &unit[k]) + (ppi_is_backward(unit[k].kind) ? moved : 0);
+        *fall += ppi_released_by(placing->plain, &unit[k]) - (unit[k].kind == PPSCHED_KIND_F ? moved : 0);
+    }
+}
+
+/* Whether all ops of a unit take time; what others take and release at once need not be a peak. */
+static bool takes_time(const struct ppi_placing *placing, const ppsched_queue *queue, size_t i, size_t length)
+{
+    const ppsched_span *spans = placing->plain->spans + queue->first + i;
+    return spans[0].end > spans[0].start && spans[length - 1].end > spans[length - 1].start;
+}
+
+static bool may_keep(const struct ppi_placing *placing, uint32_t device)
+{
+    const ppsched_queue *queue = &placing->schedule->queues[device];
+    double level = placing->plain->devices[device].static_memory;
+    for (size_t i = 0, length; i < queue->count; i += length) {
+        double rise, fall;
+        length = ppi_unit_length(&queue->ops[i]);
+        find_least_changes(placing, &queue->ops[i], length, &rise, &fall);
+        if (rise > 0 && ppi_is_over_limit(level + rise, placing->limits[device]) && takes_time(placing, queue, i, length))
+            return false;
+        level += rise + fall;
+    }
+    return true;
+}
+
+bool ppi_may_fit(const struct ppi_placing *placing)
+{
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        if (!may_keep(placing, d))
+            return false;
+    return true;
+}

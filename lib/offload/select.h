@@ -16,4 +16,8 @@ uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double ta
 /* The least peak of a device, whatever is offloaded. */
 double ppi_least_held(const struct ppi_placing *placing, uint32_t device);
 
+/* Whether all devices would keep the limits if all transfers but those that stay went, and copies took no time. If not, no
+ * choice keeps them. */
+bool ppi_may_fit(const struct ppi_placing *placing);
+
 #endif

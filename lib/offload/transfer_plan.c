@@ -2,6 +2,8 @@
 /* A choice is priced by the evaluator with copies, and compared by its step, then by its number of copies. */
 #include "offload/transfer_plan.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "offload/waits.h"
 
@@ -24,7 +26,7 @@ static ppsched_status price(struct ppi_choice *choice, const struct ppi_placing 
     return status;
 }
 
-static ppsched_status place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
+ppsched_status ppi_choice_place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
 {
     *out = (struct ppi_choice){0};
     ppsched_status status = ppi_place_transfers(&out->schedule, placing, error);
@@ -33,9 +35,20 @@ static ppsched_status place(struct ppi_choice *out, const struct ppi_placing *pl
     return status;
 }
 
+bool ppi_choices_are_same(const struct ppi_choice *a, const struct ppi_choice *b)
+{
+    const ppsched_schedule *own = a->schedule, *other = b->schedule;
+    if (own->op_count != other->op_count)
+        return false;
+    for (uint32_t d = 0; d < own->shape.devices; d++)
+        if (own->queues[d].count != other->queues[d].count)
+            return false;
+    return own->op_count == 0 || memcmp(own->ops, other->ops, (size_t)own->op_count * sizeof *own->ops) == 0;
+}
+
 ppsched_status ppi_choice_make(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
 {
-    return price(out, placing, place(out, placing, error), error);
+    return price(out, placing, ppi_choice_place(out, placing, error), error);
 }
 
 ppsched_status ppi_choice_wait(struct ppi_choice *out, const struct ppi_placing *placing, const struct ppi_choice *placed,
@@ -51,7 +64,7 @@ ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing 
                                ppsched_error *error)
 {
     struct ppi_choice placed;
-    ppsched_status status = place(&placed, placing, error);
+    ppsched_status status = ppi_choice_place(&placed, placing, error);
     if (status == PPSCHED_OK)
         status = ppi_choice_wait(out, placing, &placed, limits, error);
     ppi_choice_clear(&placed);

@@ -19,7 +19,13 @@ void ppi_choice_clear(struct ppi_choice *choice);
 /* Places the picked transfers, and evaluates the schedule. */
 ppsched_status ppi_choice_make(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error);
 
-/* The same, with waits that keep `limits`, one per device, where waits can: see waits.h. */
+/* Places the picked transfers; does not evaluate. */
+ppsched_status ppi_choice_place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error);
+
+/* Whether two placements of the same transfers put the same ops in the same order. */
+bool ppi_choices_are_same(const struct ppi_choice *a, const struct ppi_choice *b);
+
+/* As ppi_choice_make, with waits that keep `limits`, one per device, where waits can: see waits.h. */
 ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing *placing, const double *limits,
                                ppsched_error *error);
 

@@ -54,25 +54,66 @@ static bool share_unit(const struct ppi_pricing *pricing, uint32_t apart, uint64
     return unit > 0 && place + apart * strides_of(pricing).neighbour + stage_of(pricing) <= unit;
 }
 
+/* The links that a pipeline may use, by the smallest unit that two devices share. */
+struct links {
+    struct link inside, between, outermost;
+    uint64_t node, pod; /* devices of each; pod 0: there are none */
+    bool are_alike;     /* all pairs use the outermost */
+};
+
+static struct links links_of(const struct ppi_pricing *pricing)
+{
+    const ppsched_accelerator *device = &pricing->model->device;
+    double all = (double)stage_of(pricing) * pricing->pipeline.devices * pricing->model->training.data_parallel;
+    enum ppi_distance distance = ppi_distance_of(device, all);
+    struct links links = {.node = device->node_devices, .pod = ppi_pod_devices(device)};
+    uint64_t within = distance == PPI_BEYOND ? links.pod : links.node; /* the largest unit of several */
+    links.outermost = link_of(pricing->model, all);
+    links.are_alike = pricing->pipeline.devices == 1 || distance == PPI_IN_NODE ||
+                      strides_of(pricing).neighbour + stage_of(pricing) > within;
+    if (!links.are_alike) {
+        links.inside = link_of(pricing->model, 1);
+        links.between = link_of(pricing->model, (double)links.node + 1);
+    }
+    return links;
+}
+
+/* The link of a device and one that is `apart` devices after it. in_node, in_pod: last places of the first. */
+static const struct link *between_devices(const struct links *links, const struct ppi_pricing *pricing, uint32_t apart,
+                                          uint64_t in_node, uint64_t in_pod)
+{
+    if (links->are_alike)
+        return &links->outermost;
+    return share_unit(pricing, apart, in_node, links->node) ? &links->inside
+           : share_unit(pricing, apart, in_pod, links->pod) ? &links->between
+                                                            : &links->outermost;
+}
+
+void ppi_pricing_link(double *latency, double *rate, const struct ppi_pricing *pricing, uint32_t a, uint32_t b)
+{
+    const struct links links = links_of(pricing);
+    uint32_t first = a < b ? a : b, apart = a < b ? b - a : a - b;
+    uint64_t in_pod = links.pod > 0 ? last_place(pricing, first, links.pod) : 0;
+    const struct link *link = between_devices(&links, pricing, apart, last_place(pricing, first, links.node), in_pod);
+    *latency = link->latency;
+    *rate = link->rate;
+}
+
 /* Sets the link of each pair of devices. */
-static ppsched_status set_pairs(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
+static ppsched_status set_pairs(ppsched_config *config, const struct ppi_pricing *pricing, const struct links *links,
+                                ppsched_error *error)
 {
     uint32_t devices = pricing->pipeline.devices;
     const struct ppi_host *host = pricing->arena.host;
-    uint64_t node = pricing->model->device.node_devices, pod = ppi_pod_devices(&pricing->model->device);
-    double all = (double)stage_of(pricing) * devices * pricing->model->training.data_parallel;
-    const struct link inside = link_of(pricing->model, 1), between = link_of(pricing->model, (double)node + 1),
-                      outermost = link_of(pricing->model, all);
     double *latencies = ppi_allocate(host, (size_t)devices * devices, 2 * sizeof *latencies);
     if (latencies == NULL)
         return ppi_fail_memory(error, "the price");
     double *rates = latencies + (size_t)devices * devices;
     for (uint32_t a = 0; a < devices; a++) {
-        uint64_t in_node = last_place(pricing, a, node), in_pod = pod > 0 ? last_place(pricing, a, pod) : 0;
+        uint64_t in_node = last_place(pricing, a, links->node),
+                 in_pod = links->pod > 0 ? last_place(pricing, a, links->pod) : 0;
         for (uint32_t b = a; b < devices; b++) {
-            const struct link *link = share_unit(pricing, b - a, in_node, node) ? &inside
-                                      : share_unit(pricing, b - a, in_pod, pod) ? &between
-                                                                                : &outermost;
+            const struct link *link = between_devices(links, pricing, b - a, in_node, in_pod);
             latencies[(size_t)a * devices + b] = latencies[(size_t)b * devices + a] = link->latency;
             rates[(size_t)a * devices + b] = rates[(size_t)b * devices + a] = link->rate;
         }
@@ -87,20 +128,19 @@ static ppsched_status set_pairs(ppsched_config *config, const struct ppi_pricing
 
 ppsched_status ppi_pricing_set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
 {
-    const ppsched_accelerator *device = &pricing->model->device;
-    double all = (double)stage_of(pricing) * pricing->pipeline.devices * pricing->model->training.data_parallel;
-    enum ppi_distance distance = ppi_distance_of(device, all);
-    uint64_t within = distance == PPI_BEYOND ? ppi_pod_devices(device) : device->node_devices; /* the largest unit of several */
-    if (pricing->pipeline.devices > 1 && distance != PPI_IN_NODE && strides_of(pricing).neighbour + stage_of(pricing) <= within)
-        return set_pairs(config, pricing, error);
-    const struct link link = link_of(pricing->model, all);
-    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &link.latency, 1, error);
-    return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &link.rate, 1, error) : status;
+    const struct links links = links_of(pricing);
+    const struct link *link = &links.outermost;
+    if (!links.are_alike)
+        return set_pairs(config, pricing, &links, error);
+    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, &link->latency, 1, error);
+    return status == PPSCHED_OK ? ppi_config_set_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, &link->rate, 1, error) : status;
 }
 
 ppsched_status ppi_pricing_check_order(const ppsched_model *model, const ppsched_pipeline *pipeline, ppsched_error *error)
 {
     const ppsched_training *training = &model->training;
+    if (pipeline->rank_order < 0 || pipeline->rank_order > PPSCHED_RANK_ORDER_PIPELINE_FIRST)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "rank_order is %d; it must be 0 or 1", pipeline->rank_order);
     uint64_t experts = (uint64_t)training->expert_parallel * training->expert_tensor_parallel,
              stage = (uint64_t)training->tensor_parallel * training->context_parallel;
     if (pipeline->rank_order != PPSCHED_RANK_ORDER_PIPELINE_FIRST || experts == stage || !ppi_model_has_experts(model))

@@ -77,7 +77,10 @@ ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error
 /* Sets the links between the devices of the pipeline. */
 ppsched_status ppi_pricing_set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error);
 
-/* RANGE where experts are not divided as the order of ranks asks. */
+/* The link of two devices of the pipeline: the same. */
+void ppi_pricing_link(double *latency, double *rate, const struct ppi_pricing *pricing, uint32_t a, uint32_t b);
+
+/* RANGE for an order that is none, and where experts are not divided as the order of ranks asks. */
 ppsched_status ppi_pricing_check_order(const ppsched_model *model, const ppsched_pipeline *pipeline, ppsched_error *error);
 
 /* Moves activations of each stage to the host, as the pipeline says: less memory, and passes that wait for copies. */
@@ -89,6 +92,9 @@ static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricin
     *count = pricing->first_stages[device + 1] - pricing->first_stages[device];
     return pricing->stages_by_device + pricing->first_stages[device];
 }
+
+/* By which factor a pipeline takes longer on all devices of the layout than alone: each waits for the slowest. */
+double ppi_pricing_scale(const struct ppi_pricing *pricing);
 
 /* What a step does once for the parameters of a stage, or of several. */
 void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes);

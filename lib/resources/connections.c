@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/sort.h"
+#include "ir/stage_graph.h"
 
 /* A round in which a device is busy; `next`: index of its next later one. */
 struct taken {
@@ -26,20 +27,44 @@ struct connecting {
 
 /* --- pairs --- */
 
+static void add_pair(struct connecting *connecting, ppsched_connection pair, bool of_stages)
+{
+    const uint32_t from = pair.sender, to = pair.receiver;
+    if (from == to)
+        return;
+    connecting->pairs[connecting->count++] = of_stages ? pair
+                                                       : (ppsched_connection){0, from < to ? from : to, from < to ? to : from,
+                                                                              PPSCHED_NONE, PPSCHED_NONE};
+}
+
+/* From each device of a stage to each device of the stages that it feeds. */
+static void list_pairs_of_graph(struct connecting *connecting, bool of_stages)
+{
+    const struct ppi_placement *placement = &connecting->schedule->placement;
+    for (uint32_t s = 0; s < connecting->schedule->shape.stages; s++) {
+        const struct ppi_feeds fed = ppi_fed_by(placement->graph, PPSCHED_KIND_F, s);
+        uint32_t from_count = 0, to_count = 0;
+        const uint32_t *from = ppi_devices_of(placement, s, &from_count);
+        for (uint32_t i = 0; i < fed.count; i++) {
+            const uint32_t *to = ppi_devices_of(placement, fed.stages[i], &to_count);
+            for (uint32_t k = 0; k < from_count * to_count; k++)
+                add_pair(connecting, (ppsched_connection){0, from[k / to_count], to[k % to_count], s, fed.stages[i]},
+                         of_stages);
+        }
+    }
+}
+
 static void list_pairs(struct connecting *connecting, bool of_stages)
 {
     const struct ppi_placement *placement = &connecting->schedule->placement;
-    uint32_t stages = connecting->schedule->shape.stages;
-    for (uint32_t c = 0; c < placement->copies; c++)
-        for (uint32_t s = 0; s + 1 < stages; s++) {
-            uint32_t from = placement->device_of[(size_t)c * stages + s], to = placement->device_of[(size_t)c * stages + s + 1];
-            if (from == to)
-                continue;
-            connecting->pairs[connecting->count++] = of_stages
-                                                         ? (ppsched_connection){0, from, to, s, s + 1}
-                                                         : (ppsched_connection){0, from < to ? from : to, from < to ? to : from,
-                                                                                PPSCHED_NONE, PPSCHED_NONE};
-        }
+    const uint32_t stages = connecting->schedule->shape.stages, *device_of = placement->device_of;
+    if (placement->graph != NULL) {
+        list_pairs_of_graph(connecting, of_stages);
+        return;
+    }
+    for (uint32_t c = 0; c < placement->copies; c++, device_of += stages)
+        for (uint32_t s = 0; s + 1 < stages; s++)
+            add_pair(connecting, (ppsched_connection){0, device_of[s], device_of[s + 1], s, s + 1}, of_stages);
 }
 
 static bool pair_goes_before(const void *context, uint32_t a, uint32_t b)
@@ -163,7 +188,9 @@ ppsched_status ppi_connections_make(ppsched_connection **out, size_t *count, con
                                     ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    size_t most = (size_t)schedule->placement.copies * schedule->shape.stages;
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    size_t most = graph != NULL ? (size_t)ppi_seat_pair_count(graph) + 1
+                                : (size_t)schedule->placement.copies * schedule->shape.stages;
     bool of_stages = what == PPSCHED_CONNECTING_STAGES;
     struct connecting connecting = {.schedule = schedule};
     uint32_t *room = ppi_allocate(host, most, 2 * sizeof *room);

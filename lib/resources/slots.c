@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lifetimes are found in one pass over the queue; then those of each arena, in order of their start, take the lowest free slot
- * (interval graph colouring). */
+ * (interval graph colouring). On a stage graph, a stage may read several values; what is received has an arena for each place
+ * at the other end. */
 #include "resources/slots.h"
 
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/sort.h"
+#include "ir/ports.h"
 
 /* A stage pass of the device; positions, PPSCHED_NONE: not seen yet. */
 struct pass {
@@ -30,6 +32,25 @@ static struct pass *pass_of(const struct finding *finding, const ppsched_op *op)
 {
     return &finding->passes[(size_t)finding->rows[op->stage] * finding->micro_slices +
                             ppi_micro_slice_of(&finding->schedule->shape, op)];
+}
+
+static const struct ppi_stage_graph *graph_of(const struct finding *finding)
+{
+    return finding->schedule->placement.graph;
+}
+
+/* Whether an op's stage is on the device. */
+static bool is_here(const struct finding *finding, const ppsched_op *op)
+{
+    if (graph_of(finding) != NULL)
+        return finding->rows[op->stage] != PPSCHED_NONE;
+    return ppi_schedule_device_of(finding->schedule, op) == finding->queue->device;
+}
+
+/* Whether stage passes of a stage end with a backward. */
+static bool has_backward(const struct finding *finding, uint32_t stage)
+{
+    return !finding->is_forward_only && ppi_stage_has_backward(graph_of(finding), stage);
 }
 
 static ppsched_status fail_op(const struct finding *finding, const ppsched_op *op, const char *why, ppsched_error *error)
@@ -58,7 +79,7 @@ static ppsched_status note_op(struct finding *finding, const ppsched_op *op, uin
         return fail_op(finding, op, "before its I", error);
     if (pass->last != PPSCHED_NONE || (op->kind != PPSCHED_KIND_W && pass->has_input_backward))
         return fail_op(finding, op, "after a backward of the same stage pass", error);
-    if (op->kind == PPSCHED_KIND_I)
+    if (op->kind == PPSCHED_KIND_I && !ppi_stage_is_frozen(graph_of(finding), op->stage))
         pass->has_input_backward = true;
     else
         pass->last = position;
@@ -74,7 +95,7 @@ static ppsched_status note_queue(struct finding *finding, ppsched_error *error)
         for (size_t k = i; k < i + length && status == PPSCHED_OK; k++) {
             if (!ppi_is_compute(queue->ops[k].kind))
                 continue;
-            if (ppi_schedule_device_of(finding->schedule, &queue->ops[k]) != queue->device)
+            if (!is_here(finding, &queue->ops[k]))
                 return fail_op(finding, &queue->ops[k], "whose stage is on another device", error);
             status = note_op(finding, &queue->ops[k], (uint32_t)i, error);
         }
@@ -83,12 +104,24 @@ static ppsched_status note_queue(struct finding *finding, ppsched_error *error)
     return status;
 }
 
-/* --- with forwards only: the last op of the device that reads a stage pass --- */
+/* --- without a backward: the last op of the device that reads a stage pass --- */
 
 static void read_until(struct pass *pass, uint32_t position)
 {
     if (pass->first != PPSCHED_NONE && (pass->last == PPSCHED_NONE || pass->last < position))
         pass->last = position;
+}
+
+/* F reads what its inputs on this device made. */
+static void note_reads_on_graph(struct finding *finding, const ppsched_op *op)
+{
+    const struct ppi_feeds feeds = ppi_feeds_of(graph_of(finding), PPSCHED_KIND_F, op->stage);
+    for (uint32_t i = 0; i < feeds.count; i++) {
+        ppsched_op read = *op;
+        read.stage = (uint16_t)feeds.stages[i];
+        if (finding->rows[read.stage] != PPSCHED_NONE)
+            read_until(pass_of(finding, &read), pass_of(finding, op)->first);
+    }
 }
 
 /* F reads what the stage before made, if it is on this device, and the keys and values of earlier slices, whose last reader is
@@ -101,6 +134,10 @@ static void note_reads_of_forward(struct finding *finding, const ppsched_op *op)
     read_until(pass_of(finding, op), position);
     for (read.slice = 0; is_last && read.slice < op->slice; read.slice++)
         read_until(pass_of(finding, &read), position);
+    if (graph_of(finding) != NULL) {
+        note_reads_on_graph(finding, op);
+        return;
+    }
     if (op->stage == 0 || finding->rows[op->stage - 1] == PPSCHED_NONE)
         return;
     read = *op;
@@ -116,11 +153,20 @@ static ppsched_status note_reads(struct finding *finding, ppsched_error *error)
             note_reads_of_forward(finding, op);
         if (op->kind != PPSCHED_KIND_SEND_F)
             continue;
-        if (ppi_schedule_device_of(finding->schedule, op) != finding->queue->device)
+        if (!is_here(finding, op))
             return fail_op(finding, op, "whose stage is on another device", error);
         read_until(pass_of(finding, op), i);
     }
     return PPSCHED_OK;
+}
+
+/* Whether a device runs a stage pass of one of its stages. */
+static bool runs(const struct finding *finding, uint32_t stage, uint32_t microbatch)
+{
+    const ppsched_schedule *schedule = finding->schedule;
+    if (graph_of(finding) != NULL)
+        return ppi_stage_runs(graph_of(finding), stage, microbatch);
+    return ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch) == finding->queue->device;
 }
 
 /* Checks that all stage passes of the device are complete. */
@@ -133,7 +179,7 @@ static ppsched_status check_complete(const struct finding *finding, ppsched_erro
             const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
             uint32_t stage = finding->stages[r];
             uint32_t own = p / schedule->shape.slices;
-            if (pass->last == PPSCHED_NONE && ppi_device_of(&schedule->placement, &schedule->shape, stage, own) == device)
+            if ((has_backward(finding, stage) ? pass->last : pass->first) == PPSCHED_NONE && runs(finding, stage, own))
                 return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, (struct ppi_place){device, stage, own, PPSCHED_NONE},
                                    "device %u is missing %s of stage %u, microbatch %u", device,
                                    pass->first == PPSCHED_NONE ? "the forward" : "the backward", stage, own);
@@ -147,11 +193,13 @@ static void find_rows(struct finding *finding)
     const ppsched_schedule *schedule = finding->schedule;
     uint32_t stages = schedule->shape.stages;
     for (uint32_t s = 0; s < stages; s++) {
-        bool is_here = false;
+        bool is_own = false;
         for (uint32_t c = 0; c < schedule->placement.copies; c++)
-            is_here |= schedule->placement.device_of[(size_t)c * stages + s] == finding->queue->device;
-        finding->rows[s] = is_here ? finding->row_count : PPSCHED_NONE;
-        if (is_here)
+            is_own |= schedule->placement.device_of[(size_t)c * stages + s] == finding->queue->device;
+        if (schedule->placement.graph != NULL)
+            is_own = ppi_seat_on(&schedule->placement, s, finding->queue->device) != PPSCHED_NONE;
+        finding->rows[s] = is_own ? finding->row_count : PPSCHED_NONE;
+        if (is_own)
             finding->stages[finding->row_count++] = s;
     }
 }
@@ -201,7 +249,7 @@ static void list_microbatches(struct finding *finding)
 static ppsched_status note_receive(struct finding *finding, uint32_t position, ppsched_error *error)
 {
     const ppsched_op *op = &finding->queue->ops[position];
-    if (ppi_schedule_device_of(finding->schedule, op) != finding->queue->device)
+    if (!is_here(finding, op))
         return fail_op(finding, op, "whose stage is on another device", error);
     struct pass *pass = pass_of(finding, op);
     uint32_t *received = &pass->received[ppi_goes_back(op->kind)];
@@ -300,6 +348,87 @@ static ppsched_status colour_all(struct ppi_slots *slots, ppsched_error *error)
     return has_room ? PPSCHED_OK : ppi_fail_memory(error, "the slots");
 }
 
+/* --- receives of a stage graph --- */
+
+/* A received value: its lifetime, and the place at its other end. */
+struct received {
+    ppsched_lifetime lifetime;
+    uint32_t place;
+};
+
+static bool is_same_arena(const struct received *a, const struct received *b)
+{
+    return a->lifetime.stage == b->lifetime.stage && a->lifetime.kind == b->lifetime.kind && a->place == b->place;
+}
+
+static bool is_received_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct received *x = (const struct received *)context + a, *y = (const struct received *)context + b;
+    if (x->lifetime.stage != y->lifetime.stage)
+        return x->lifetime.stage < y->lifetime.stage;
+    if (x->lifetime.kind != y->lifetime.kind)
+        return x->lifetime.kind == PPSCHED_KIND_RECV_F;
+    return x->place != y->place ? x->place < y->place : x->lifetime.microbatch < y->lifetime.microbatch;
+}
+
+/* From the receive to the last op of its stage pass. */
+static ppsched_status receive_at(struct received *out, const struct finding *finding, uint32_t position, ppsched_error *error)
+{
+    const ppsched_op *op = &finding->queue->ops[position];
+    struct ppi_transfer transfer;
+    if (!is_here(finding, op))
+        return fail_op(finding, op, "whose stage is on another device", error);
+    if (!ppi_transfer_of(finding->schedule, op, finding->queue->device, &transfer))
+        return fail_op(finding, op, "which no other device sends", error);
+    const struct pass *pass = pass_of(finding, op);
+    const bool ends_late = has_backward(finding, op->stage);
+    const uint32_t last = ends_late ? pass->last : pass->first;
+    if (last < position)
+        return fail_op(finding, op, ends_late ? "after the backward of its stage pass" : "after its forward", error);
+    *out = (struct received){{ppi_micro_slice_of(&finding->schedule->shape, op), op->stage, op->kind, 0, position, last},
+                             op->reserved};
+    return PPSCHED_OK;
+}
+
+/* Puts the received values in order, an arena after another. */
+static ppsched_status put_received(struct finding *finding, const struct received *all, const uint32_t *order, uint32_t count,
+                                   ppsched_error *error)
+{
+    struct ppi_slots *slots = finding->slots;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct received *own = &all[order[i]], *before = i > 0 ? &all[order[i - 1]] : NULL;
+        const bool goes_on = before != NULL && is_same_arena(own, before);
+        if (goes_on && own->lifetime.microbatch == before->lifetime.microbatch)
+            return fail_op(finding, &finding->queue->ops[own->lifetime.first], "a second time", error);
+        if (!goes_on)
+            slots->arenas[slots->arena_count++] = (ppsched_arena){
+                .stage = own->lifetime.stage, .kind = own->lifetime.kind, .first = i};
+        slots->arenas[slots->arena_count - 1].count++;
+        put(finding, own->lifetime);
+    }
+    return colour_all(slots, error);
+}
+
+static ppsched_status list_receives_on_graph(struct finding *finding, ppsched_error *error)
+{
+    const struct ppi_host *host = &finding->schedule->host;
+    struct received *all = ppi_allocate(host, finding->queue->count, sizeof *all);
+    uint32_t *order = ppi_allocate(host, finding->queue->count, 2 * sizeof *order), count = 0;
+    ppsched_status status = all != NULL && order != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the slots");
+    for (uint32_t i = 0; i < finding->queue->count && status == PPSCHED_OK; i++)
+        if (ppi_is_receive(finding->queue->ops[i].kind)) {
+            status = receive_at(&all[count], finding, i, error);
+            order[count] = count;
+            count++;
+        }
+    if (status == PPSCHED_OK)
+        status = put_received(finding, all, ppi_sort(order, order + finding->queue->count, count, is_received_before, all),
+                              count, error);
+    ppi_release(host, order);
+    ppi_release(host, all);
+    return status;
+}
+
 /* --- all of it --- */
 
 static ppsched_status make_room(struct finding *finding, ppsched_error *error)
@@ -314,7 +443,8 @@ static ppsched_status make_room(struct finding *finding, ppsched_error *error)
     cells = (size_t)finding->row_count * finding->micro_slices;
     finding->passes = ppi_allocate(host, cells, sizeof *finding->passes);
     finding->slots->lifetimes = ppi_allocate(host, finding->queue->count, sizeof *finding->slots->lifetimes);
-    finding->slots->arenas = ppi_allocate(host, 2 * (size_t)finding->row_count + 1, sizeof *finding->slots->arenas);
+    const size_t arenas = graph_of(finding) != NULL ? finding->queue->count : 2 * (size_t)finding->row_count;
+    finding->slots->arenas = ppi_allocate(host, arenas + 1, sizeof *finding->slots->arenas);
     if (finding->passes == NULL || finding->slots->lifetimes == NULL || finding->slots->arenas == NULL)
         return ppi_fail_memory(error, "the slots");
     for (size_t i = 0; i < cells; i++)
@@ -327,10 +457,12 @@ static ppsched_status find(struct finding *finding, int32_t use, ppsched_error *
     ppsched_status status = make_room(finding, error);
     if (status == PPSCHED_OK)
         status = note_queue(finding, error);
-    if (status == PPSCHED_OK && finding->is_forward_only)
-        status = note_reads(finding, error);
     if (status == PPSCHED_OK)
         status = check_complete(finding, error);
+    if (status == PPSCHED_OK && use == PPSCHED_SLOT_USE_RECEIVE && graph_of(finding) != NULL)
+        return list_receives_on_graph(finding, error);
+    if (status == PPSCHED_OK && (finding->is_forward_only || graph_of(finding) != NULL))
+        status = note_reads(finding, error);
     if (status != PPSCHED_OK)
         return status;
     if (use == PPSCHED_SLOT_USE_RECEIVE)

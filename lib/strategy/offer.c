@@ -3,6 +3,7 @@
  * its costs. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "search/glance.h"
 #include "strategy/strategy.h"
 
 /* Replaces each full backward by an I and its W in place, from the last op on; separates overlapped pairs. */
@@ -24,15 +25,19 @@ static void split_backwards(ppsched_op *ops, size_t *count)
     *count += added;
 }
 
-/* Writes a rule's ops of one run. */
+/* Writes a rule's ops of one run on a device. */
+static void put_queue(const struct ppi_task *task, struct ppi_orders *out, uint32_t device)
+{
+    ppsched_op *ops = out->ops + out->first[device];
+    struct ppi_op_writer writer = {ops, out->ops + out->first[device + 1], 0, task->shape.slices};
+    task->strategy->order(task, device, &writer);
+    out->count[device] = (size_t)(writer.next - ops);
+}
+
 static void put_run(const struct ppi_task *task, struct ppi_orders *out)
 {
-    for (uint32_t d = 0; d < out->devices; d++) {
-        ppsched_op *ops = out->ops + out->first[d];
-        struct ppi_op_writer writer = {ops, out->ops + out->first[d + 1], 0, task->shape.slices};
-        task->strategy->order(task, d, &writer);
-        out->count[d] = (size_t)(writer.next - ops);
-    }
+    for (uint32_t d = 0; d < out->devices; d++)
+        put_queue(task, out, d);
 }
 
 /* Reports another search's progress as a part of the whole. */
@@ -115,10 +120,59 @@ ppsched_status ppi_offer_groups(struct ppi_attempt *attempt, const struct ppi_st
     return status;
 }
 
+/* --- at a glance --- */
+
+/* Whether a glance tells that an order is not shorter than the best: the span, of equal microbatches, on one stage a device. */
+static bool may_glance(const struct ppi_attempt *attempt)
+{
+    const struct ppi_problem *problem = &attempt->problem;
+    return attempt->pool == NULL && problem->span_share == 1 && problem->ratio == NULL && problem->slices == 1 &&
+           problem->stages == problem->devices && problem->most_stages == 1 && !problem->rises;
+}
+
+/* Whether a device exceeds its limit after a forward. */
+static bool is_over(const struct ppi_attempt *attempt, uint32_t number)
+{
+    const struct ppi_device *device = &attempt->problem.device[number];
+    const struct ppi_orders *orders = &attempt->candidate;
+    const double *memory = attempt->problem.stage[attempt->problem.stage_list[device->first]].memory;
+    const double change[] = {[PPSCHED_KIND_F] = memory[PPSCHED_KIND_F],
+                             [PPSCHED_KIND_B] = memory[PPSCHED_KIND_I] + memory[PPSCHED_KIND_W],
+                             [PPSCHED_KIND_I] = memory[PPSCHED_KIND_I],
+                             [PPSCHED_KIND_W] = memory[PPSCHED_KIND_W]};
+    double level = 0, most = 0;
+    for (size_t i = 0; i < orders->count[number]; i++) {
+        level += change[orders->ops[orders->first[number] + i].kind];
+        most = ppi_larger(most, level);
+    }
+    return most > device->peak_limit + (device->peak_limit + device->fixed) * PPI_ROUNDING;
+}
+
+/* Writes a rule's ops; false where they break a memory limit, or are not shorter than the best. */
+static bool is_promising(struct ppi_attempt *attempt, const struct ppi_glance *glance, const struct ppi_strategy *other)
+{
+    const struct ppi_task task = task_of(attempt, other);
+    for (uint32_t d = 0; d < attempt->problem.devices; d++) {
+        put_queue(&task, &attempt->candidate, d);
+        if (attempt->problem.has_limits && is_over(attempt, d))
+            return false;
+    }
+    return ppi_glance_may_be_shorter(glance, &attempt->candidate, attempt->objective);
+}
+
 ppsched_status ppi_offer_split(struct ppi_attempt *attempt, const struct ppi_strategy *const *others, ppsched_error *error)
 {
-    ppsched_status status = PPSCHED_OK;
-    for (; *others != NULL && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); others++)
-        status = ppi_offer_strategy(attempt, *others, true, error);
+    struct ppi_glance glance;
+    const bool glances = may_glance(attempt);
+    ppsched_status status = glances ? ppi_glance_make(&glance, &attempt->arena, &attempt->problem, error) : PPSCHED_OK;
+    for (; *others != NULL && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); others++) {
+        struct ppi_task task = task_of(attempt, *others);
+        if (!ppi_serves(&task))
+            continue;
+        if (glances && (*others)->order != NULL && !is_promising(attempt, &glance, *others))
+            status = ppi_attempt_spend(attempt, 1, error);
+        else
+            status = offer(attempt, &task, true, error);
+    }
     return status;
 }

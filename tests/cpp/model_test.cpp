@@ -102,6 +102,8 @@ CASE(test_calibrators)
     ppsched::Calibrator calibrator(*ppsched::accelerator_at(0));
     const double planned =
         ppsched::Price(ppsched::Model(description, training, ppsched::accelerator_at(0)), stages).step().step_time;
+    CHECK(ppsched::Model(description, training, ppsched::accelerator_at(0)).pipeline_link(stages, 0, 1).first ==
+          ppsched::accelerator_at(0)->inside.latency);
     CHECK(thrown<ppsched::Refused>([&] { calibrator.run(); }));
     calibrator.append_run(description, training, stages, 1.25 * planned);
     CHECK(status_of([&] { calibrator.append_run(description, training, stages, 0); }) == PPSCHED_ERROR_RANGE);

@@ -314,7 +314,18 @@ def kimi_k25():
     return {"text_config": text, "vision_config": vision, "projection_hidden_size": vision["hidden_size"], "tie_word_embeddings": False}
 
 
-mistral3.kept = kimi_k25.kept = {"tie_word_embeddings"}  # true in the classes, and false in what is published without it
+def internvl():
+    vision = with_image(tower(use_qk_norm=is_so(0.3), attention_bias=is_so(0.3), norm_type=one_of("layer_norm", "rms_norm"), use_mean_pooling=is_so(0.7),
+                              use_mask_token=is_so(0.2), use_absolute_position_embeddings=is_so(0.7), model_type="internvl_vision"))
+    return {"text_config": {**SMALL, "model_type": "qwen2"}, "vision_config": vision, "downsample_ratio": one_of(0.25, 0.5, 1.0), "tie_word_embeddings": False}
+
+
+def llava():
+    return {"text_config": {**SMALL, "model_type": "llama"}, "vision_config": with_image(tower(model_type="clip_vision_model")),
+            "multimodal_projector_bias": is_so(), **one_of({}, {"vision_feature_layer": one_of(-1, [-1, 0])})}
+
+
+internvl.kept = mistral3.kept = kimi_k25.kept = {"tie_word_embeddings"}  # true in the classes, and false in what is published without it
 
 
 def lfm2_vl():
@@ -337,8 +348,8 @@ def minimax_m3_vl():
 
 
 FAMILIES = {make.__name__: make for make in (
-    bamba, deepseek_v32, deepseek_v4, falcon_h1, gemma3, gemma4, glm4v, glm4v_moe, glm_moe_dsa, granitemoehybrid, jamba, kimi_k25, kimi_linear, lfm2,
-    lfm2_moe, lfm2_vl, llama4, mamba2, minimax_m3_vl, minimax_m3_vl_text, mistral3, nemotron_h, olmo_hybrid, qwen2_5_vl, qwen2_vl, qwen3_5,
+    bamba, deepseek_v32, deepseek_v4, falcon_h1, gemma3, gemma4, glm4v, glm4v_moe, glm_moe_dsa, granitemoehybrid, internvl, jamba, kimi_k25, kimi_linear,
+    lfm2, lfm2_moe, lfm2_vl, llama4, llava, mamba2, minimax_m3_vl, minimax_m3_vl_text, mistral3, nemotron_h, olmo_hybrid, qwen2_5_vl, qwen2_vl, qwen3_5,
     qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_next, qwen3_vl, qwen3_vl_moe)}
 FAMILIES.update(mamba=mamba_1, falcon_mamba=mamba_1, **decoders_drawn.FAMILIES)
 FAMILIES.update(qwen2_5_omni_thinker=qwen2_5_omni_thinker, qwen3_omni_moe_thinker=qwen3_omni_moe_thinker)

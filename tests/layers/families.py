@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Families whose classes come with their models, or are read as another family is; transformers counts none of them.
 NOT_COUNTED = {"bailing_moe", "deepseek_ref", "bailing_moe_v2", "mimo", "nemotron-nas", "kimi_k3", "kimi_k2", "minimax_m3"}
 # Types of configs with several in them whose towers are not known, or of the text alone in such a config.
-OF_OTHERS = {"cohere2_vision", "exaone4_5", "exaone4_5_text", "gemma4_unified", "glm4v_moe_text", "glm4v_text", "internvl", "llava", "muse_glimmer_text",
+OF_OTHERS = {"cohere2_vision", "exaone4_5", "exaone4_5_text", "gemma4_unified", "glm4v_moe_text", "glm4v_text", "muse_glimmer_text",
              "qwen2_5_omni", "qwen2_5_omni_text", "qwen2_5_vl_text", "qwen2_vl_text", "qwen3_omni_moe", "qwen3_omni_moe_text", "qwen3_vl_moe_text", "qwen3_vl_text", "step3p5"}
 
 

@@ -100,7 +100,7 @@ def attention(c, b):
         c.linear(c.hidden, b["index_heads"] * b["index_size"])
         c.linear(c.hidden, b["index_size"])
         c.index(b["index_heads"], b["index_size"], positions(c.tokens))
-        window = b["index_tokens"]
+        window = min(b["index_tokens"], window or b["index_tokens"])
     c.scores(heads, key, value, positions(c.tokens, window, b.get("chunk", 0)))
     c.linear(heads * value, c.hidden)
 
@@ -114,14 +114,14 @@ def latent_attention(c, b):
         c.linear(c.hidden, heads * (key + rope))
     c.linear(c.hidden, b["key_value_rank"] + rope)
     c.linear(b["key_value_rank"], heads * (key + value))
-    window = 0
+    window = b.get("window", 0)
     if b.get("index_heads"):
         if not b.get("shared_index"):
             c.linear(b["query_rank"], b["index_heads"] * b["index_size"])
             c.linear(c.hidden, b["index_size"])
             c.linear(c.hidden, b["index_heads"])
             c.index(b["index_heads"], b["index_size"], positions(c.tokens))
-        window = b["index_tokens"]
+        window = min(b["index_tokens"], window or b["index_tokens"])
     _gate(c, b, heads * value)
     c.scores(heads, key + rope, value, positions(c.tokens, window))
     c.linear(heads * value, c.hidden)
@@ -258,21 +258,27 @@ def mlp(c, b, width_in=None, rows=None):
     c.linear(b["width"], width_in, rows)
 
 
+def linear(c, b):
+    c.linear(c.hidden, c.hidden)
+
+
 def experts(c, b):
+    """Each row has so many of all experts in turn; those that do nothing get rows, too, and multiply nothing."""
     tokens, outer = c.tokens * c.samples, b.get("latent_size") or c.hidden
-    c.linear(c.hidden, b["experts"])
+    everyone = b["experts"] + b.get("idle_experts", 0)
+    c.linear(c.hidden, everyone)
     if b.get("latent_size"):
         c.linear(c.hidden, outer)
         c.linear(outer, c.hidden)
     for number in range(b["experts"]):  # as evenly as whole rows allow
-        mlp(c, b, outer, (tokens * b["experts_per_token"] + number) // b["experts"])
+        mlp(c, b, outer, (tokens * b["experts_per_token"] + number) // everyone)
     if b.get("shared_width"):
         mlp(c, {**b, "width": b["shared_width"]})
     if b.get("shared_gate"):
         c.linear(c.hidden, 1)
 
 
-KINDS: Dict[str, Any] = {each.__name__: each for each in (attention, latent_attention, compressed_attention, delta, mamba, convolution, mlp, experts)}
+KINDS: Dict[str, Any] = {each.__name__: each for each in (attention, latent_attention, compressed_attention, delta, mamba, convolution, mlp, experts, linear)}
 
 
 def operations(block, hidden, tokens, samples):
@@ -280,3 +286,14 @@ def operations(block, hidden, tokens, samples):
     counter = Counter(hidden, tokens, samples)
     KINDS[block["kind"]](counter, block)
     return counter.counts
+
+
+def of_slices(block, hidden, tokens, parts):
+    """Of the forward of each slice of one sequence: what its own tokens multiply, with all the keys that they see. Scans and convolutions begin anew at a
+    slice only what they hand on, so that all slices take the same."""
+    found = []
+    for number in range(parts):
+        begin, end = (tokens * each // parts for each in (number, number + 1))
+        before, after = (operations(block, hidden, each, 1).forward if each else 0 for each in (begin, end))
+        found.append(after - before)
+    return found

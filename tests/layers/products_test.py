@@ -5,11 +5,11 @@ import os
 import random
 import unittest
 
-from products import operations
+from products import of_slices, operations
 
 from ppsched import Description, Model, Training
 
-SEED, CASES = int(os.environ.get("PPSCHED_SEED", "1")), int(os.environ.get("PPSCHED_CASES", "6"))
+SEED, CASES = int(os.environ.get("PPSCHED_SEED", "1")), int(os.environ.get("PPSCHED_CASES", "12"))
 HIDDEN, LONGEST = 48, 384
 
 
@@ -27,13 +27,16 @@ def index(draw):
 
 
 def attention(draw):
-    more = draw.choice(({}, {"window": draw.choice((1, 7, 64, 500))}, {"chunk": draw.choice((32, 100))}, index(draw), {"value_is_key": True}))
+    windows = {"window": draw.choice((1, 7, 64, 500))}
+    more = draw.choice(({}, windows, {"chunk": draw.choice((32, 100))}, index(draw), {**index(draw), **windows}, {"value_is_key": True}, {"shared_keys": True},
+                        {"shared_keys": True, **windows}, {"value_size": draw.choice((4, 10))}))
     return {**heads(draw), **gate(draw), **more, "sinks": draw.random() < 0.5}
 
 
 def latent_attention(draw):
     return {"heads": draw.choice((1, 2, 4)), "head_size": 6, "rope_size": 2, "value_size": draw.choice((4, 6)), "key_value_rank": 10, **gate(draw),
-            "query_rank": 9, **draw.choice(({}, index(draw)))}
+            "query_rank": 9, **draw.choice(({}, index(draw), {**index(draw), "shared_index": True}, {"window": draw.choice((7, 64))},
+                                            {**index(draw), "window": draw.choice((7, 64))}))}
 
 
 def compressed_attention(draw):
@@ -64,15 +67,25 @@ def mlp(draw):
 
 def experts(draw):
     return {"experts": 8, "experts_per_token": 2, "width": 20, "gated": draw.random() < 0.5, **draw.choice(({}, {"latent_size": 12})),
-            **draw.choice(({}, {"shared_width": 24}, {"shared_width": 24, "shared_gate": True}))}
+            **draw.choice(({}, {"shared_width": 24}, {"shared_width": 24, "shared_gate": True})), **draw.choice(({}, {"idle_experts": 8}))}
 
 
-DRAWN = (attention, latent_attention, compressed_attention, delta, mamba, convolution, mlp, experts)
+def linear(_draw):
+    return {}
+
+
+DRAWN = (attention, latent_attention, compressed_attention, delta, mamba, convolution, mlp, experts, linear)
 
 
 def described(block, tokens, samples):
-    values = {"hidden_size": HIDDEN, "vocabulary_size": 8, "kinds": {"x": [block]}, "layers": ["x"]}
-    return Model(Description(values), Training(sequence_length=tokens, micro_batch_size=samples))
+    return of_blocks([block], tokens, samples)
+
+
+def of_blocks(blocks, tokens, samples, device=None):
+    """A model of one layer x; what shares keys or an index takes them from a layer before."""
+    own = [{name: value for name, value in block.items() if not name.startswith("shared_i") and name != "shared_keys"} for block in blocks]
+    values = {"hidden_size": HIDDEN, "vocabulary_size": 8, "kinds": {"own": own, "x": blocks}, "layers": ["x"] if own == blocks else ["own", "x"]}
+    return Model(Description(values), Training(sequence_length=tokens, micro_batch_size=samples), device)
 
 
 def slack(block, tokens, samples):
@@ -123,6 +136,18 @@ class ProductsTest(unittest.TestCase):
             found = described(block, 256, 2).memory("x").activations / (256 * 2)
             self.assertEqual(found, 2 * 2 * HIDDEN + sum(kept.values()), block)
 
+    def test_layers_of_many_blocks(self):
+        """Two mixers beside each other, two feed-forwards, experts beside an MLP: a layer takes what its blocks take, whatever they read."""
+        draw = random.Random(SEED)
+        for _ in range(CASES):
+            blocks = [{"kind": kind.__name__, **kind(draw)} for kind in draw.sample(DRAWN, draw.choice((2, 3, 4)))]
+            for block in blocks[1:]:
+                block.update(draw.choice(({}, {"parallel": True})))
+            for name in ("forward", "input", "weight"):
+                found = of_blocks(blocks, 256, 2).pass_cost("x", name).matrix_operations
+                wanted = sum(described({**block, "parallel": False}, 256, 2).pass_cost("x", name).matrix_operations for block in blocks)
+                self.assertAlmostEqual(found / wanted, 1, delta=1e-12)
+
     def test_slices_take_what_their_positions_see(self):
         """The share of the scores, by which slices grow, against a sum over the queries of each slice."""
         block = {"kind": "attention", "heads": 6, "key_value_heads": 6, "head_size": 8}
@@ -138,6 +163,43 @@ class ProductsTest(unittest.TestCase):
             wanted = (whole - scores) / parts + seen * 4 * HIDDEN
             linear, growing = (1 - share) * once / parts, share * once * (2 * number + 1) / parts**2
             self.assertAlmostEqual((linear + growing) / wanted, 1, delta=0.005)
+
+    def test_slices_of_each_kind(self):
+        """Slices of full attention of each form against the sums over the positions of their queries. A window, a chunk or an index ends the growth, so that
+        the share is smaller than with full attention, and all slices together take the same. Other kinds do not grow at all."""
+        draw, tokens, parts = random.Random(SEED), 512, 4
+        full = {"attention": ({}, {"value_is_key": True}, {"value_size": 10}), "latent_attention": ({},)}
+        few = {"attention": ({"window": 64}, {"chunk": 64}), "latent_attention": ({"window": 64},), "compressed_attention": ({"window": 64},)}
+        sizes = {"attention": {"heads": 6, "key_value_heads": 2, "head_size": 8},
+                 "latent_attention": {"heads": 4, "head_size": 6, "rope_size": 2, "value_size": 6, "key_value_rank": 10, "query_rank": 9},
+                 "compressed_attention": {"heads": 4, "head_size": 6, "query_rank": 9, "output_groups": 2, "output_rank": 5}}
+
+        def shared(block):
+            once, double = (described(block, each, 1).pass_cost("x", "forward").matrix_operations for each in (tokens, 2 * tokens))
+            return once, (double - 2 * once) / 2 / once
+
+        for kind, forms in full.items():
+            for form in forms:
+                block = {"kind": kind, **sizes[kind], **form}
+                once, share = shared(block)
+                for number, wanted in enumerate(of_slices(block, HIDDEN, tokens, parts)):
+                    found = once / parts * (1 - share + share * (2 * number + 1) / parts)
+                    self.assertAlmostEqual(found / wanted, 1, delta=0.006, msg=(block, number))
+        for kind, forms in few.items():
+            for form in forms:
+                block = {"kind": kind, **sizes[kind], **form}
+                once, share = shared(block)
+                all_keys = shared({"kind": "attention", **sizes["attention"]})[1]
+                wanted = of_slices(block, HIDDEN, tokens, parts)
+                self.assertTrue(0 <= share < 0.3 * all_keys, (block, share))
+                self.assertAlmostEqual(once / sum(wanted), 1, delta=0.02, msg=block)
+                self.assertLess(max(wanted[1:]) - min(wanted[1:]), 1e-9 * sum(wanted), block)
+        for kind in (delta, mamba, convolution, mlp, experts, linear):
+            block = {"kind": kind.__name__, **kind(draw)}
+            self.assertEqual(of_blocks([block], tokens, 1, "h100").attention_shares()["x"], 0, block)
+            wanted = of_slices(block, HIDDEN, tokens, 1 if kind is mamba and not block.get("mamba_1") else parts)
+            self.assertLess(max(wanted) - min(wanted), 1e-3 * sum(wanted), block)
+
 
 
 if __name__ == "__main__":

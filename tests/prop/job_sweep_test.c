@@ -10,7 +10,7 @@
 enum { PROBLEMS = 5, ALL_PROBLEMS = 200, TOP = 5, MOST_TOP = 8, MOST_ROWS = 32 };
 
 static struct seen {
-    int layouts, ruled_out, unfitting, recomputed, experts, none, measured;
+    int layouts, ruled_out, unfitting, recomputed, experts, none, measured, pods;
 } seen;
 
 struct problem {
@@ -18,8 +18,8 @@ struct problem {
     ppsched_training training;
     ppsched_accelerator device;
     ppsched_job_options options;
-    ppsched_job_list lists[2];
-    uint32_t batches[2], shardings[4];
+    ppsched_job_list lists[3];
+    uint32_t batches[2], shardings[4], orders[2];
     ppsched_measured_layer rows[MOST_ROWS];
     ppsched_measured_collective collectives[3];
     ppsched_layer_table table;
@@ -85,6 +85,22 @@ static void make_table(struct problem *problem, uint64_t *seed)
                                            .collective_count = random_below(seed, 4)};
 }
 
+/* Small nodes in pods of which some jobs have several, with links between them that are a hundredth to a third as fast; both
+ * orders of ranks are searched. */
+static void make_pods(struct problem *problem, uint64_t *seed)
+{
+    ppsched_accelerator *device = &problem->device;
+    device->node_devices = 1u << random_below(seed, 4);
+    device->pod_nodes = 1 + random_below(seed, 4);
+    device->beyond = device->between;
+    device->beyond.bandwidth *= 0.01 * (1 + random_below(seed, 33));
+    device->beyond.latency *= 1 + random_below(seed, 10);
+    problem->orders[0] = PPSCHED_RANK_ORDER_DATA_FIRST;
+    problem->orders[1] = PPSCHED_RANK_ORDER_PIPELINE_FIRST;
+    problem->lists[problem->options.list_count++] = (ppsched_job_list){PPSCHED_JOB_DIMENSION_RANK_ORDER, 2, problem->orders};
+    seen.pods += device->node_devices * device->pod_nodes < problem->options.gpus;
+}
+
 static void make_problem(struct problem *problem, uint64_t *seed)
 {
     const uint32_t gpus[] = {8, 12, 16, 24, 32}, sequences[] = {1024, 4096, 8192};
@@ -119,6 +135,8 @@ static void make_problem(struct problem *problem, uint64_t *seed)
         problem->lists[problem->options.list_count++] = (ppsched_job_list){PPSCHED_JOB_DIMENSION_SHARDING, 4,
                                                                            problem->shardings};
     }
+    if (random_below(seed, 2))
+        make_pods(problem, seed);
     if (random_below(seed, 4) == 0)
         problem->options.runtime = 1 + (int32_t)random_below(seed, PPSCHED_RUNTIME_MINDSPEED);
 }
@@ -268,7 +286,7 @@ static void test_random_jobs(void **state)
         check_problem(&problem, &seed);
     assert_true(seen.layouts > 100 * problems && seen.ruled_out > seen.layouts / 4);
     assert_true(seen.unfitting > problems && seen.recomputed > problems / 2 && seen.experts > problems / 8);
-    assert_true(seen.measured > problems / 8);
+    assert_true(seen.measured > problems / 8 && seen.pods > problems / 8);
 }
 
 int main(void)

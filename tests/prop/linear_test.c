@@ -20,13 +20,13 @@ static void set_list(ppsched_config *config, int32_t quantity, const double *val
 }
 
 /* Up to 16 devices, in half the problems with stages up to five times as long as others; memory and limits by device. `tight`:
- * limits from one stage pass on; else from D. */
-static ppsched_config *random_problem(uint64_t *seed, int tight)
+ * limits from one stage pass on; else from D. `times`: so many times more microbatches than usual. */
+static ppsched_config *random_problem(uint64_t *seed, int tight, uint32_t times)
 {
     static const int32_t kinds[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
                                     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     uint32_t devices = 2 + random_below(seed, 15);
-    ppsched_config *config = make_config(devices, devices, 1 + random_below(seed, 3 * devices));
+    ppsched_config *config = make_config(devices, devices, times * (1 + random_below(seed, 3 * devices)));
     double scale[16], values[16], memory[16], spread = random_below(seed, 2) ? 5 : 1;
     double limit = tight ? draw(seed, 1, devices) : draw(seed, devices, 2 * devices);
     for (uint32_t s = 0; s < devices; s++)
@@ -72,7 +72,7 @@ static void compare_all(int tight, double most)
     uint64_t seed = 21 + tight;
     double worst = 0;
     for (int trial = 0; trial < ROUNDS(250); trial++) {
-        ppsched_config *config = random_problem(&seed, tight);
+        ppsched_config *config = random_problem(&seed, tight, 1);
         double span = span_of(config, "zb_auto");
         assert_true(isfinite(span));
         for (size_t k = 0; k < sizeof fixed / sizeof fixed[0]; k++)
@@ -115,12 +115,33 @@ static void test_idle_cells_of_alike_stages(void **state)
         }
 }
 
+/* With many microbatches, rounds repeat: the sum of spans per microbatch is no larger than where all rounds are planned one by
+ * one. */
+static void test_many_microbatches(void **state)
+{
+    uint64_t seed = 57;
+    double sum = 0;
+    (void)state;
+    for (int trial = 0; trial < 60; trial++) {
+        ppsched_config *config = random_problem(&seed, trial % 2, 24);
+        const double span = span_of(config, "zb_auto");
+        assert_true(isfinite(span));
+        for (size_t k = 0; k < sizeof fixed / sizeof fixed[0]; k++)
+            assert_true(span <= span_of(config, fixed[k]) * (1 + 1e-9));
+        sum += span / ppsched_config_microbatches(config);
+        ppsched_config_destroy(config);
+    }
+    print_message("# the spans are %.12g per microbatch\n", sum);
+    assert_true(sum <= 761.61492242);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idle_cells_of_alike_stages),
         cmocka_unit_test(test_ample_memory),
         cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_many_microbatches),
     };
     return cmocka_run_group_tests_name("linear", tests, NULL, NULL);
 }

@@ -214,6 +214,101 @@ class GraphLoweringTest(unittest.TestCase):
                         self.assertEqual((taker[1:3], taker[0] == "F"), (op[1:3], op[0] == "RECV_F"))
         self.assertGreater(held, 300)
 
+    def lifetimes(self, own, device):
+        """By use: for each holder of a slot its first and last position, from what reads it."""
+        p, queue = own.problem, own.queues[device]
+        at = {op: i for i, op in enumerate(queue)}
+        passes, received, whole = {}, {}, {}
+        for (kind, s, m, peer), i in at.items():
+            if kind == "F":
+                back = [at[k, s, m, None] for k in "BIW" if (k, s, m, None) in at]
+                reads = [k for op, k in at.items() if op[2] == m and ((op[0] == "F" and s in p.inputs[op[1]]) or (op[0] == "SEND_F" and op[1] == s))]
+                passes[s, m] = i, max([i, *back, *reads])
+            elif kind.startswith("RECV"):
+                ends = [at[k, s, m, None] for k in "FBIW" if (k, s, m, None) in at]
+                received[s, kind, own.places.index(peer), m] = i, max(ends)
+        for (_, m), (first, last) in passes.items():
+            before = whole.get(m, (first, last))
+            whole[m] = min(first, before[0]), max(last, before[1])
+        return {"stage_microbatch": passes, "microbatch": whole, "receive": received}
+
+    def test_slots(self):
+        rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "8")))
+        shared = several = 0
+        for _ in range(int(os.environ.get("PPSCHED_GRAPHS", "60"))):
+            problem, _, schedule = drawn(rng)
+            lowered = schedule.lower("just_in_time", receive_prefetch=rng.choice([0, 1]))
+            own = Lowered(problem, lowered.queues)
+            for d in range(problem.devices):
+                for use, wanted in self.lifetimes(own, d).items():
+                    found, keys = {}, []
+                    for arena in lowered.arenas(d, use):
+                        ops = [lowered.queues[d][life.first] for life in arena.lifetimes]
+                        places = {op.place for op in ops} if use == "receive" else {None}
+                        self.assertEqual(len(places), 1)
+                        keys.append((arena.stage, arena.kind.name, *places))
+                        held, most = {}, 0
+                        for life in sorted(arena.lifetimes, key=lambda life: life.first):
+                            self.assertLess(held.get(life.slot, -1), life.first)
+                            held[life.slot] = life.last
+                            most = max(most, sum(other.first <= life.first <= other.last for other in arena.lifetimes))
+                            key = {"stage_microbatch": (life.stage, life.microbatch), "microbatch": life.microbatch,
+                                   "receive": (life.stage, life.kind.name, *places, life.microbatch)}[use]
+                            self.assertNotIn(key, found)
+                            found[key] = life.first, life.last
+                        self.assertEqual((arena.slots, set(held)), (most, set(range(most))))
+                        shared += most < len(arena.lifetimes)
+                    self.assertEqual(found, wanted)
+                    self.assertEqual(len(keys), len(set(keys)))
+                    several += len({key[:2] for key in keys}) < len(keys)
+        self.assertGreater(min(shared, several), 20)
+
+    def test_connections(self):
+        rng = random.Random(9)
+        for _ in range(40):
+            problem, _, schedule = drawn(rng)
+            ends = sorted((x, y, i, s) for s, inputs in enumerate(problem.inputs) for i in inputs for x in problem.place[i] for y in problem.place[s] if x != y)
+            made = schedule.connections("stages")
+            self.assertEqual(sorted((one.sender, one.receiver, one.sending_stage, one.receiving_stage) for one in made), ends)
+            links = schedule.connections()
+            self.assertEqual(sorted((one.sender, one.receiver) for one in links), sorted({pair for x, y, _, _ in ends for pair in ((x, y), (y, x))}))
+            for all_of_them in (made, links):
+                rounds = [one.round for one in all_of_them]
+                self.assertEqual(rounds, sorted(rounds))
+                busy = [(one.round, device) for one in all_of_them for device in (one.sender, one.receiver)]
+                self.assertEqual(len(busy), len(set(busy)))
+
+    def test_what_cannot_have_slots(self):
+        config = ppsched.Config(3, 1, stages=3, placement=[0, 1, 2], stage_inputs=[[], [0], [0]], split_backward=False)
+        good = [["0F0", "0SEND_F0>1", "0SEND_F0>2", "0RECV_B0>1", "0RECV_B0>2", "0B0"], ["1RECV_F0>0", "1F0", "1B0", "1SEND_B0>0"],
+                ["2RECV_F0>0", "2F0", "2B0", "2SEND_B0>0"]]
+        self.assertEqual([arena.slots for arena in ppsched.Schedule.from_queues(config, good).arenas(0, "receive")], [1, 1])
+        for device, queue, part in ((0, [*good[0][:5], "0RECV_B0>2", "0B0"], "a second time"), (0, [*good[0], "0RECV_B0>2"], "after the backward"),
+                                    (1, ["1F0", "1RECV_F0>0"], "missing the backward"), (2, ["1F0", "1B0"], "is on another device|wrong device")):
+            with self.assertRaisesRegex(ppsched.Error, part):
+                ppsched.Schedule.from_queues(config, [queue if d == device else good[d] for d in range(3)]).arenas(device, "receive")
+
+    def test_capture(self):
+        """The graph of the command, in text and JSON."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "k.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({**{name: value for name, value in KSHAPE_ARGUMENTS.items() if name not in ("devices", "microbatches", "stages")},
+                           "num_devices": 4, "num_batches": 3, "num_stages": 5}, file)
+            words = ["schedule", "--strategy", "auto", "-c", path, "--quiet", "--lower", "just_in_time", "--capture", "--slots", "--json"]
+            rows = json.loads(run_command(words).stdout)
+            made = ppsched.generate("auto", ppsched.Config(**KSHAPE_ARGUMENTS)).lower("just_in_time")
+            self.assertEqual((rows["capture"]["ok"], rows["capture"]["reasons"]), (True, []))
+            self.assertEqual(sorted(map(tuple, rows["capture"]["communicators"])), sorted((link.sender, link.receiver) for link in made.links()))
+            for row in rows["capture"]["buffers"]:
+                arenas = made.arenas(row["device"], "receive")
+                self.assertEqual([own[:3] for own in row["receive"]], [[arena.stage, arena.kind.name[-1], arena.slots] for arena in arenas])
+                received = [own[1:] for own in rows["slots"][row["device"]]["receive"]]
+                self.assertEqual(len(received), sum(len(arena.lifetimes) for arena in arenas))
+                self.assertEqual({own[-1] for own in received}, {own[3] for own in row["receive"]})
+            self.assertIn("the stages form a graph", rows["capture_lines"]["transformer_engine"][0])
+            self.assertIn("of stage 4 from place 3", run_command(words[:-2]).stdout)
+
     def test_iterations_that_flush(self):
         config = ppsched.Config(**KSHAPE_ARGUMENTS, iterations=3, p2p_time=0.25)
         schedule = ppsched.generate("auto", config)

@@ -52,22 +52,61 @@ class Model:
             self.rows += own
         self.limit = rng.choice([None, 3, 5, 8])
         self.speeds = [1.0] * self.devices
+        self.types, self.rounds = [0] * self.devices, [1]
+
+    def take_types(self, rng):
+        """Devices of two types, with factors of F, B, I and W on the second."""
+        self.types = [rng.randint(0, 1) for _ in range(self.devices)]
+        for row in self.rows:
+            row["device_scale"] = [[rng.choice((0.5, 1, 1.5, 2)) for _ in range(4)]]
+
+    def take_shared_weights(self, rng):
+        """The first layer of a branch is tied, and others may copy it."""
+        branch = rng.choice([own for own in self.branches if not own["inputs"]])
+        branch["rows"][0].update(place="first", tied=True, mem_static=rng.randint(1, 3), mem_weights=1)
+        for row in self.rows:
+            if row.get("place") != "first" and rng.random() < 0.3:
+                row["copies_embedding"] = True
+
+    def times_on(self, row, device, again):
+        """F and backward of a layer on a device; with frozen weights the I, of half a backward."""
+        scale = row["device_scale"][0] if self.types[device] else (1, 1, 1, 1)
+        forward, backward = row["forward_time"] * scale[0], row["backward_time"] * scale[1]
+        if row.get("passes") == "FI":
+            backward = row["backward_time"] / 2 * scale[2]
+        if again:
+            all_forwards = sum(own["forward_time"] for own in self.rows)
+            longer = sum(own["forward_time"] * own["device_scale"][0][0] for own in self.rows) / all_forwards if self.types[device] else 1
+            backward += (row["recompute"][0]["backward_time"] - row["backward_time"]) * longer
+        return forward, backward
+
+    def copies(self, rows, is_last):
+        """What a stage holds of layers of other stages."""
+        shared = [row for row in self.rows if row.get("place") == "first" and not any(row is own for own in rows)]
+        times = (is_last and any(row.get("tied") for row in shared)) + any(row.get("copies_embedding") for row in rows)
+        return [times * sum(row.get(name, 0) for row in shared) for name in ("mem_static", "mem_weights")]
 
     def config(self, choice):
         """The problem of stages of each branch's division, device and kind of recomputation."""
-        last, stages = [], {name: [] for name in ("placement", "stage_inputs", "stage_passes", "forward_times", "backward_times", "mem_forward", "mem_static",
-                                                  "mem_recomputed_backward")}
-        for branch, (parts, first, again) in zip(self.branches, choice):
+        last, stages = [], {name: [] for name in ("placement", "stage_inputs", "stage_passes", "forward_times", "backward_times", "backward_input_times",
+                                                  "backward_weight_times", "mem_forward", "mem_static",
+                                                  "mem_weights", "mem_recomputed_backward")}
+        for branch, (parts, first, count, again) in zip(self.branches, choice):
             for number, part in enumerate(parts):
-                rows = [branch["rows"][k] for k in part]
+                rows, device = [branch["rows"][k] for k in part], first + number % count
+                times = [self.times_on(row, device, again and "recompute" in row) for row in rows]
+                copies = self.copies(rows, branch is self.branches[-1] and number + 1 == len(parts))
                 kinds = [row["recompute"][0] if again and "recompute" in row else None for row in rows]
                 stages["stage_inputs"].append([len(stages["placement"]) - 1] if number else [last[i] for i in branch["inputs"]])
-                stages["placement"].append(first + number)
+                stages["placement"].append(device)
                 stages["stage_passes"].append(branch["passes"])
-                stages["forward_times"].append(sum(row["forward_time"] for row in rows))
-                stages["backward_times"].append(sum(row["backward_time"] if kind is None else kind["backward_time"] for row, kind in zip(rows, kinds)))
+                stages["forward_times"].append(sum(forward for forward, _ in times))
+                for name in ("backward_times", "backward_input_times"):
+                    stages[name].append(sum(backward for _, backward in times))
+                stages["backward_weight_times"].append(0)
                 stages["mem_forward"].append(sum(row["mem_forward"] if kind is None else kind["mem_forward"] for row, kind in zip(rows, kinds)))
-                stages["mem_static"].append(sum(row["mem_static"] for row in rows))
+                stages["mem_static"].append(sum(row["mem_static"] for row in rows) + copies[0])
+                stages["mem_weights"].append(sum(row.get("mem_weights", 0) for row in rows) + copies[1])
                 stages["mem_recomputed_backward"].append(max([0] + [row["mem_forward"] for row, kind in zip(rows, kinds) if kind]))
             last.append(len(stages["placement"]) - 1)
         limit = {} if self.limit is None else {"mem_limit": self.limit}
@@ -75,10 +114,13 @@ class Model:
 
     def choices(self):
         def of(branch):
-            for count in range(1, min(self.devices, len(branch["rows"])) + 1):
-                for parts, first in itertools.product(chains_of(len(branch["rows"]), count), range(self.devices - count + 1)):
+            layers = len(branch["rows"])
+            for count, rounds in itertools.product(range(1, min(self.devices, layers) + 1), self.rounds):
+                if count * rounds > layers or (count == 1 and rounds > 1):
+                    continue
+                for parts, first in itertools.product(chains_of(layers, count * rounds), range(self.devices - count + 1)):
                     for again in (False, True) if self.limit is not None and any("recompute" in row for row in branch["rows"]) else (False,):
-                        yield parts, first, again
+                        yield parts, first, count, again
         return itertools.product(*(list(of(branch)) for branch in self.branches))
 
     def best(self, **options):
@@ -94,6 +136,71 @@ class Model:
 
 
 class SplitTest(unittest.TestCase):
+    def choice_of(self, found, model):
+        """A split that was found, as one of the model's choices."""
+        choice = []
+        for own, branch in zip(found.branches, model.branches):
+            ends = list(itertools.accumulate(own["layers"]))
+            self.assertEqual(ends[-1], len(branch["rows"]))
+            devices = own["devices"]
+            self.assertEqual(devices, (devices[:len(set(devices))] * len(devices))[:len(devices)])
+            choice.append(([range(a, b) for a, b in zip([0, *ends], ends)], devices[0], len(set(devices)), own["recompute"] is not None))
+        return choice
+
+    def compare_with_all(self, seeds, change, most=150):
+        """Models that `change` makes, each against all of its splits: not worse, and no bound or proof that a split contradicts."""
+        fits = worse = proved = 0
+        for seed in seeds:
+            rng = random.Random(seed)
+            model = Model(rng)
+            change(model, rng)
+            if sum(1 for _ in itertools.islice(model.choices(), most + 1)) > most:
+                continue
+            limit = {} if model.limit is None else {"mem_limit": model.limit}
+            base = ppsched.Config(model.devices, model.microbatches, split_backward=False, device_speeds=model.speeds, layer_types=model.types, **limit)
+            best = model.best(effort=1)
+            try:
+                (found,) = ppsched.split_layer_graph(base, model.rows, chunks=model.rounds)
+            except ppsched.Refused:
+                self.assertEqual(best, float("inf"), seed)
+                continue
+            made = found.timeline.metrics.makespan
+            self.assertGreaterEqual(made, best * (1 - 1e-9), seed)
+            self.assertLessEqual(found.bound, best * (1 + 1e-9), seed)
+            self.assertEqual(found.proved, made <= found.bound * (1 + 1e-9), seed)
+            own = found.timeline.schedule.evaluate(model.config(self.choice_of(found, model))).metrics
+            self.assertAlmostEqual(own.makespan, made, msg=seed)
+            self.assertAlmostEqual(own.peak_memory, found.timeline.metrics.peak_memory, msg=seed)
+            fits += 1
+            proved += found.proved
+            worse += made > best * (1 + 1e-9)
+        if "PPSCHED_GRAPH_MODELS" in os.environ:
+            print(f"{self.id()}: {fits} fit, {worse} above the best, {proved} proved")
+        return fits, worse, proved
+
+    def seeds(self, usual):
+        return range(int(os.environ["PPSCHED_GRAPH_MODELS"])) if "PPSCHED_GRAPH_MODELS" in os.environ else usual
+
+    def test_several_stages_on_a_device(self):
+        def change(model, rng):
+            model.rounds = [1, 2]
+            model.microbatches = 2
+
+        seeds = self.seeds([0, 1, 2, 3])
+        fits, worse, proved = self.compare_with_all(seeds, change)
+        self.assertLessEqual(worse, max(fits / 20, 0))
+        self.assertGreater(proved, 0)
+
+    def test_layers_that_share_weights(self):
+        fits, worse, _ = self.compare_with_all(self.seeds([0, 1, 2, 3]), lambda model, rng: model.take_shared_weights(rng))
+        self.assertGreater(fits, 0)
+        self.assertLessEqual(worse, fits / 20)
+
+    def test_types_of_devices(self):
+        fits, worse, _ = self.compare_with_all(self.seeds([0, 1, 2, 3]), lambda model, rng: model.take_types(rng))
+        self.assertGreater(fits, 0)
+        self.assertLessEqual(worse, fits / 20)
+
     def test_near_the_best_of_all_splits(self):
         rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "4")))
         rounds, worse, total, fits = int(os.environ.get("PPSCHED_GRAPH_SPLITS", "3")), 0, 0.0, 0
@@ -110,13 +217,8 @@ class SplitTest(unittest.TestCase):
             made = found.timeline.metrics.makespan
             self.assertIsNone(found.timeline.metrics.limit_device)
             self.assertGreaterEqual(made, best * (1 - 1e-9))
-            again = [([range(0)] * len(own["layers"]), own["devices"][0], own["recompute"] is not None) for own in found.branches]
-            for number, (own, branch) in enumerate(zip(found.branches, model.branches)):
-                ends = list(itertools.accumulate(own["layers"]))
-                self.assertEqual(ends[-1], len(branch["rows"]))
-                again[number] = ([range(a, b) for a, b in zip([0, *ends], ends)], *again[number][1:])
-            own = model.config(again)
-            for name in ("forward_times", "backward_times", "mem_forward", "mem_static"):
+            own = model.config(self.choice_of(found, model))
+            for name in ("forward_times", "mem_forward", "mem_static"):
                 self.assertEqual(getattr(found.config, name), getattr(own, name), name)
             self.assertAlmostEqual(found.timeline.schedule.evaluate(own).metrics.makespan, made)  # refused if other stages feed each other
             self.assertAlmostEqual(found.timeline.schedule.evaluate(own).metrics.peak_memory, found.timeline.metrics.peak_memory)
@@ -238,7 +340,8 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         path = os.path.join(folder.name, "model.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"num_devices": 4, "num_batches": 8, "layers": self.ROWS, **values}, file)
+            given = {"num_devices": 4, "num_batches": 8, "layers": self.ROWS, **values}
+            json.dump({name: value for name, value in given.items() if value is not None}, file)
         return path
 
     def test_pick(self):
@@ -256,8 +359,31 @@ class CommandTest(unittest.TestCase):
         self.assertAlmostEqual(json.loads(again)["metrics"]["makespan"], row["step_time"])
         usual = ("--data-parallel-size", "1", "--objective", "makespan")
         self.assertEqual(answer("pick", "-c", path, "--json", "--quiet", *usual)[:2], (0, json.dumps([row]) + "\n"))
+        self.assertLessEqual(row["bound"], row["order_bound"])
         code, text, _ = answer("pick", "-c", path, "--quiet", "--top", "2")
         self.assertEqual((code, text.count("vision")), (0, 2))
+
+    def test_devices_that_differ_and_several_stages(self):
+        """Types of devices as a file of times, and a speed; stages that go round the devices twice."""
+        rows = [{"name": "a", "count": 2, "forward_time": 1, "after": []}, {"name": "b", "count": 4, "forward_time": 2, "after": ["a"]}]
+        path = self.file(num_devices=None, num_batches=2, layers=rows)
+        folder = os.path.dirname(path)
+        for name, values in (("same.json", {"speed": 1}), ("slow.json", {"speed": 0.5}),
+                             ("other.json", {"layers": [{"name": "a", "count": 2, "forward_time": 2}, {"name": "b", "count": 4, "forward_time": 4}]})):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                json.dump(values, file)
+        steps = []
+        for name in ("slow.json", "other.json", "same.json"):
+            code, text, err = answer("pick", "-c", path, "--quiet", "--json", "--device-types", f"{folder}/same.json:1", f"{folder}/{name}:1")
+            self.assertEqual((code, err), (0, ""))
+            steps.append(json.loads(text)[0]["step_time"])
+            self.assertEqual(len(json.loads(text)[0]["device_types"]), 2)
+        self.assertEqual(steps[0], steps[1])
+        self.assertLess(steps[2], steps[0])
+        code, text, err = answer("pick", "-c", path, "--quiet", "--devices", "2", "--chunks", "2", "--json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(json.loads(text)[0]["branches"][1]["devices"], [0, 1, 0, 1])
+        self.assertIn("devices 0-1 with 2 stages each", answer("pick", "-c", path, "--quiet", "--devices", "2", "--chunks", "2")[1])
 
     def test_what_is_wrong_is_told(self):
         entry = {"name": "a", "forward_time": 1}
@@ -267,13 +393,15 @@ class CommandTest(unittest.TestCase):
                            ([entry, {**entry, "after": [0, 0]}], "twice"), ([entry, {**entry, "after": "a"}], "must be a list"),
                            ([entry, entry, {**entry, "name": "b", "after": ["a"]}], "the name of 2 entries"),
                            ([entry, {**entry, "after": [], "passes": "B"}], "it must be FB, FI or F"),
-                           ([{**entry, "tied": True}, {**entry, "after": []}], "tied is only for layers in a chain")):
+                           ([{**entry, "tied": True}, {**entry, "after": []}], "tied is only for layers of the first stage of a branch; give it"),
+                           ([{**entry, "windows": {"F": []}}, {**entry, "after": []}], "windows is only for layers in a chain"),
+                           ([{**entry, "device_scale": [[1, 1, 1, 1]]}, {**entry, "after": [], "device_scale": [[1, 1, 1, 1]] * 2}], "has 1 types of devices, and another")):
             code, _, err = answer("pick", "-c", self.file(layers=rows), "--quiet")
             self.assertNotEqual(code, 0)
             self.assertIn(part, err)
             self.assertEqual(len(err.strip().splitlines()), 1, err)
         for words, part in ((("compare",), "pick"), (("schedule", "--strategy", "auto"), "pick"), (("pick", "--runtime", "megatron"), "runtime"),
-                            (("pick", "--chunks", "2"), "chunks"), (("pick", "--lower", "by_time"), "lower"),
+                            (("pick", "--chunks", "0"), "chunks"), (("pick", "--lower", "by_time"), "lower"),
                             (("pick", "-s", "4"), "stages"), (("pick", "--data-parallel-size", "2"), "--data-parallel-size is not for layers"),
                             (("pick", "--micro-batch-size", "2"), "--micro-batch-size is not"), (("pick", "--any"), "--any is not"),
                             (("pick", "--objective", "span"), "give makespan")):

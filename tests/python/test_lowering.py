@@ -119,13 +119,13 @@ class LoweringTest(unittest.TestCase):
         """As many iterations without a reduction are shorter by as many exposed reductions, and hold gradients all the time."""
         config = ppsched.Config(4, 8, iterations=4, reduce_grad_times=3, mem_gradients=5)
         schedule = ppsched.generate("1f1b", config)
-        for every in (0, 1, 2, 4):
+        for every in (1, 2, 4):
             lowered = schedule.lower("pytorch", reduce_grad=4, reduce_every=every)
             timeline = lowered.evaluate_transfers()
-            self.assertEqual(timeline.metrics.makespan, 4 * 33 + 4 // (every or 1) * 3)
+            self.assertEqual(timeline.metrics.makespan, 4 * 33 + 4 // every * 3)
             for device in range(4):
                 reduced = [position for position, op in enumerate(lowered.queues[device]) if op.kind.name == "REDUCE_GRAD"]
-                self.assertEqual(len(reduced), 4 // (every or 1))
+                self.assertEqual(len(reduced), 4 // every)
                 curve = timeline.memory(device, "gradients")
                 self.assertEqual(sum(size == 0 and number > 0 for number, (_, size) in enumerate(curve)), len(reduced))
         apart = ppsched.Schedule.from_queues(config, schedule.queues, flushes=False).lower("pytorch", reduce_grad=4, reduce_every=4)
@@ -133,11 +133,39 @@ class LoweringTest(unittest.TestCase):
         words = ("schedule", "--strategy", "1f1b", "--devices", "4", "--microbatches", "8", "--iterations", "4", "--lower", "pytorch", "--json")
         done = run(*words, "--reduce-grad", "--reduce-every", "2")
         self.assertEqual((done.returncode, done.stdout.count("0REDUCE_GRAD")), (0, 2), done.stderr)
-        for more in (("--reduce-every", "2"), ("--reduce-grad", "--reduce-every", "3")):
-            self.assertIn("reduce_every", run(*words, *more).stderr)
-        for every, text in ((3, "reduce_every is 3; it must divide the 4 iterations of the schedule"), (-1, "reduce_every is -1")):
+        for more, wanted in ((("--reduce-every", "2"), "--reduce-every needs --reduce-grad"),
+                             (("--reduce-grad", "--reduce-every", "3"), "--reduce-every 3: it must divide the 4 iterations of the schedule (--iterations)"),
+                             (("--reduce-grad", "--reduce-every", "0"), "--reduce-every 0: it must be 1 or more")):
+            done = run(*words, *more)
+            self.assertEqual((done.returncode, done.stderr), (2, f"ppsched schedule: {wanted}\n"))
+        for every, text in ((0, "reduce_every is 0; it must be 1 or more"), (3, "reduce_every is 3; it must divide the 4 iterations of the schedule"), (-1, "reduce_every is -1")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower(reduce_grad=1, reduce_every=every)
+
+    def test_plans_accumulate_gradients(self):
+        """A plan ranks with the reductions that are left: rarer ones let another schedule win. Its candidate is timed again by hand."""
+        config = ppsched.Config(4, 8, iterations=4, reduce_grad_times=30)
+        steps = {}
+        for every in (1, 4):
+            plan = ppsched.plan(config, lowering="pytorch", reduce_grad=3, reduce_every=every, strategies=["1f1b", "interleaved_1f1b"], chunks=[1, 2])
+            for candidate in plan:
+                schedule = plan.schedule(candidate).lower("pytorch", reduce_grad=3, reduce_every=every)
+                makespan = schedule.evaluate_transfers().metrics.makespan
+                self.assertEqual((candidate.step_time, plan.timeline(candidate).metrics.makespan), (makespan / 4, makespan))
+                steps[every, candidate.strategy] = candidate.step_time
+        for strategy in ("1f1b", "interleaved_1f1b"):
+            self.assertLess(steps[4, strategy], steps[1, strategy])
+        with self.assertRaisesRegex(ppsched.Error, "need a lowering"):
+            ppsched.plan(config, reduce_every=4)
+        words = ("--devices", "4", "--microbatches", "8", "--iterations", "4", "--reduce-grad-times", "30", "--lower", "pytorch", "--reduce-grad", "waits")
+        rows = {every: json.loads(run("pick", *words, "--reduce-every", every, "--strategies", "1f1b", "--json").stdout)[0] for every in ("1", "4")}
+        self.assertEqual([rows[every]["step_time"] for every in ("1", "4")], [steps[1, "1f1b"], steps[4, "1f1b"]])
+        command = next(line for line in run("pick", *words, "--reduce-every", "4", "--strategies", "1f1b").stdout.splitlines() if line.startswith("ppsched schedule"))
+        self.assertIn("--reduce-grad waits --reduce-every 4", command)
+        for more, wanted in (("0", "--reduce-every 0: it must be 1 or more"), ("3", "--reduce-every 3: it must divide the 4 iterations")):
+            done = run("pick", *words, "--reduce-every", more)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(wanted, done.stderr)
 
     def test_reductions_that_are_waited_for(self):
         """Waits as ops, of the command, of Schedule.lower and of a plan; a deferred wait hides a reduction under the next backwards."""

@@ -350,7 +350,7 @@ class CommandTest(unittest.TestCase):
                             (dict(lowering="just_in_time", receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
                             (dict(lowering="just_in_time", receive_prefetch=-1), "receive_prefetch is -1; it must be 0 to 64"),
                             (dict(receive_prefetch=1), "is only for the just_in_time lowering"),
-                            (dict(unshard=2), "unshard and reduce_grad need a lowering"), (dict(reduce_grad=True), "unshard and reduce_grad need a lowering"),
+                            (dict(unshard=2), "unshard, reduce_grad and reduce_every need a lowering"), (dict(reduce_grad=True), "unshard and reduce_grad need a lowering"),
                             (dict(unshard_lookahead="auto"), "unshard_lookahead needs unshard"),
                             (dict(lowering="pytorch", reduce_grad=2), "reduce_grad is 2, and a plan cannot time its waits, which are not ops; give 1, or 3"),
                             (dict(lowering="pytorch", reduce_grad="waits"), "reduce_grad must be an integer, not 'waits'"),

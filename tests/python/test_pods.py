@@ -11,6 +11,7 @@ from in_process import run_command
 from test_rank_order import FIRST, LAST, SHAPE, cluster, ranks
 
 import ppsched
+from ppsched._core.price import pipeline_record
 
 SLOW = ppsched.LinkRate(4e9, 0.8, 30e-6, 1.2, 1.1)
 
@@ -48,6 +49,10 @@ class PodsTest(unittest.TestCase):
             for order in (FIRST, LAST):
                 levels = levels_of(order, node, pod_nodes, tp, cp, pp, dp)
                 links = [(device.inside, device.between, device.beyond)[level] for level in levels]
+                pipeline = pipeline_record(pp, rank_order=order)
+                for number, link in enumerate(links):
+                    if number % (pp + 1):
+                        self.assertEqual(model.pipeline_link(pipeline, *divmod(number, pp)), (link.latency, rate(link)))
                 empty = ppsched.Config(pp, 8, p2p_time=[link.latency for link in links], p2p_bandwidth=[rate(link) for link in links])
                 config = ppsched.config_from_layers(empty, model.layers(), ppsched.Split(counts, [0] * sum(counts)))
                 wanted = ppsched.generate("1f1b", config).evaluate().metrics.makespan
@@ -157,8 +162,60 @@ class PodsTest(unittest.TestCase):
                 self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
                 self.assertIn(wanted, done.stderr)
 
+    def test_config_file_and_one_pod(self):
+        """Keys of a config file are the options; pods that contain the whole job are told to have no effect."""
+        with tempfile.TemporaryDirectory() as folder:
+            model, config = (pathlib.Path(folder) / name for name in ("config.json", "job.json"))
+            model.write_text(json.dumps({"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
+                                         "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 32000}), encoding="utf-8")
+            common = {"model": str(model), "pod_nodes": 2, "pod_bandwidth": "2GB/s", "pp": 4, "tp": 4}
+            options = ("--pod-nodes", 2, "--pod-bandwidth", "2GB/s", "--model", str(model), "--pp", 4, "--tp", 4, "--json")
+            for command, keys, words in (("price", {"rank_order": LAST, "dp": 4}, ("--rank-order", LAST, "--dp", 4)), ("model", {"dp": 4}, ("--dp", 4)),
+                                         ("pick", {"rank_order": [FIRST, LAST], "gpus": 64, "global_batch": 64}, ("--rank-order", FIRST, LAST, "--gpus", 64, "--global-batch", 64)),
+                                         ("pick", {"rank_order": LAST, "gpus": 64, "global_batch": 64}, ("--rank-order", LAST, "--gpus", 64, "--global-batch", 64))):
+                config.write_text(json.dumps({**common, **keys}), encoding="utf-8")
+                by_file, by_options = run_command((command, "-c", str(config), "--json")), run_command((command, *options, *words))
+                self.assertEqual((by_file.returncode, by_file.stdout, by_file.stderr), (0, by_options.stdout, ""))
+            for value, wanted in (({"rank_order": "pp"}, "rank_order is 'pp'; it must be"), ({"rank_order": []}, "rank_order is None"), ({"pod_nodes": "2"}, "pod_nodes must be a number"),
+                                  ({"pod_bandwidth": 5}, "pod_bandwidth must be a text"), ({"rank_order": [FIRST, LAST]}, "price takes one")):
+                config.write_text(json.dumps({"model": str(model), **value}), encoding="utf-8")
+                done = run_command(("price", "-c", str(config)))
+                self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
+                self.assertIn(wanted, done.stderr)
+            within = ("--pod-nodes", 4, "--pod-bandwidth", "2GB/s", "--model", str(model))
+            for words in (("price", "--dp", 4, "--tp", 8), ("model", "--dp", 4, "--tp", 8), ("pick", "--gpus", 32, "--pp", 1), ("pick", "--dp", 4, "--tp", 8)):
+                told = run_command((*words, *within)).stderr
+                self.assertIn("note: --pod-nodes has no effect: the 32 devices are in one pod of 4 nodes with 8 devices each", told)
+                self.assertEqual(run_command((*words, *within, "--json")).stderr, "")
+            self.assertNotIn("no effect", run_command(("price", "--dp", 8, "--tp", 8, *within)).stderr)
+
+    def test_measured_collectives_beyond_a_pod(self):
+        """Measured sums of one span are scaled by the links of the other: those of a pod to those of several."""
+        rows = "kind,tp,cp,ep,etp,micro_batch,seq,recompute,forward_time,backward_input_time,backward_weight_time,mem_forward,mem_static\n" \
+               "decoder,,,,,,,,10ms,10ms,10ms,1MB,1MB\ncollective:all_reduce,1GB,4,8,{}ms\n"
+        shape, times = ppsched.Transformer(**SHAPE), {}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "table.csv"
+            for measured in (100, 200):
+                path.write_text(rows.format(measured), encoding="utf-8")
+                for dp in (8, 32):
+                    training = ppsched.Training(sequence_length=4096, data_parallel=dp)
+                    model = ppsched.Model(shape, training, pods(2, 4), ppsched.read_layer_table(str(path)))
+                    times[measured, dp] = model.update_cost(1e9, 0).gradient_time
+            for dp in (8, 32):
+                self.assertGreater(times[200, dp], 1.9 * times[100, dp])
+            self.assertGreater(times[100, 32], 1.5 * times[100, 8])
+            found = ppsched.plan_layouts(shape, gpus=32, device=pods(2, 4), table=ppsched.read_layer_table(str(path)), top=3,
+                                         fixed={"tp": 1, "cp": 1, "micro_batch": 1, "global_batch": 64, "rank_order": (FIRST, LAST)})
+            self.assertEqual(len(found), 3)
+            self.assertTrue(all(row["within"].get("dp") in (None, "node", "pod", "job") and row["layer_table"] for row in found))
+
     def test_counts_that_c_cannot_hold(self):
         device = pods(2, 2)
+        for name in ("inside", "between", "beyond"):
+            for wrong in (5, "fast", (1e9, 1.0)):
+                with self.assertRaisesRegex(TypeError, f"Accelerator: {name} must be a ppsched.LinkRate, not"):
+                    ppsched.Model(ppsched.Transformer(**SHAPE), ppsched.Training(4096), device._replace(**{name: wrong}))
         for name in ("pod_nodes", "node_devices"):
             for wrong, message in ((2**33 + 1, f"{name} is {2**33 + 1}"), (-1, f"{name} is -1"), (2.5, f"{name} must be an integer, not 2.5")):
                 with self.assertRaisesRegex(ppsched.Error, message):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as launchers have them: shell scripts with Megatron-LM's arguments, files of options, Primus' YAML."""
+import json
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
 import ppsched
-from ppsched import Model, read_model
+from ppsched import Description, Model, Training, read_model
 from ppsched.readers.shell_script import script_groups, value_of
 
 SCRIPT = """#!/bin/bash
@@ -249,13 +250,106 @@ class PrimusTest(Folder):
         self.tree()
         self.refused("names 'no.yaml', which is neither in its folder nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
         self.refused("attn_res_block_size is in use", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\nattn_res_block_size: 12\n")
-        self.refused("model_type is 'deepseek_v4', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
+        self.refused("model_type is 'flux', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: flux\nnum_layers: 3\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
         self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
         self.refused("extends must be a list of files, not 3", "x.yaml", "extends: 3\n")
         self.refused("overrides must be a mapping, not 3", "x.yaml", "modules: {a: {framework: megatron, model: primus/configs/models/megatron/small.yaml, overrides: 3}}\n")
         self.refused("none of its modules has a model", "x.yaml", "bases: []\nmodules: {a: {framework: megatron}}\n")
+
+
+class PrimusLayersTest(Folder):
+    """Models whose layers Primus makes itself."""
+    COMMON = "normalization: RMSNorm\nswiglu: true\nadd_bias_linear: false\nmake_vocab_size_divisible_by: 1\nuntie_embeddings_and_output_weights: true\n" \
+             "hidden_size: 64\nnum_attention_heads: 4\nvocab_size: 100\nmoe_router_topk: 2\nmoe_ffn_hidden_size: 16\nmoe_shared_expert_intermediate_size: 16\n"
+    V4 = COMMON + "extends: []\nmodel_type: deepseek_v4\nnum_layers: 4\nkv_channels: 16\nnum_query_groups: 1\nq_lora_rank: 24\no_lora_rank: 8\no_groups: 2\n" \
+        "num_experts: 4\nindex_n_heads: 2\nindex_head_dim: 8\nindex_topk: 4\nattn_sliding_window: 8\nattn_sink: true\ncompress_ratios: \"[0, 4, 128, 4, 0]\"\n" \
+        "hc_mult: 2\nnum_hash_layers: 1\nmtp_num_layers: 1\nmax_position_embeddings: 512\nseq_length: 128\ntensor_model_parallel_size: 2\n"
+    K3 = COMMON + "extends: []\nmodel_type: kimi_k3\nnum_layers: 5\nffn_hidden_size: 96\nq_lora_rank: 24\nkv_lora_rank: 16\nqk_head_dim: 8\nv_head_dim: 8\n" \
+        "qk_pos_emb_head_dim: 4\nlinear_num_key_heads: 4\nlinear_num_value_heads: 4\nlinear_key_head_dim: 8\nlinear_value_head_dim: 8\nkda_use_full_rank_gate: true\n" \
+        "linear_attention_freq: \"[1]*3+[0]*2\"\nattn_res_block_size: 2\nnum_experts: 4\nrouted_expert_hidden_size: 32\nlatent_moe_use_norm: true\n" \
+        "moe_layer_freq: \"([0]*1+[1]*4)\"\nmla_use_output_gate: true\n"
+    LFM = COMMON.replace("moe_shared_expert_intermediate_size: 16\n", "") + "extends: []\nmodel_type: gpt\nnum_layers: 4\nffn_hidden_size: 96\nnum_experts: 4\nnum_query_groups: 2\n" \
+        "qk_layernorm: true\nmoe_layer_freq: \"([0]*1+[1]*3)\"\nlfm_layer_types: [conv, full_attention, conv, full_attention]\n"
+    STACK = "normalization: RMSNorm\nswiglu: true\nadd_bias_linear: false\nvocab_size: 128\nextends: []\nmodel_type: mamba\nnum_layers: 16\nhidden_size: 64\n" \
+            "ffn_hidden_size: 96\nnum_attention_heads: 4\nmulti_latent_attention: true\nq_lora_rank: 24\nkv_lora_rank: 16\nqk_head_dim: 8\nv_head_dim: 8\n" \
+            "qk_pos_emb_head_dim: 4\nhybrid_attention_ratio: 0.25\nmamba_state_dim: 8\nmamba_head_dim: 8\nmamba_num_groups: 2\nlinear_num_key_heads: 2\n" \
+            "linear_num_value_heads: 4\nlinear_key_head_dim: 8\nlinear_value_head_dim: 6\nlinear_conv_kernel_dim: 4\n"
+    SPEC = "spec: [primus.backends.megatron.core.models.hybrid.hybrid_mamba_mla_layer_specs, %s]\n"
+
+    def described(self, text):
+        return read_model(self.file("m.yaml", text))
+
+    def parameters(self, text):
+        return Model(self.described(text).description, Training(sequence_length=64)).parameters.total
+
+    def test_families_of_hugging_face(self):
+        """As the same model of Hugging Face under its own names."""
+        sizes = {"hidden_size": 64, "vocab_size": 100, "num_attention_heads": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+        v4 = {**sizes, "model_type": "deepseek_v4", "num_hidden_layers": 4, "head_dim": 16, "num_key_value_heads": 1, "q_lora_rank": 24, "o_lora_rank": 8, "o_groups": 2,
+              "n_routed_experts": 4, "index_n_heads": 2, "index_head_dim": 8, "index_topk": 4, "sliding_window": 8, "compress_ratios": [0, 4, 128, 4, 0], "hc_mult": 2,
+              "num_hash_layers": 1, "num_nextn_predict_layers": 1, "max_position_embeddings": 512}
+        found = self.described(self.V4)
+        self.assertEqual(found.description.values(), Description(json.dumps(v4)).values())
+        self.assertEqual((found.options["seq"], found.options["tp"]), (128, 2))
+        delta, full = "linear_attention", "full_attention"
+        k3 = {**sizes, "model_type": "kimi_k3", "num_hidden_layers": 5, "intermediate_size": 96, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 8,
+              "qk_rope_head_dim": 4, "v_head_dim": 8, "layer_types": [delta] * 3 + [full] * 2, "mlp_layer_types": ["dense"] + ["sparse"] * 4, "num_experts": 4,
+              "routed_expert_hidden_size": 32, "latent_moe_use_norm": True, "attn_res_block_size": 2, "mla_use_output_gate": True,
+              "linear_attn_config": {"num_heads": 4, "head_dim": 8, "short_conv_kernel_size": 4, "use_full_rank_gate": True}}
+        self.assertEqual(self.described(self.K3).description.values(), Description(json.dumps(k3)).values())
+        lfm = {**sizes, "model_type": "lfm2_moe", "num_hidden_layers": 4, "intermediate_size": 96, "num_experts": 4, "num_key_value_heads": 2, "num_dense_layers": 1,
+               "layer_types": ["conv", full] * 2, "use_expert_bias": False, "tie_word_embeddings": False}
+        self.assertEqual(self.described(self.LFM).description.values(), Description(json.dumps(lfm)).values())
+
+    def test_stacks(self):
+        """Parameters of stacks, counted here matrix by matrix."""
+        latent = 64 * 24 + 24 * 4 * 12 + 64 * 20 + 16 * 4 * 16 + 32 * 64 + 24 + 16 + 64
+        mlp, ends, convolved = 3 * 64 * 96 + 64, 128 * 64 + 64, 2 * 2 * 8 + 4 * 6
+        delta = 64 * (2 * 16 + 2 * 24 + 8) + 4 * convolved + 8 + 6 + 24 * 64 + 64
+        kda = 64 * (2 * 32 + 24 + 2 * 6 + 4) + 4 * (2 * 32 + 24) + 6 * 32 + 4 + 32 + 6 * 24 + 24 + 6 + 24 * 64 + 64
+
+        def mamba(inner):
+            heads = inner // 8
+            return 64 * (2 * inner + 2 * 2 * 8 + heads) + 5 * (inner + 32) + 3 * heads + inner + inner * 64 + 64
+
+        alike = self.STACK.replace("linear_num_key_heads: 2", "linear_num_key_heads: 4")
+        for text, name, mixer, more in ((self.STACK, "hybrid_stack_spec", mamba(64), 2 * 40), (self.STACK, "mamba_hybrid_stack_spec_no_te", mamba(128), 0),
+                                        (self.STACK, "gdn_hybrid_stack_spec", delta, 2 * 40), (self.STACK, "gdn_hybrid_stack_spec_no_te", delta, 0),
+                                        (alike, "kda_hybrid_stack_spec", kda + 64, 2 * 40), (alike, "kda_hybrid_stack_spec_no_te", kda, 0)):
+            self.assertEqual(self.parameters(text + self.SPEC % name), 2 * latent + 6 * mixer + 8 * mlp + ends + more, name)
+        full = self.described(self.STACK.replace("0.25", "0.75") + self.SPEC % "hybrid_stack_spec").description.layer_kinds
+        self.assertEqual([kind[:3] for kind in full], ["lat", "mlp"] * 4 + ["lat", "mlp", "mam", "mlp"] * 2)
+        pure = self.described(self.STACK.replace("0.25", "0.0") + self.SPEC % "gdn_hybrid_stack_spec").description.layer_kinds
+        self.assertEqual([kind[:3] for kind in pure], ["del", "mlp"] * 8)
+        given = self.described(self.STACK + "hybrid_override_pattern: \"*-M-\"\n" + self.SPEC % "gdn_hybrid_stack_spec").description.layer_kinds
+        self.assertEqual([kind[:3] for kind in given], ["lat", "mlp", "del", "mlp"])
+
+    def test_ratios_of_the_launcher(self):
+        """Megatron-LM 0.15 spreads attention evenly between layers of Mamba, and puts MLPs evenly into those that are left."""
+        lines = [line for line in self.STACK.splitlines() if not line.startswith(("linear_", "multi_", "q_lora", "kv_lora", "qk_", "v_head", "hybrid"))]
+        text = "\n".join(lines) + "\nspec: [megatron.core.models.mamba.mamba_layer_specs, mamba_stack_spec]\n"
+        for attention, mlp, wanted in ((0, 0, "M" * 16), (0.125, 0, "MMMMM*MMMM*MMMMM"), (0, 0.5, "M-" * 8), (0.125, 0.5, "M-M--*M-M-*M--M-")):
+            found = self.described(text + f"hybrid_attention_ratio: {attention}\nhybrid_mlp_ratio: {mlp}\n").description.layer_kinds
+            self.assertEqual("".join({"mam": "M", "att": "*", "mlp": "-"}[kind[:3]] for kind in found), wanted, (attention, mlp))
+
+    def test_what_is_not_read(self):
+        for text, part in ((self.V4 + "attn_sink: false\n", "attn_sink is False; layers of deepseek_v4 have True"), (self.V4 + "add_qkv_bias: true\n", "add_qkv_bias is in use"),
+                           (self.V4 + "moe_layer_freq: 2\n", "moe_layer_freq is 2; all layers of deepseek_v4 have experts"), (self.V4 + "mup: 3\n", "mup is in use, but deepseek_v4"),
+                           (self.V4.replace("[0, 4,", "[x, 4,"), "it must be a list of whole numbers"), (self.V4 + "moe_shared_expert_intermediate_size: 9\n", "a multiple of moe_ffn"),
+                           (self.K3 + "linear_num_key_heads: 2\n", "KDA of kimi_k3 has one number for both"), (self.K3 + "mtp_num_layers: 1\nmtp_layer_type: kda\n", "give mtp_layer_type mla"),
+                           (self.LFM + "qk_layernorm: false\n", "qk_layernorm is off"), (self.LFM + "moe_layer_freq: 2\n", "0 only in the first layers"),
+                           (self.STACK, "spec is missing"), (self.STACK + self.SPEC % "x", "spec names 'x'; stacks of Primus are hybrid_stack_spec,"),
+                           (self.STACK + "spec: []\n", "spec is empty"), (self.STACK + self.SPEC % "kda_hybrid_stack_spec", "KDA is counted with as many as"),
+                           (self.STACK.replace("0.25", "2") + self.SPEC % "hybrid_stack_spec", "hybrid_attention_ratio is 2; it must be a number from 0 to 1"),
+                           (self.STACK + "use_short_conv: false\n" + self.SPEC % "gdn_hybrid_stack_spec", "use_short_conv is off"), (self.LFM + "lora: {enabled: true}\n", "give --lora-rank")):
+            *_, last = text.splitlines()
+            name = last.split(":")[0]
+            own = [line for line in text.splitlines()[:-1] if not line.startswith(name + ":")]
+            self.refused(part, "x.yaml", "\n".join([*own, last, ""]))
+        self.file("m.yaml", "a: 1\n")
+        self.refused("the recipe 'a_config', whose code has the sizes", "x.yaml", "modules: {a: {framework: megatron_bridge, model: m.yaml, overrides: {flavor: a_config}}}\n")
 
 
 class ReplicaTest(unittest.TestCase):

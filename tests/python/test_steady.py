@@ -2,6 +2,7 @@
 """Figures without the schedule are those of the schedule."""
 import random
 import unittest
+from fractions import Fraction
 from unittest import mock
 
 import ppsched
@@ -16,7 +17,61 @@ def figures(made):
     return made.metrics, made.device_metrics, made.idle, [made.peak_by_cause(device) for device in devices]
 
 
+def exact_figures(schedule, times, delay):
+    """Makespan, longest span, and the idle time of each device until the makespan, in rational numbers. `times`: F, I and W by stage."""
+    devices = range(schedule.devices)
+    place = [schedule.device_of(stage) for stage in range(schedule.stages)]
+    queues = [[(op.kind.name, op.stage, op.microbatch) for op in queue] for queue in schedule.queues]
+    ends, positions, starts = {}, [0] * len(queues), [None] * len(queues)
+    clocks, busy = [Fraction(0)] * len(queues), [Fraction(0)] * len(queues)
+    while any(positions[device] < len(queues[device]) for device in devices):
+        before = list(positions)
+        for device in devices:
+            while positions[device] < len(queues[device]):
+                kind, stage, microbatch = queues[device][positions[device]]
+                inputs = [("F", stage, microbatch)] if kind in "BI" else [("I", stage, microbatch)] if kind == "W" else []
+                if kind == "F" and stage > 0:
+                    inputs.append(("F", stage - 1, microbatch))
+                if kind in "BI" and stage + 1 < schedule.stages:
+                    inputs.append(("I", stage + 1, microbatch))
+                if not all(made in ends for made in inputs):
+                    break
+                start = max([clocks[device]] + [ends[made] + (delay if place[made[1]] != device else 0) for made in inputs])
+                length = times[stage]["I"] + times[stage]["W"] if kind == "B" else times[stage][kind]
+                starts[device] = start if starts[device] is None else starts[device]
+                clocks[device] = start + length
+                busy[device] += length
+                ends["I" if kind == "B" else kind, stage, microbatch] = clocks[device]
+                positions[device] += 1
+        assert positions != before, "the order cannot run"
+    return max(clocks), max(clock - start for clock, start in zip(clocks, starts)), [max(clocks) - part for part in busy]
+
+
 class SteadyTest(unittest.TestCase):
+    def test_times_off_the_grid_beside_rational_numbers(self):
+        """What the doubles of the config mean exactly: makespan, span and idle times are within 2^-40 of that, with and without the
+        schedule."""
+        found, drawn, least = 0, random.Random(40), Fraction(1, 1 << 40)
+        for strategy in ("1f1b", "eager_1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zbv", "gpipe"):
+            for trial in range(4):
+                devices, chunks = drawn.randint(2, 5), {"interleaved_1f1b": 2, "zbv": 2}.get(strategy, 1)
+                stages, microbatches = devices * chunks, drawn.randint(20, 60) * devices
+                lists = [[drawn.uniform(0.5, 1.5) if trial % 2 else drawn.randint(4, 12) / 10 for _ in range(stages)] for _ in range(3)]
+                delay = drawn.choice([0.0, 0.1, 1 / 3])
+                config = ppsched.Config(devices, microbatches, stages=stages, forward_times=lists[0], backward_input_times=lists[1],
+                                        backward_weight_times=lists[2], p2p_time=delay)
+                schedule, steady = ppsched.generate(strategy, config), ppsched.steady(strategy, config)
+                times = [{kind: Fraction(given[stage]) for kind, given in zip("FIW", lists)} for stage in range(stages)]
+                makespan, span, idle = exact_figures(schedule, times, Fraction(delay))
+                is_found = steady.period.reason == SteadyReason.FOUND
+                found += is_found and steady.period.rounding > 0
+                for made in (steady, schedule.evaluate()):
+                    near = [(made.metrics.makespan, makespan), (made.metrics.span, span)]
+                    near += [(made.metrics.makespan - row.busy, own) for row, own in zip(made.device_metrics, idle)]
+                    for got, exact in near:
+                        self.assertLessEqual(abs(Fraction(got) - exact), least * makespan, (strategy, trial, is_found))
+        self.assertGreater(found, 8)
+
     def test_equal_to_schedules(self):
         found, drawn = 0, random.Random(7)
         for strategy in ("1f1b", "eager_1f1b", "interleaved_1f1b", "zb_h1", "zbv", "dualpipe_v", "gpipe"):

@@ -182,7 +182,7 @@ static void test_offloads_until_limits(void **state)
 }
 
 /* The status of the first step that fails if allocation `number` does: a stage graph, with a stage on both devices, is searched
- * for an order, lowered, proved and timed, and its links and buffers are listed. */
+ * for an order, lowered, proved and timed, and its links, buffers, slots and connections are listed. */
 static ppsched_status lower_graph_short_of(struct failing_allocator *host, int number)
 {
     const ppsched_lower_options options = {
@@ -208,6 +208,11 @@ static ppsched_status lower_graph_short_of(struct failing_allocator *host, int n
         status = ppsched_schedule_get_links((ppsched_link[2]){{0}}, 2, NULL, lowered, &error);
     if (status == PPSCHED_OK)
         status = ppsched_schedule_get_buffers((ppsched_op_buffer[40]){{0}}, 40, NULL, NULL, lowered, 1, &error);
+    for (int32_t use = PPSCHED_SLOT_USE_STAGE_MICROBATCH; use <= PPSCHED_SLOT_USE_RECEIVE && status == PPSCHED_OK; use++)
+        status = ppsched_schedule_get_arenas((ppsched_arena[8]){{0}}, 8, NULL, lowered, 1, use, &error);
+    if (status == PPSCHED_OK)
+        status = ppsched_schedule_get_connections((ppsched_connection[8]){{0}}, 8, NULL, lowered, PPSCHED_CONNECTING_STAGES,
+                                                  &error);
     host->until_failure = -1;
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(lowered);
@@ -718,6 +723,7 @@ static void test_models(void **state)
     NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
     NO_MEMORY_FOR(ppsched_model_get_row_measure(&measure, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_link(NULL, NULL, model, 8, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_pipeline_link(NULL, NULL, model, NULL, 0, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));

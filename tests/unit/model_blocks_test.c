@@ -440,7 +440,7 @@ static void test_shared_index(void **state)
     ppsched_layers_release(layers);
 }
 
-/* Streams add up; keys and values for later layers cross all boundaries between. */
+/* Streams add up; keys and values for later layers, and inputs of all later layers, cross all boundaries between. */
 static void test_boundary_bytes(void **state)
 {
     const double one = (double)SAMPLES * SEQUENCE * HIDDEN * 2, keys = (double)SAMPLES * SEQUENCE * (2 * 2 * 16) * 2;
@@ -455,6 +455,11 @@ static void test_boundary_bytes(void **state)
     assert_int_equal(ppsched_layers_entries(layers), 5); /* two, two and one, between embedding and head */
     for (uint32_t i = 1; i <= 3; i++)
         assert_true(entry_at(layers, i).output_bytes == (1 + i) * one);
+    ppsched_layers_release(layers);
+    layers = layers_of("{\"hidden_size\": 64, \"vocabulary_size\": 99, \"layer_input\": 16, \"kinds\": {\"a\": [{\"kind\": "
+                       "\"mlp\", \"width\": 8}]}, \"layers\": \"3xa\"}");
+    for (uint32_t i = 0; i <= 3; i++) /* embedding, three layers */
+        assert_true(entry_at(layers, i).output_bytes == one * (1 + (3 - i) * 16 / 64.0));
     ppsched_layers_release(layers);
     layers = layers_of(
         "{\"hidden_size\": 64, \"vocabulary_size\": 99, \"kinds\": {\"own\": [{\"kind\": \"attention\", \"heads\": 4, "
@@ -541,7 +546,7 @@ static void test_deepstack(void **state)
 
 /* What slices hand on, by the shapes of the tensors: a scan's state in 4 bytes, the last tokens of a convolution in 2, and the
  * gradients of the keys and values of all tokens, or of those that a window reaches. Latent attention adds up those of the keys
- * that its projection makes. */
+ * that its projection makes, compressed attention those of its window and of the compressed tokens. */
 static void test_what_slices_hold(void **state)
 {
     const struct {
@@ -565,6 +570,12 @@ static void test_what_slices_hold(void **state)
         {"{\"kind\": \"latent_attention\", \"heads\": 8, \"key_value_rank\": 16, \"head_size\": 8, \"rope_size\": 4, "
          "\"value_size\": 8}",
          0, 2.0 * 8 * (8 + 4 + 8), SEQUENCE},
+        {"{\"kind\": \"compressed_attention\", \"heads\": 8, \"head_size\": 8, \"query_rank\": 16, \"output_groups\": 2, "
+         "\"output_rank\": 4, \"window\": 128}",
+         0, 2.0 * 8, 128},
+        {"{\"kind\": \"compressed_attention\", \"heads\": 8, \"head_size\": 8, \"query_rank\": 16, \"output_groups\": 2, "
+         "\"output_rank\": 4, \"window\": 128, \"ratio\": 16}",
+         0, 2.0 * 8, 128 + SEQUENCE / 16.0},
         {"{\"kind\": \"mlp\", \"width\": 64}", 0, 0, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -897,6 +897,15 @@ static ppsched_status price_of_pipeline(struct handles *own, void *given)
     return price_with(given, NULL);
 }
 
+static ppsched_status pipeline_link(struct handles *own, void *given)
+{
+    ppsched_model *model = small_model();
+    (void)own;
+    ppsched_status status = ppsched_model_get_pipeline_link(NULL, NULL, model, given, 0, 0, NULL);
+    ppsched_model_destroy(model);
+    return status;
+}
+
 static ppsched_status row_measure(struct handles *own, void *given)
 {
     ppsched_model *model = small_model();
@@ -1313,6 +1322,7 @@ static const struct row read[] = {
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_pipeline, megatron_pipeline),
     ROW(ppsched_price_create, ppsched_environment, price_in),
     ROW(ppsched_price_create, ppsched_pipeline, price_of_pipeline),
+    ROW(ppsched_model_get_pipeline_link, ppsched_pipeline, pipeline_link),
     ROW(ppsched_calibrator_create, ppsched_accelerator, calibrator_of_accelerator),
     ROW(ppsched_calibrator_create, ppsched_environment, calibrator_in),
     ROW(ppsched_calibrator_append_run, ppsched_training, run_of_training),

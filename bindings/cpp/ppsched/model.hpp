@@ -9,6 +9,7 @@
 
 #include <ppsched/layer_table.h>
 #include <ppsched/model.h>
+#include <ppsched/price.h>
 
 #include <ppsched/description.hpp>
 #include <ppsched/detail.hpp>
@@ -75,6 +76,14 @@ public:
     {
         std::pair<double, double> out;
         detail::call(ppsched_model_get_link, &out.first, &out.second, get(), devices);
+        return out;
+    }
+
+    /* Latency and bandwidth between two devices of a pipeline (ppsched/price.h). */
+    std::pair<double, double> pipeline_link(const ppsched_pipeline &pipeline, uint32_t from, uint32_t to) const
+    {
+        std::pair<double, double> out;
+        detail::call(ppsched_model_get_pipeline_link, &out.first, &out.second, get(), &pipeline, from, to);
         return out;
     }
 

@@ -105,6 +105,13 @@ static void read_lfm2(struct ppi_fields *vision, struct ppi_fields *wrapper, str
                     pooling_head(vision, parts) + norm + merged * middle + middle * parts->text + bias;
 }
 
+/* How many outputs of layers the projector takes at once. */
+static double outputs_of(struct ppi_fields *wrapper)
+{
+    const struct ppi_json_value *chosen = ppi_field(wrapper, "vision_feature_layer");
+    return chosen != NULL && chosen->type == PPI_JSON_LIST ? chosen->count : 1;
+}
+
 /* --- Pixtral --- */
 
 static void read_pixtral(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
@@ -112,15 +119,64 @@ static void read_pixtral(struct ppi_fields *vision, struct ppi_fields *wrapper, 
     ppi_tower_sizes(vision, parts, 1024, 24, 4096, 16);
     parts->mlp->flags = PPSCHED_BLOCK_FLAG_GATED;
     parts->attention->flags = 0;
-    const struct ppi_json_value *chosen = ppi_field(wrapper, "vision_feature_layer");
     double hidden = parts->tower.hidden_size, text = parts->text, side = ppi_count_or(wrapper, "spatial_merge_size", 1, 2);
-    double outputs = chosen != NULL && chosen->type == PPI_JSON_LIST ? chosen->count : 1;
+    double outputs = outputs_of(wrapper);
     double bias = ppi_switch_or(wrapper, "multimodal_projector_bias", false) ? 2 * text : 0;
     parts->tower.tokens = ppi_tower_image(vision, 1024, 16);
     parts->others = ppi_tower_patches(vision, "num_channels", 16, 0, hidden, false) + hidden + hidden +
                     side * side * hidden * hidden + outputs * hidden * text + text * text + bias;
     ppi_require_count(vision, "head_dim",
                       parts->tower.hidden_size / (parts->attention->heads > 0 ? parts->attention->heads : 1));
+}
+
+/* --- CLIP with LLaVA, InternViT --- */
+
+/* A class and positions beside the patches, norms before and behind. */
+static void read_llava(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
+{
+    ppi_tower_sizes(vision, parts, 768, 12, 3072, 12);
+    double hidden = parts->tower.hidden_size, text = parts->text, outputs = outputs_of(wrapper);
+    double bias = ppi_switch_or(wrapper, "multimodal_projector_bias", true) ? 2 * text : 0;
+    parts->tower.has_norm_bias = 1;
+    parts->tower.tokens = ppi_tower_image(vision, 224, 32) + 1;
+    parts->others = ppi_tower_patches(vision, "num_channels", 32, 0, hidden, false) + hidden + parts->tower.tokens * hidden +
+                    4 * hidden + outputs * hidden * text + text * text + bias;
+    ppi_ignore(vision, "projection_dim|vocab_size");
+}
+
+/* Scales behind each half of a layer, and norms of queries and keys, which never have biases. */
+static void read_internvl_layer(struct ppi_fields *vision, struct ppi_tower_parts *parts)
+{
+    const bool has_bias = strcmp(ppi_text_or(vision, "norm_type", "layer_norm"), "rms_norm") != 0;
+    const bool has_norms = ppi_switch_or(vision, "use_qk_norm", false);
+    parts->tower.has_norm_bias = has_bias;
+    parts->attention->flags = PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;
+    if (ppi_switch_or(vision, "attention_bias", false))
+        parts->attention->flags |= PPSCHED_BLOCK_FLAG_BIAS;
+    if (has_norms && !has_bias)
+        parts->attention->flags |= PPSCHED_BLOCK_FLAG_QK_NORM_ALL;
+    parts->attention->extra_parameters = (has_norms && has_bias ? 3 : 1) * (uint64_t)parts->tower.hidden_size;
+    parts->mlp->extra_parameters = parts->tower.hidden_size;
+}
+
+/* Neighbouring patches become one token. */
+static void read_internvl(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
+{
+    ppi_tower_sizes(vision, parts, 1024, 24, 4096, 16);
+    read_internvl_layer(vision, parts);
+    double hidden = parts->tower.hidden_size, text = parts->text, ratio = ppi_number_or(wrapper, "downsample_ratio", 0.5);
+    const uint32_t side = ratio >= 0.01 && ratio <= 1 ? (uint32_t)(1 / ratio) : 0;
+    if (side == 0)
+        ppi_fields_fail(wrapper, "downsample_ratio is %g; it must be 0.01 to 1", ratio);
+    const double merged = (double)side * side * hidden;
+    parts->tower.tokens = ppi_tower_image(vision, 448, 14) + 1;
+    parts->tower.patches_per_token = side * side;
+    double positions = ppi_switch_or(vision, "use_absolute_position_embeddings", true) ? parts->tower.tokens * hidden : 0;
+    double norm = ppi_switch_or(vision, "use_mean_pooling", true) ? 0 : 2 * hidden;
+    double mask = ppi_switch_or(vision, "use_mask_token", false) ? hidden : 0;
+    parts->others = ppi_tower_patches(vision, "num_channels", 14, 0, hidden, true) + hidden + positions + norm + mask +
+                    2 * merged + merged * text + text + text * text + text;
+    ppi_ignore(vision, "layer_scale_init_value|projection_dropout|hidden_dropout_prob");
 }
 
 /* --- Llama 4 --- */
@@ -277,10 +333,13 @@ static const struct {
               {"gemma4", "gemma4_vision", read_gemma4},
               {"glm4v", NULL, read_glm4v},
               {"glm4v_moe", NULL, read_glm4v},
+              {"internvl", "internvl_vision", read_internvl},
               {"kimi_k25", NULL, read_kimi},
               {"lfm2_vl", "siglip2_vision_model", read_lfm2},
               {"llama4", NULL, read_llama4},
+              {"llava", "clip_vision_model", read_llava},
               {"minimax_m3_vl", NULL, read_minimax},
+              {"ministral3", "pixtral", read_pixtral},
               {"mistral3", "pixtral", read_pixtral},
               {"muse_glimmer", NULL, read_muse},
               {"qwen2_5_omni", NULL, read_qwen2_5},

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "search/explore.h"
 #include "search/greedy.h"
+#include "search/repeat.h"
 #include "strategy/descriptors.h"
 
 #define FAR 1.1 /* above this multiple of the lower bound a span is worth more work; most plans with ample memory are below */
@@ -27,6 +28,15 @@ struct choice {
     bool fill_small_gaps;              /* put a W into a gap that it overruns, even on a device that is not late */
     bool even_warmup; /* warm-ups fall from the first device's evenly to the last's, or by what each can run before its first I:
                        * with memory for few forwards that ends with some devices that have none and wait for each microbatch */
+};
+
+/* Plans of all choices, made one after another in the same memory. */
+struct planner {
+    struct ppi_greedy greedy;
+    struct ppi_repeat repeat;
+    uint32_t *warmup; /* by stage: forwards of the warm-up, after the first, of the last plan that may have another one */
+    bool left_out;    /* a forward of the present plan, as a choice said */
+    bool was_small;   /* a gap of the present plan, so that a choice decided whether a W fills it */
 };
 
 static bool has_forwards(const struct ppi_greedy *g, uint32_t s)
@@ -103,13 +113,28 @@ static bool find_warmup(struct ppi_greedy *g, const struct choice *choice)
     return differs;
 }
 
-/* False where the plan would be the same as without an even warm-up. */
-static bool put_warmup(struct ppi_greedy *g, const struct choice *choice)
+/* Whether a warm-up is the same as that of the plan with a bubble before the first backward, which is noted. */
+static bool is_known(const struct planner *planner, const struct choice *choice)
 {
+    bool differs = choice->bubble_before_first_backward;
+    for (uint32_t s = 0; s < planner->greedy.problem->devices; s++) {
+        const uint32_t ahead = planner->greedy.device[s].ahead;
+        differs = differs || planner->warmup[s] != ahead;
+        if (choice->bubble_before_first_backward)
+            planner->warmup[s] = ahead;
+    }
+    return !differs;
+}
+
+/* False where the plan would be the same as without an even warm-up, or with a bubble before the first backward. */
+static bool put_warmup(struct planner *planner, const struct choice *choice)
+{
+    struct ppi_greedy *g = &planner->greedy;
     uint32_t devices = g->problem->devices;
     for (uint32_t s = 0; s < devices; s++)
         put(g, s, PPSCHED_KIND_F);
-    if (!find_warmup(g, choice) && choice->even_warmup)
+    const bool has_own = find_warmup(g, choice) || !choice->even_warmup;
+    if (is_known(planner, choice) || !has_own)
         return false;
     for (uint32_t s = 0; s < devices; s++)
         for (uint32_t k = 0; k < g->device[s].ahead; k++)
@@ -134,8 +159,9 @@ static double time_to_fit(const struct ppi_greedy_stage *stage)
 }
 
 /* Whether a stage with forwards left runs one in this round. */
-static bool wants_forward(const struct ppi_greedy *g, const struct choice *choice, uint32_t s)
+static bool wants_forward(struct planner *planner, const struct choice *choice, uint32_t s)
 {
+    const struct ppi_greedy *g = &planner->greedy;
     const struct ppi_greedy_stage *stage = &g->stage[s], *next = stage + 1;
     if (!choice->backward_first || s + 1 == g->problem->devices || stage->done[PPSCHED_KIND_F] < next->done[PPSCHED_KIND_F] + 2)
         return true;
@@ -145,69 +171,91 @@ static bool wants_forward(const struct ppi_greedy *g, const struct choice *choic
         return false;
     if (clock + stage->costs->duration[PPSCHED_KIND_F] + time_to_fit(stage) <= input)
         return true;
+    ppi_repeat_note(&planner->repeat, s);
     return input - clock > g->worst_idle - stage->device->idle;
 }
 
-static void fill_and_put(struct ppi_greedy *g, const struct choice *choice, uint32_t s, uint8_t kind)
+static void fill_and_put(struct planner *planner, const struct choice *choice, uint32_t s, uint8_t kind)
 {
-    double ready = arrival(g, s, kind);
-    ppi_greedy_fill_gap(g, &g->device[s], ready, choice->fill_small_gaps ? 0 : g->worst_idle - g->device[s].idle);
+    struct ppi_greedy *g = &planner->greedy;
+    struct ppi_greedy_device *device = &g->device[s];
+    const double ready = arrival(g, s, kind), gap = ppi_greedy_fill_gap(g, device, ready);
+    if (gap > 0) {
+        const bool is_small = !(gap > g->worst_idle - device->idle);
+        ppi_repeat_note(&planner->repeat, s);
+        planner->was_small = planner->was_small || is_small;
+        if (!is_small || choice->fill_small_gaps)
+            ppi_greedy_put_weight(g, device);
+    }
     ppi_greedy_put(g, &g->stage[s], kind, ready);
 }
 
 /* Where a stage with forwards left runs none, the stages before it run none either. False where a device would exceed its
  * limit. */
-static bool put_forwards(struct ppi_greedy *g, const struct choice *choice)
+static bool put_forwards(struct planner *planner, const struct choice *choice)
 {
+    struct ppi_greedy *g = &planner->greedy;
     uint32_t first = g->problem->devices;
-    while (first > 0 && (!has_forwards(g, first - 1) || wants_forward(g, choice, first - 1)))
+    while (first > 0 && (!has_forwards(g, first - 1) || wants_forward(planner, choice, first - 1)))
         first--;
+    planner->left_out = planner->left_out || first > 0;
     for (uint32_t s = first; s < g->problem->devices; s++) {
         if (!has_forwards(g, s))
             continue;
         if (!ppi_greedy_make_fit(g, &g->stage[s]))
             return false;
-        fill_and_put(g, choice, s, PPSCHED_KIND_F);
+        fill_and_put(planner, choice, s, PPSCHED_KIND_F);
     }
     return true;
 }
 
-static void put_inputs(struct ppi_greedy *g, const struct choice *choice)
+static void put_inputs(struct planner *planner, const struct choice *choice)
 {
+    struct ppi_greedy *g = &planner->greedy;
     for (uint32_t s = g->problem->devices; s-- > 0;) {
         while (s == 0 && !has_forwards(g, s) && ppi_greedy_put_weight(g, &g->device[s])) {
         }
         if (g->problem->rises)
             ppi_greedy_make_rise(g, &g->stage[s]);
-        fill_and_put(g, choice, s, PPSCHED_KIND_I);
+        fill_and_put(planner, choice, s, PPSCHED_KIND_I);
     }
 }
 
-/* Returns the longest span; infinite where the choices leave ops out, exceed a limit, or lead to a span of more than
- * `below`. */
-static double plan_with(struct ppi_greedy *g, const struct choice *choice, double below, struct ppi_orders *out)
+/* Returns the longest span; infinite where the choices leave ops out, exceed a limit, or lead to a span of `below` or more, up
+ * to the rounding of sums. */
+static double plan_with(struct planner *planner, const struct choice *choice, double below, struct ppi_orders *out)
 {
+    struct ppi_greedy *g = &planner->greedy;
     ppi_greedy_start(g, out);
-    if (!put_warmup(g, choice))
+    ppi_repeat_start(&planner->repeat, g);
+    planner->left_out = planner->was_small = false;
+    if (!put_warmup(planner, choice))
         return PPI_INFINITE;
-    for (uint32_t round = 1; round < g->problem->microbatches && !(g->longest > below * (1 + PPI_ROUNDING)); round++) {
-        if (!put_forwards(g, choice))
+    for (uint32_t round = 1; round < g->problem->microbatches && g->longest < below * (1 - 1e-12); round++) {
+        if (!put_forwards(planner, choice))
             return PPI_INFINITE;
-        put_inputs(g, choice);
+        put_inputs(planner, choice);
+        round += ppi_repeat_rounds(&planner->repeat, g, out, round);
     }
-    return ppi_greedy_finish(g);
+    return g->longest < below * (1 - 1e-12) ? ppi_greedy_finish(g) : PPI_INFINITE;
 }
 
 /* --- the search --- */
 
-/* Tries all combinations of the paper's choices, first all set, the last changing fastest. */
-static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy, bool even_warmup,
-                                  ppsched_error *error)
+/* Tries all combinations of the paper's choices, first all set, the last changing fastest; those whose choices decide nothing
+ * are not tried. */
+static ppsched_status try_choices(struct ppi_attempt *attempt, struct planner *planner, bool even_warmup, ppsched_error *error)
 {
+    bool left_out[8], was_small[8];
     ppsched_status status = PPSCHED_OK;
     for (unsigned code = 0; code < 8 && ppi_attempt_goes_on(attempt) && status == PPSCHED_OK; code++) {
         struct choice choice = {code < 4, code % 4 < 2, code % 2 < 1, even_warmup};
-        ppi_attempt_keep(attempt, plan_with(greedy, &choice, attempt->objective, &attempt->candidate));
+        const bool is_known = (!choice.fill_small_gaps && !was_small[code - 1]) ||
+                              (!choice.backward_first && !left_out[code - 2]);
+        if (!is_known)
+            ppi_attempt_keep(attempt, plan_with(planner, &choice, attempt->objective, &attempt->candidate));
+        left_out[code] = is_known ? !choice.fill_small_gaps && !was_small[code - 1] && left_out[code - 1] : planner->left_out;
+        was_small[code] = is_known ? !choice.backward_first && !left_out[code - 2] && was_small[code - 2] : planner->was_small;
         status = ppi_attempt_spend(attempt, 1, error);
     }
     return status;
@@ -234,16 +282,23 @@ static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *er
     return status == PPSCHED_OK ? ppi_relink(attempt, &pool, visits, error) : status;
 }
 
+static ppsched_status make_planner(struct planner *planner, struct ppi_attempt *attempt, ppsched_error *error)
+{
+    *planner = (struct planner){.warmup = ppi_arena_take(&attempt->arena, attempt->problem.devices, sizeof *planner->warmup)};
+    ppsched_status status = ppi_greedy_make(&planner->greedy, &attempt->arena, &attempt->problem, error);
+    return status == PPSCHED_OK ? ppi_repeat_make(&planner->repeat, &attempt->arena, &attempt->problem, error) : status;
+}
+
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct ppi_greedy greedy;
+    struct planner planner;
     if (attempt->problem.slices > 1)
         return plan_slices(attempt, error);
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_greedy_make(&greedy, &attempt->arena, &attempt->problem, error);
+        status = make_planner(&planner, attempt, error);
     if (status == PPSCHED_OK)
-        status = try_choices(attempt, &greedy, false, error);
+        status = try_choices(attempt, &planner, false, error);
     if (status != PPSCHED_OK)
         return status;
     if (!ppi_is_finite(attempt->objective) && !attempt->problem.rises)
@@ -253,7 +308,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = ppi_go_straight(attempt, error);
     if (status != PPSCHED_OK || attempt->objective <= attempt->goal * FAR)
         return status;
-    status = try_choices(attempt, &greedy, true, error);
+    status = try_choices(attempt, &planner, true, error);
     return status == PPSCHED_OK ? ppi_follow_patterns(attempt, PERIODS, error) : status;
 }
 

@@ -2300,6 +2300,7 @@ class Accelerator(Structure):
     pod_nodes: int
     reserved: int
     beyond: LinkRate
+    scale_slowdown: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2337,6 +2338,7 @@ class Accelerator(Structure):
         ("pod_nodes", c_uint32),
         ("reserved", c_uint32),
         ("beyond", LinkRate),
+        ("scale_slowdown", c_double),
     ]
 
 
@@ -2566,7 +2568,7 @@ class DescriptionInfo(Structure):
     stream_interval: int
     extra_parameters: int
     sequence_length: int
-    reserved: int
+    layer_input: int
     family: Optional[bytes]
     _fields_ = [
         ("size", c_uint32),
@@ -2586,7 +2588,7 @@ class DescriptionInfo(Structure):
         ("stream_interval", c_uint32),
         ("extra_parameters", c_uint64),
         ("sequence_length", c_uint32),
-        ("reserved", c_uint32),
+        ("layer_input", c_uint32),
         ("family", c_char_p),
     ]
 
@@ -2771,6 +2773,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
+    "ppsched_model_get_pipeline_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, POINTER(Pipeline), c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_replan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(ReplanOptions), POINTER(Error)]),
     "ppsched_replan_destroy": (None, [c_void_p]),
@@ -3034,6 +3037,7 @@ class Library(CDLL):
     ppsched_price_get_step: Callable[..., int]
     ppsched_price_get_device: Callable[..., int]
     ppsched_price_get_pipeline: Callable[..., int]
+    ppsched_model_get_pipeline_link: Callable[..., int]
     ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_replan_create: Callable[..., int]
     ppsched_replan_destroy: Callable[..., None]

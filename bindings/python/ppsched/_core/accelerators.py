@@ -81,13 +81,20 @@ class Accelerator(NamedTuple):
     errors: Tuple[CalibrationError, ...] = ()
     pod_nodes: int = 0
     beyond: Optional[LinkRate] = None
+    scale_slowdown: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
 MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
             "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share",
-            "host_bandwidth")
+            "host_bandwidth", "scale_slowdown")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
+
+
+def _rates(name: str, link: object) -> _abi.LinkRate:
+    if not isinstance(link, LinkRate):
+        raise TypeError(f"Accelerator: {name} must be a ppsched.LinkRate, not {shown(link)}")
+    return _abi.LinkRate(*(numbers(f"{name}.{field}", value)[0] for field, value in link._asdict().items()))
 
 
 def accelerator_record(device: Accelerator) -> _abi.Accelerator:
@@ -108,9 +115,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     record.shares_ports = bool(device.shares_ports)
     for name in MEASURED:
         setattr(record, name, numbers(name, getattr(device, name))[0])
-    record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
+    record.inside, record.between = _rates("inside", device.inside), _rates("between", device.between)
     if device.beyond is not None:
-        record.beyond = _abi.LinkRate(*device.beyond)
+        record.beyond = _rates("beyond", device.beyond)
     return record
 
 

@@ -142,6 +142,8 @@ def _lowering_words(plan: "Plan") -> List[str]:
     sharding = ["--unshard", str(passes.unshard), "--unshard-lookahead", passes.unshard_lookahead] if passes.unshard else []
     if passes.reduce_grad:
         sharding += ["--reduce-grad", *{3: ["waits"], 4: ["deferred"]}.get(passes.reduce_grad, [])]
+    if passes.reduce_every > 1:
+        sharding += ["--reduce-every", str(passes.reduce_every)]
     if passes.receive_prefetch != prefetch_of(plan.lowering, None, channel.blocking):
         sharding += ["--receive-prefetch", str(passes.receive_prefetch)]
     return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Splits of layers that form a graph: which devices each branch has, how it is cut into stages, and what it recomputes.
 
-Each branch is on consecutive devices, a stage on each. So a tower may be on devices of its own, with the first stage of the branch that it
-feeds, or in parts on all devices. Devices of branches are tried, and each branch is cut so that the busiest device has as little work as
+Each branch is on consecutive devices, with one stage or more on each. So a tower may be on devices of its own, with the first stage of the
+branch that it feeds, or in parts on all devices. Devices of branches are tried, and each branch is cut so that the busiest device has as little work as
 possible in addition to the work of other branches. The best by an estimate are then evaluated with auto, and their cuts are moved.
 """
 import itertools
@@ -12,8 +12,9 @@ from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple, TypedDict
 from ._abi import Status
 from ._library import Cancelled, Error, Refused
 from .bound import lower_bound
+from .graph_bound import bound_of_layers, bound_of_splits
 from .config import Config, config_of
-from .layer_graph import Branch, BranchSplit, branches_of, config_of_keys, keys_of_splits, stage_costs
+from .layer_graph import Branch, BranchSplit, branches_of, config_of_keys, copies_of_stages, keys_of_splits, stage_costs, types_of_devices
 from .layers import Layer
 from .listener import Progress, check_progress
 from .number_lists import integer
@@ -23,13 +24,14 @@ from .timeline import Timeline
 
 MOST_RANGES = 4000  # combinations of devices that are tried, over all kinds of recomputation
 EVALUATED, MOVED, FINISHED = 48, 6, 3  # by the estimate, then by evaluation
+MOST_CHUNKS = 64
 QUICK, MOST_EFFORT = 1, 12  # efforts of auto: in the search, and the largest
 ROUNDING = 1e-9
 
 
 class BranchStages(TypedDict):
-    """A branch of layers: names of its entries, the branches that feed it, its devices with a stage on each, the number of layers of each stage,
-    and the kind of recomputation of its layers."""
+    """A branch of layers: names of its entries, the branches that feed it, the device and the number of layers of each stage, and the kind of
+    recomputation of its layers."""
 
     entries: List[str]
     inputs: List[int]
@@ -41,19 +43,33 @@ class BranchStages(TypedDict):
 class GraphSplit(NamedTuple):
     """A split of layers that form a graph, and its schedule.
 
-    branches: the stages of each branch; keys: those of a config file with the problem of stages; config: this problem; timeline: the schedule that auto finds; bound: no order of these stages is shorter; proved: the schedule is as short.
+    branches: the stages of each branch; keys: those of a config file with the problem of stages; config: this problem; timeline: the schedule that auto finds; bound: no
+    order of any split is shorter, if each branch is on consecutive devices, which its stages go round; proved: the schedule is as short;
+    order_bound: no order of these stages is shorter.
     """
 
     branches: List[BranchStages]
     keys: Dict[str, object]
     config: Config
     timeline: Timeline
-    bound: Optional[float]
+    bound: float
     proved: bool
+    order_bound: Optional[float]
+
+
+class _Range(NamedTuple):
+    """Consecutive devices of a branch, which its stages go round."""
+
+    first: int
+    devices: int
+    stages: int
+
+    def device_of(self, stage: int) -> int:
+        return self.first + stage % self.devices
 
 
 class _Row(NamedTuple):
-    """Costs of the blocks of a branch with a kind of recomputation: sums up to each block."""
+    """Costs of the blocks of a branch with a kind of recomputation on a type of devices: sums up to each block."""
 
     time: List[float]
     memory: List[float]
@@ -61,15 +77,18 @@ class _Row(NamedTuple):
 
 
 class _Search:
-    def __init__(self, config: Config, branches: List[Branch]) -> None:
-        self.config, self.branches = config, branches
+    def __init__(self, config: Config, branches: List[Branch], chunks: Sequence[int]) -> None:
+        self.config, self.branches, self.chunks = config, branches, chunks
+        self.types = types_of_devices(config, branches)
         self.speeds = list(config.device_speeds) or [1.0]
         self.speeds *= config.devices if len(self.speeds) == 1 else 1
         limits = list(config.mem_limit)
         self.limits: Optional[List[float]] = limits * (config.devices if len(limits) == 1 else 1) if limits else None
-        self.rows = {(b, kind): self._row(branch, kind) for b, branch in enumerate(branches) for kind in branch.kinds}
+        self.rows = {(b, kind, of): self._row(branch, kind, of) for b, branch in enumerate(branches) for kind in branch.kinds
+                     for of in range(len(branch.layers))}
         self.share = [len(branch.microbatches) / config.microbatches if branch.microbatches is not None else 1.0 for branch in branches]
         self.together = self._held_together()
+        self.has_copies = any(row.get("tied") or row.get("copies_embedding") for branch in branches for row in branch.rows)
         self.seen: Dict[Tuple[Tuple[BranchSplit, ...], int], Optional[Timeline]] = {}
 
     def _held_together(self) -> List[Set[int]]:
@@ -80,9 +99,9 @@ class _Search:
             held.append({b}.union(*(held[i] for i in backed)))
         return [own for b, own in enumerate(held) if not any(own < other for other in held[b + 1:])]
 
-    def _row(self, branch: Branch, kind: str) -> _Row:
+    def _row(self, branch: Branch, kind: str, of: int) -> _Row:
         """Each block as a stage of its own; with more blocks than a split can have devices, too."""
-        costs = stage_costs(self.config, branch, branch.blocks, kind)
+        costs = stage_costs(self.config, branch, branch.blocks, kind, [of] * len(branch.blocks))
         zeros = [0.0] * len(branch.blocks)
         backward = {"FB": "backward_times", "FI": "backward_input_times", "F": ""}[branch.passes]
         time = [a + b for a, b in zip(costs.get("forward_times", zeros), costs.get(backward, zeros))]
@@ -92,100 +111,120 @@ class _Search:
 
     # --- cuts ---
 
-    def cut(self, sums: List[float], first: int, stages: int, load: List[float], rates: List[float]) -> List[int]:
+    def cut(self, sums: Sequence[Sequence[float]], devices: _Range, load: List[float], rates: List[float]) -> List[int]:
         """Ends of stages in blocks, so that the fullest device of the branch has the least; `load` is what devices have of others, and what
-        a device has of the branch is divided by its rate."""
-        low, high = 0.0, (max(load) + sums[-1] / min(rates)) * (1 + ROUNDING)
-        best = self._fill(sums, first, stages, load, rates, high)
+        a device has of the branch is divided by its rate. sums: those of the device of each type, up to each block."""
+        low, high = 0.0, (max(load) + max(own[-1] for own in sums) / min(rates) * (devices.stages // devices.devices)) * (1 + ROUNDING)
+        best = self._fill(sums, devices, load, rates, high)
         for _ in range(30):
             middle = (low + high) / 2
-            ends = self._fill(sums, first, stages, load, rates, middle)
+            ends = self._fill(sums, devices, load, rates, middle)
             if ends:
                 best, high = ends, middle
             else:
                 low = middle
         return best
 
-    @staticmethod
-    def _fill(sums: List[float], first: int, stages: int, load: List[float], rates: List[float], most: float) -> List[int]:
-        """Each stage takes blocks while its device has room; empty where that does not suffice."""
-        blocks, begin, ends = len(sums) - 1, 0, []
-        for s in range(stages):
-            room, end = (most - load[first + s]) * rates[first + s], begin + 1
-            last = blocks - (stages - 1 - s)
-            while end < last and sums[end + 1] - sums[begin] <= room:
+    def _fill(self, sums: Sequence[Sequence[float]], devices: _Range, load: List[float], rates: List[float], most: float) -> List[int]:
+        """Each stage takes blocks while its device has room, of which each of its stages has a share; empty where that does not suffice."""
+        blocks, begin, ends = len(sums[0]) - 1, 0, []
+        rounds = devices.stages // devices.devices
+        for s in range(devices.stages):
+            device = devices.device_of(s)
+            own, room = sums[self.types[device]], (most - load[device]) * rates[device] / rounds
+            end, last = begin + 1, blocks - (devices.stages - 1 - s)
+            while end < last and own[end + 1] - own[begin] <= room:
                 end += 1
-            if sums[end] - sums[begin] > room:
+            if own[end] - own[begin] > room:
                 return []
             ends.append(end)
             begin = end
         return ends if begin == blocks else []
 
-    def _ends_of(self, ranges: Sequence[Tuple[int, int]], rows: Sequence[List[float]], rates: List[float]) -> Dict[int, List[int]]:
-        """Cuts branches from the lightest to the heaviest. rows: sums of each branch up to each block."""
+    def _ends_of(self, ranges: Sequence[_Range], rows: Sequence[List[List[float]]], rates: List[float]) -> Dict[int, List[int]]:
+        """Cuts branches from the lightest to the heaviest. rows: sums of each branch by type of device, up to each block."""
         load = [0.0] * self.config.devices
         ends: Dict[int, List[int]] = {}
-        for b in sorted(range(len(ranges)), key=lambda b: (rows[b][-1], b)):
-            first, stages = ranges[b]
-            ends[b] = self.cut(rows[b], first, stages, load, rates)
+        for b in sorted(range(len(ranges)), key=lambda b: (rows[b][0][-1], b)):
+            ends[b] = self.cut(rows[b], ranges[b], load, rates)
             for s, (begin, end) in enumerate(zip([0, *ends[b]], ends[b])):
-                load[first + s] += (rows[b][end] - rows[b][begin]) / rates[first + s]
+                device = ranges[b].device_of(s)
+                own = rows[b][self.types[device]]
+                load[device] += (own[end] - own[begin]) / rates[device]
         return ends
 
-    def splits_of(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str]) -> Iterable[Tuple[Tuple[BranchSplit, ...], float]]:
+    def splits_of(self, ranges: Sequence[_Range], kinds: Sequence[str]) -> Iterable[Tuple[Tuple[BranchSplit, ...], float]]:
         """Cuts so that devices have equal work, and with limits also equal shares of their memory; without those where one microbatch does not
         fit. Also the estimates of their steps."""
-        rows = [self.rows[b, kind] for b, kind in enumerate(kinds)]
-        cuts = [self._ends_of(ranges, [[self.share[b] * time for time in row.time] for b, row in enumerate(rows)], self.speeds)]
+        rows = [[self.rows[b, kind, of] for of in range(len(self.branches[b].layers))] for b, kind in enumerate(kinds)]
+        cuts = [self._ends_of(ranges, [[[self.share[b] * time for time in row.time] for row in own] for b, own in enumerate(rows)], self.speeds)]
         if self.limits is not None and min(self.limits) > 0:
-            cuts.append(self._ends_of(ranges, [[a + b for a, b in zip(row.memory, row.static)] for row in rows], self.limits))
+            cuts.append(self._ends_of(ranges, [[[a + b for a, b in zip(row.memory, row.static)] for row in own] for own in rows], self.limits))
         for ends in cuts[:1] if cuts[0] == cuts[-1] else cuts:
             step = self._estimate(ranges, kinds, ends)
             if step is not None:
-                yield tuple(self._branch_split(b, ranges[b][0], ends[b], kinds[b]) for b in range(len(ranges))), step
+                yield tuple(self._branch_split(b, ranges[b], ends[b], kinds[b]) for b in range(len(ranges))), step
 
-    def _branch_split(self, b: int, first: int, ends: List[int], kind: str) -> BranchSplit:
+    def _branch_split(self, b: int, devices: _Range, ends: List[int], kind: str) -> BranchSplit:
         layers = [0, *itertools.accumulate(self.branches[b].blocks)]
-        return BranchSplit(first, tuple(layers[end] - layers[begin] for begin, end in zip([0, *ends], ends)), kind)
+        return BranchSplit(devices.first, devices.devices, tuple(layers[end] - layers[begin] for begin, end in zip([0, *ends], ends)), kind)
 
-    def _estimate(self, ranges: Sequence[Tuple[int, int]], kinds: Sequence[str], ends: Dict[int, List[int]]) -> Optional[float]:
-        """The busiest device's work, and once the longest way through the graph. Where memory holds fewer microbatches than are under way
-        between the F and the backward of a stage, that much longer."""
+    def _estimate(self, ranges: Sequence[_Range], kinds: Sequence[str], ends: Dict[int, List[int]]) -> Optional[float]:
+        """The busiest device's work, and once the longest way through the graph, of which each device of a branch runs all its stages but
+        one beside others. Where memory holds fewer microbatches than are under way between the F and the backward of a stage, that much
+        longer."""
         load = [0.0] * self.config.devices
         ways: Dict[int, List[float]] = {}  # from the start of each stage of a branch to the end of all
+        trunk = max(range(len(ranges)), key=lambda b: self.rows[b, "", 0].time[-1])
         for b in reversed(range(len(ranges))):
-            first, time, begins = ranges[b][0], self.rows[b, kinds[b]].time, [0, *ends[b]]
+            own, begins = ranges[b], [0, *ends[b]]
             way = max((ways[c][0] for c, branch in enumerate(self.branches) if b in branch.inputs), default=0.0)
-            times = [(time[begins[s + 1]] - time[begins[s]]) / self.speeds[first + s] for s in range(len(ends[b]))]
-            for s, own in enumerate(times):
-                load[first + s] += self.share[b] * own
-            ways[b] = list(itertools.accumulate(reversed(times), initial=way))[:0:-1]
+            times = []
+            for s in range(own.stages):
+                device = own.device_of(s)
+                time = self.rows[b, kinds[b], self.types[device]].time
+                times.append((time[begins[s + 1]] - time[begins[s]]) / self.speeds[device])
+                load[device] += self.share[b] * times[-1]
+            rounds = own.stages // own.devices
+            ways[b] = list(itertools.accumulate((time / rounds for time in reversed(times)), initial=way))[:0:-1]
         busiest, slower = max(load), 1.0
         if self.limits is not None:
-            fixed, needed = ([0.0] * self.config.devices for _ in range(2))
-            held = [[0.0] * self.config.devices for _ in self.together]
-            for b, (first, stages) in enumerate(ranges):
-                row, begins = self.rows[b, kinds[b]], [0, *ends[b]]
-                for s in range(stages):
-                    own = row.memory[begins[s + 1]] - row.memory[begins[s]]
-                    fixed[first + s] += row.static[begins[s + 1]] - row.static[begins[s]]
-                    for together, level in zip(self.together, held):
-                        level[first + s] += own if b in together else 0.0
-                    under_way = min(self.config.microbatches, ways[b][s] / busiest + 1) if busiest > 0 else 1.0
-                    needed[first + s] += own * under_way if self.branches[b].passes != "F" else own
-            for limit, static, one, all_of_them in zip(self.limits, fixed, zip(*held), needed):
-                if static + max(one) > limit * (1 + ROUNDING):
-                    return None
-                if all_of_them > limit - static:
-                    slower = max(slower, all_of_them / (limit - static))
-        return (busiest * (self.config.microbatches - 1) + max(own[0] for own in ways.values())) * slower
+            found = self._slower(ranges, kinds, ends, {b: [way / busiest if busiest > 0 else 0.0 for way in own] for b, own in ways.items()})
+            if found is None:
+                return None
+            slower = found
+        fewer = 1 / (ranges[trunk].stages // ranges[trunk].devices)  # stages of a device at the beginning
+        return (busiest * (self.config.microbatches - fewer) + max(own[0] for own in ways.values())) * slower
+
+    def _slower(self, ranges: Sequence[_Range], kinds: Sequence[str], ends: Dict[int, List[int]], ways: Dict[int, List[float]]) -> Optional[float]:
+        """How much longer a step takes because of the limits; None where one microbatch does not fit. ways: in steps of one microbatch."""
+        slower, limits = 1.0, self.limits or []
+        fixed, needed = ([0.0] * self.config.devices for _ in range(2))
+        held = [[0.0] * self.config.devices for _ in self.together]
+        copies = copies_of_stages(self.branches, [self._branch_split(b, own, ends[b], kinds[b]).layers for b, own in enumerate(ranges)]) \
+            if self.has_copies else None
+        for b, devices in enumerate(ranges):
+            row, begins = self.rows[b, kinds[b], 0], [0, *ends[b]]
+            for s in range(devices.stages):
+                device = devices.device_of(s)
+                own = row.memory[begins[s + 1]] - row.memory[begins[s]]
+                fixed[device] += row.static[begins[s + 1]] - row.static[begins[s]] + (sum(copies[b][s]) if copies is not None else 0.0)
+                for together, level in zip(self.together, held):
+                    level[device] += own if b in together else 0.0
+                needed[device] += own * min(self.config.microbatches, ways[b][s] + 1) if self.branches[b].passes != "F" else own
+        for limit, static, one, all_of_them in zip(limits, fixed, zip(*held), needed):
+            if static + max(one) > limit * (1 + ROUNDING):
+                return None
+            if all_of_them > limit - static:
+                slower = max(slower, all_of_them / (limit - static))
+        return slower
 
     # --- devices ---
 
-    def ranges(self, most: int) -> List[Tuple[Tuple[int, int], ...]]:
+    def ranges(self, most: int) -> List[Tuple[_Range, ...]]:
         """Devices of all branches: all consecutive ones, or fewer if these are more than `most` combinations."""
         devices = self.config.devices
-        trunk = max(range(len(self.branches)), key=lambda b: self.rows[b, ""].time[-1])
+        trunk = max(range(len(self.branches)), key=lambda b: self.rows[b, "", 0].time[-1])
         found: List[Tuple[Tuple[int, int], ...]] = []
         for level in range(4):
             by_branch = []
@@ -201,7 +240,20 @@ class _Search:
             if count <= most or level == 3:
                 found = list(itertools.islice(itertools.product(*by_branch), most))
                 break
-        return found
+        return list(dict.fromkeys(rounds for own in found for rounds in self._in_rounds(own, trunk)))
+
+    def _in_rounds(self, devices: Sequence[Tuple[int, int]], trunk: int) -> Iterable[Tuple[_Range, ...]]:
+        """With as many stages on each device as asked for, in all branches or in the largest one; fewer in those with too few layers."""
+        def of(b: int, rounds: int) -> _Range:
+            first, count = devices[b]
+            most = len(self.branches[b].blocks) // count if count > 1 else 1
+            fitting = max((own for own in (1, *self.chunks) if own <= min(rounds, most)), default=1)
+            return _Range(first, count, count * fitting)
+
+        for rounds in self.chunks:
+            yield tuple(of(b, rounds) for b in range(len(devices)))
+            if rounds > 1:
+                yield tuple(of(b, rounds if b == trunk else 1) for b in range(len(devices)))
 
     def kinds(self) -> List[Tuple[str, ...]]:
         """Kinds of recomputation of the branches; none at all without a limit, as it only takes time."""
@@ -269,7 +321,7 @@ class _Search:
 
 def _branch_stages(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[BranchSplit, ...]) -> List[BranchStages]:
     return [{"entries": [rows[number]["name"] for number in branch.entries], "inputs": branch.inputs,
-             "devices": list(range(split.first, split.first + len(split.layers))), "layers": list(split.layers), "recompute": split.recompute or None}
+             "devices": [split.device_of(s) for s in range(len(split.layers))], "layers": list(split.layers), "recompute": split.recompute or None}
             for branch, split in zip(search.branches, splits)]
 
 
@@ -279,10 +331,20 @@ def _finished(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[
         return None
     made, config = timeline.metrics.makespan, timeline.config
     try:
-        bound: Optional[float] = min(lower_bound(config, "makespan").value, made)
+        order_bound: Optional[float] = min(lower_bound(config, "makespan").value, made)
     except Refused:
-        bound = None
-    return GraphSplit(_branch_stages(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, bound, bound is not None and made <= bound * (1 + ROUNDING))
+        order_bound = None
+    return GraphSplit(_branch_stages(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, 0.0, False, order_bound)
+
+
+def _with_bound(search: _Search, found: List[GraphSplit]) -> List[GraphSplit]:
+    """With the bound of all splits: the sums of work and ways, or where splits are few, the least of their own bounds."""
+    best = min(own.timeline.metrics.makespan for own in found)
+    bound = bound_of_layers(search.config, search.branches)
+    if bound < best * (1 - ROUNDING):
+        bound = max(bound, bound_of_splits(search.config, search.branches, search.chunks, best))
+    made = [own.timeline.metrics.makespan for own in found]
+    return [own._replace(bound=min(bound, best), proved=step <= bound * (1 + ROUNDING)) for own, step in zip(found, made)]
 
 
 def _told(progress: Optional[Progress], share: float, best: float) -> None:
@@ -303,17 +365,28 @@ def _checked(rows: Iterable[Layer], effort: int, top: int) -> List[Layer]:
     return given
 
 
-def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4, top: int = 1, progress: Optional[Progress] = None) -> List[GraphSplit]:
+def _checked_chunks(chunks: Sequence[int]) -> List[int]:
+    if isinstance(chunks, str) or not isinstance(chunks, Sequence) or not chunks:
+        raise Error(f"chunks must be a list of numbers of stages per device, not {shown(chunks)}")
+    wrong = next((number for number in chunks if not 1 <= integer("chunks", number) <= MOST_CHUNKS), None)
+    if wrong is not None:
+        raise Error(f"chunks has {wrong}; each must be 1 to {MOST_CHUNKS}", Status.ERROR_RANGE)
+    return sorted(set(chunks))
+
+
+def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4, top: int = 1, chunks: Sequence[int] = (1,), progress: Optional[Progress] = None) -> List[GraphSplit]:
     """The best splits that are found of layers that form a graph ("after" of ppsched.Layer), best first. config: devices, microbatches, limits
-    and links; its stages are ignored. effort: of auto, for the last splits, 0 to 12. progress: a function that is called with the done share of
+    and links; its stages are ignored. effort: of auto, for the last splits, 0 to 12. chunks: numbers of stages that a branch may have on each of
+    its devices. progress: a function that is called with the done share of
     the work, 0 to 1, and the best step so far, infinite if there is none. If it returns False, the call raises ppsched.Cancelled. Errors:
     ppsched.Error with what is wrong, ppsched.Refused where no split fits the memory limits."""
     config_of(config)
     check_progress(progress)
     given = _checked(rows, effort, top)
+    rounds = _checked_chunks(chunks)
     if config.iterations != 1 or config.slices != 1 or config.forward_only:
         raise Error("layers that form a graph (after) run in one iteration, with backwards and without slices; leave out iterations, slices and forward_only")
-    search, best = _Search(config, branches_of(given)), float("inf")
+    search, best = _Search(config, branches_of(given), rounds), float("inf")
     chosen = search.estimated()
     for number, splits in enumerate(chosen):
         best = min(best, search.step(splits))
@@ -334,4 +407,4 @@ def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4,
         _told(progress, 0.8 + 0.2 * (number + 1) / len(chosen), best)
     if not found:
         raise Refused("layers that form a graph (after): no split was found that fits the memory limit; give more memory, more devices or kinds of recomputation")
-    return sorted(found, key=lambda done: done.timeline.metrics.makespan)[:top]
+    return _with_bound(search, sorted(found, key=lambda done: done.timeline.metrics.makespan)[:top])

@@ -164,15 +164,18 @@ def _place(where: str, place: object) -> LayerPlace:
     return member(LayerPlace, "place", place)
 
 
-def _scale(where: str, row: Mapping[str, Any]) -> List[float]:
-    """The factors on times of all types of devices, in a row."""
-    given = row.get("device_scale")
-    if given is None:
-        return []
+def numbers_by_type(where: str, row: Mapping[str, Any]) -> List[List[float]]:
+    """The factors on the times of F, B, I and W of each type of devices."""
+    given = row["device_scale"]
     types = [numbers(f"{where}: device_scale", one) for one in given] if isinstance(given, (list, tuple)) else []
     if not types or any(len(one) != 4 for one in types):
         raise Error(f"{where}: device_scale must be a list with four numbers for each type of devices, for F, B, I and W, not {shown(given)}")
-    return [factor for one in types for factor in one]
+    return types
+
+
+def _scale(where: str, row: Mapping[str, Any]) -> List[float]:
+    """The factors on times of all types of devices, in a row."""
+    return [] if row.get("device_scale") is None else [factor for one in numbers_by_type(where, row) for factor in one]
 
 
 def _record(number: int, given: object, own_place: str) -> _abi.Layer:

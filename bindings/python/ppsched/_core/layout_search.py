@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search among the layouts of a job, in this process or with an executor's workers: both give the same layouts, to the last bit."""
+import array
 import bisect
 import queue
 import warnings
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ._library import Cancelled, Error
 from .accelerators import Accelerator
@@ -12,8 +13,10 @@ from .job import FoundLayout, Job, JobLayout
 from .layer_table import LayerTable
 from .listener import Progress, check_progress
 from .model import Training
+from .number_lists import integer
+from .price import DevicePrice
 
-BATCH, WAITING = 8, 16  # layouts that are sent at once, and batches that are under way
+BATCH, MOST_AT_ONCE, WAITING = 8, 32, 16  # layouts that are sent at once, at first and later; batches that are under way
 WARMED = 8  # workers that start early, at most
 
 
@@ -58,12 +61,29 @@ class Search(NamedTuple):
 _made: Dict[JobWords, Job] = {}  # of a worker: the last
 
 
+def _packed(found: FoundLayout) -> FoundLayout:
+    """With the memory of all devices as one string of bytes, which is sent in a fraction of the time."""
+    if found.price is None:
+        return found
+    memory: Any = array.array("d", [value for device in found.price.memory for value in device]).tobytes()
+    return found._replace(price=found.price._replace(memory=memory))
+
+
+def _unpacked(found: FoundLayout) -> FoundLayout:
+    """The inverse; what was priced in this process is not packed."""
+    if found.price is None or not isinstance(found.price.memory, bytes):
+        return found
+    values, width = array.array("d", found.price.memory), len(DevicePrice._fields)
+    return found._replace(price=found.price._replace(
+        memory=[DevicePrice(*values[first:first + width]) for first in range(0, len(values), width)]))
+
+
 def _price(words: JobWords, numbers: List[int], above: List[float]) -> List[FoundLayout]:
-    """Prices layouts in a worker, which makes the job once."""
+    """Prices layouts in a worker, which makes the job once, or has that of the process from which it was forked."""
     if words not in _made:
         _made.clear()
         _made[words] = words.job()
-    return [_made[words].price(number, limit) for number, limit in zip(numbers, above)]
+    return [_packed(_made[words].price(number, limit)) for number, limit in zip(numbers, above)]
 
 
 def _make_ready(executor: Any, words: JobWords) -> None:
@@ -91,7 +111,8 @@ class _Best:
         """Seconds that the layout must not exceed."""
         if len(self.rows) < self._top or not self.rows[-1].found.runs_on:
             return float("inf")
-        return float(self._keys[-1][1] * self._scale(layout))
+        slack = 1 + 2.0**-48 if self._by_tokens else 1  # the product may round down, and the layout may rank with the same key
+        return float(self._keys[-1][1] * self._scale(layout) * slack)
 
     def rules_out(self, layout: JobLayout) -> bool:
         return layout.bound / self._scale(layout) > (self.above(layout) / self._scale(layout))
@@ -185,12 +206,13 @@ def _search_with(executor: Any, words: JobWords, job: Job, possible: int, best: 
     try:
         while True:
             while number < possible and len(under_way) < WAITING:
-                layouts = [job.layout(one) for one in range(number, min(number + BATCH, possible))]
+                count = min(max(BATCH, finished // 64), MOST_AT_ONCE)
+                layouts = [job.layout(one) for one in range(number, min(number + count, possible))]
                 layouts = [layout for layout in layouts if not best.rules_out(layout)]
                 if not layouts:
                     number = possible
                     break
-                number += BATCH
+                number += count
                 future = workers.send(layouts)
                 if future is None:
                     finished += len(layouts)
@@ -229,13 +251,14 @@ def _lacking(job: Job, possible: int, best: _Best) -> List[Ranked]:
 
 
 def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progress: Optional[Progress] = None,
-                   tell: Optional[Callable[[Job], None]] = None) -> Search:
+                   tell: Optional[Callable[[Job], None]] = None, forks: bool = False) -> Search:
     """executor: of concurrent.futures, or one that has submit, and futures with result, add_done_callback and cancel; None: here. An
-    exception in a worker is raised. tell: gets the job before anything is priced."""
+    exception in a worker is raised. tell: gets the job before anything is priced. forks: workers are forked when the first layouts are sent,
+    and so need not make the job again."""
     check_progress(progress)
-    if top < 1:
+    if integer("top", top) < 1:
         raise Error(f"top is {top}; it must be 1 or more")
-    if executor is not None:
+    if executor is not None and not forks:
         _make_ready(executor, words)
     job = words.job()
     possible, best = _possible(job), _Best(job, words.goal, top)
@@ -244,5 +267,11 @@ def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progres
     if executor is None:
         _search_here(job, possible, best, progress)
     else:
-        _search_with(executor, words, job, possible, best, progress)
-    return Search(job, best.rows, _lacking(job, possible, best), _count(job, possible, best))
+        if forks:
+            _made[words] = job
+        try:
+            _search_with(executor, words, job, possible, best, progress)
+        finally:
+            _made.clear()
+    rows, lacking = ([row._replace(found=_unpacked(row.found)) for row in found] for found in (best.rows, _lacking(job, possible, best)))
+    return Search(job, rows, lacking, _count(job, possible, best))

@@ -60,6 +60,14 @@ def prefetch_of(lowering: Union[Lowering, str], receive_prefetch: Optional[int],
     return int(member(Lowering, "lowering", lowering) == Lowering.JUST_IN_TIME and not blocking)
 
 
+def every_of(reduce_every: int) -> int:
+    """reduce_every as the library has it: 0 for 1, as without reduce_grad."""
+    every = integer("reduce_every", reduce_every)
+    if every < 1:
+        raise Error(f"reduce_every is {every}; it must be 1 or more", Status.ERROR_RANGE)
+    return unsigned("reduce_every", every) if every > 1 else 0
+
+
 def links(schedule: "Schedule") -> List[Link]:
     records = records_of(_abi.Link, lib.ppsched_schedule_get_links, schedule._handle)
     return [Link(*(getattr(record, name) for name, _ in record._fields_)) for record in records]

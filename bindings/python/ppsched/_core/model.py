@@ -279,6 +279,12 @@ class Model(Shared):
         call(lib.ppsched_model_get_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, c_count("devices", devices))
         return latency.value, bandwidth.value
 
+    def pipeline_link(self, pipeline: Any, one: int, other: int) -> Tuple[float, float]:
+        """The same between two devices of a pipeline, a record of the library: by the node or pod that they share in each replica."""
+        latency, bandwidth = ctypes.c_double(), ctypes.c_double()
+        call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
+        return latency.value, bandwidth.value
+
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
         pipeline = sized(_abi.MegatronPipeline)

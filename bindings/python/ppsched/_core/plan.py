@@ -19,7 +19,7 @@ from .enums import member, name_of
 from .exporting import format_name
 from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
-from .lowering import channel_model, prefetch_of
+from .lowering import channel_model, every_of, prefetch_of
 from .memory_saving import chooses_offload
 from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
@@ -87,6 +87,7 @@ class _Passes(NamedTuple):
     unshard_lookahead: str
     reduce_grad: int
     receive_prefetch: int
+    reduce_every: int
 
 
 class Plan(Shared, Sequence[Candidate]):
@@ -429,14 +430,14 @@ def _reductions(value: int) -> int:
 
 
 def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Union[UnshardLookahead, str], reduce_grad: int,
-                   receive_prefetch: int) -> _abi.LowerOptions:
+                   receive_prefetch: int, reduce_every: int) -> _abi.LowerOptions:
     """The options of the lowering. Without a lowering they would be ignored, so they are refused here."""
     options = sized(_abi.LowerOptions)
     options.lowering, options.unshard_lookahead = member(Lowering, "lowering", lowering), member(UnshardLookahead, "unshard_lookahead", lookahead)
     options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), _reductions(reduce_grad)
-    options.receive_prefetch = _within("receive_prefetch", receive_prefetch, 64)
-    if options.lowering == Lowering.NONE and (unshard or reduce_grad):
-        raise Error("unshard and reduce_grad need a lowering")
+    options.receive_prefetch, options.reduce_every = _within("receive_prefetch", receive_prefetch, 64), every_of(reduce_every)
+    if options.lowering == Lowering.NONE and (unshard or reduce_grad or options.reduce_every):
+        raise Error("unshard, reduce_grad and reduce_every need a lowering")
     if options.lowering == Lowering.NONE and receive_prefetch:
         raise Error("receive_prefetch is only for the just_in_time lowering")
     if options.lowering == Lowering.NONE and options.unshard_lookahead != UnshardLookahead.FULL:
@@ -461,7 +462,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
-         reduce_grad: int = 0, receive_prefetch: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
+         reduce_grad: int = 0, reduce_every: int = 1, receive_prefetch: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
@@ -495,7 +496,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: candidates that this runtime cannot run are refused, and splits
       follow its rules.
     lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard, unshard_lookahead
-      ("full", "auto" or "needed"), reduce_grad (without 2) and receive_prefetch are as in Schedule.lower.
+      ("full", "auto" or "needed"), reduce_grad (without 2), reduce_every and receive_prefetch are as in Schedule.lower. The time of a step
+      is the time of all iterations divided by their number.
     order_effort: 1 to 10: for each candidate, search for the best order of microbatches that differ (Plan.microbatch_order).
     scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
       "worst" (Candidate.scenario_time).
@@ -507,7 +509,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     aim = member(Objective, "objective", objective)
     options = sized(_abi.PlanOptions)
     options.objective, options.effort, options.placements = aim, _within("effort", effort, 12), _placement_bits(placements)
-    lower = _lower_options(lowering, unshard, unshard_lookahead, reduce_grad, prefetch_of(lowering, receive_prefetch, blocking))
+    lower = _lower_options(lowering, unshard, unshard_lookahead, reduce_grad, prefetch_of(lowering, receive_prefetch, blocking), reduce_every)
     if lower.lowering != Lowering.NONE:
         options.lower = ctypes.pointer(lower)
     chosen = [] if strategies is None else _several("strategies", strategies)
@@ -548,7 +550,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
         made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, aim, options.effort,
-                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), lower.reduce_grad, lower.receive_prefetch), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), lower.reduce_grad, lower.receive_prefetch, max(lower.reduce_every, 1)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
         made._ranks_by_step = ranking.rank_by == RankBy.STEP

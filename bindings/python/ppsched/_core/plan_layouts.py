@@ -12,7 +12,7 @@ from .config import Config
 from .layout_search import JobWords, Ranked, Search, search_layouts
 from .listener import Progress
 from .model import Model, Training
-from .price import RANK_ORDERS
+from .price import RANK_ORDERS, pipeline_record
 from .schedule import Schedule, generate
 from .shown import shown
 
@@ -59,28 +59,13 @@ def _limit(found: FoundLayout) -> Dict[str, Any]:
     return {"mem_limit": found.memory_limit - sum(device.other for device in devices) - max(device.gathered for device in devices)}
 
 
-def _links(words: JobWords, model: Model, layout: JobLayout) -> Tuple[Any, Any]:
+def _links(model: Model, layout: JobLayout) -> Tuple[Any, Any]:
     """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
-    stage, node = layout.tp * layout.cp, words.device.node_devices
-    pod = node * words.device.pod_nodes
-    within = pod if 0 < pod < words.gpus else node  # the largest unit of several
-    neighbour, replica = (stage * layout.dp, stage) if layout.rank_order == RANK_ORDERS[0] else (stage, stage * layout.pp)
-    if layout.pp == 1 or words.gpus <= node or neighbour + stage > within:
-        return model.link(words.gpus)
-
-    def last_place(device: int, unit: int) -> int:
-        return max((number * replica + device * neighbour) % unit for number in range(min(layout.dp, unit)))
-
-    units = [unit for unit in (node, pod) if unit]
-    places = [[last_place(device, unit) for unit in units] for device in range(layout.pp)]
-    links = [model.link(size) for size in (*units, words.gpus)]
-
-    def number_of(one: int, other: int) -> int:
-        """The smallest unit that two devices share in each replica."""
-        length = abs(one - other) * neighbour + stage
-        return next((number for number, unit in enumerate(units) if places[min(one, other)][number] + length <= unit), len(units))
-
-    pairs = [links[number_of(one, other)] for one in range(layout.pp) for other in range(layout.pp)]
+    pipeline = pipeline_record(layout.pp, rank_order=layout.rank_order)
+    pairs = [model.pipeline_link(pipeline, one, other) for one in range(layout.pp) for other in range(layout.pp)]
+    distinct = {pair for number, pair in enumerate(pairs) if number % (layout.pp + 1)} or set(pairs)
+    if len(distinct) == 1:
+        return distinct.pop()
     return [latency for latency, _ in pairs], [rate for _, rate in pairs]
 
 
@@ -97,7 +82,7 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
             recomputes.append(names.index(found.recompute) + 1 if may and found.recompute is not None else 0)
             left -= bool(names)
         position += count
-    latency, rate = _links(words, model, layout)
+    latency, rate = _links(model, layout)
     empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=latency, p2p_bandwidth=rate,
                    **_limit(found))
     split = Split(list(found.split), recomputes)
@@ -177,6 +162,11 @@ def _described(model: ModelLike) -> Tuple[Description, Training]:
 
 
 def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
+    if not isinstance(fixed, Mapping):
+        raise TypeError(f"plan_layouts: fixed must be a dict, such as {{'tp': 8}}, not {shown(fixed)}")
+    for name, value in fixed.items():
+        if not isinstance(value, (int, str, Sequence)):
+            raise TypeError(f"plan_layouts: fixed[{name!r}] must be a number or a list of numbers, not {shown(value)}")
     return tuple((name, value if isinstance(value, (int, str)) else tuple(value)) for name, value in fixed.items())
 
 
@@ -201,6 +191,12 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
     limit least."""
     if table is not None and not isinstance(table, LayerTable):
         raise TypeError(f"plan_layouts: table must be a ppsched.LayerTable, not {shown(table)}")
+    if not isinstance(device, (str, Accelerator)):
+        raise TypeError(f"plan_layouts: device must be a name or a ppsched.Accelerator, not {shown(device)}")
+    if isinstance(strategies, str) or not isinstance(strategies, Sequence):
+        raise TypeError(f"plan_layouts: strategies must be a list of names, not {shown(strategies)}")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"plan_layouts: executor must have submit, as those of concurrent.futures, not {shown(executor)}")
     description, training = _described(model)
     table = getattr(model, "table", None) if table is None else table
     known = find_accelerator(device) if isinstance(device, str) else device

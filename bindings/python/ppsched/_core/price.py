@@ -8,7 +8,7 @@ from ._library import Error, call, encoded, lib, new_handle
 from .description import c_count
 from .enums import member
 from .listener import Progress, Told, check_progress
-from .model import Model
+from .model import Model, check_kind
 from .shown import shown
 from .views import sized
 
@@ -69,6 +69,7 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     progress: a function that strategies that search call, with the done share of the work and the best
     time so far. If it returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
     strategy does not support the sizes."""
+    check_kind("price", "model", model, Model)
     check_progress(progress)
     options = pipeline_record(devices, microbatches, chunks, strategy, split, recompute, recompute_layers, pair_rule, offload_layers, rank_order)
     with Told(progress) as function:
@@ -99,6 +100,8 @@ def pipeline_record(devices: int = 1, microbatches: int = 1, chunks: int = 1, st
 
 
 def _counts(split: Sequence[int], stages: int) -> "ctypes.Array[ctypes.c_uint32]":
+    if isinstance(split, (str, bytes)) or not isinstance(split, Sequence):
+        raise TypeError(f"price: split must be a list of numbers, not {shown(split)}")
     if len(split) != stages:
         raise Error(f"split has {len(split)} stages; devices times chunks are {stages}")
     return (ctypes.c_uint32 * stages)(*(c_count("split", count) for count in split))

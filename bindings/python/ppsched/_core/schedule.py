@@ -15,7 +15,7 @@ from .filling import text_of
 from .launching import launch_line, with_delayed_weights
 from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
-from .lowering import Buffer, Link, Proof, buffers, channel_model, links, prefetch_of, lowered, proof
+from .lowering import Buffer, Link, Proof, buffers, channel_model, every_of, links, prefetch_of, lowered, proof
 from .memory_saving import offloaded, recomputed
 from .microbatch_map import with_order
 from .microbatches import ordered, renumbered
@@ -180,7 +180,7 @@ class Schedule(Shared):
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: int = 0, merge_backwards: bool = False,
               split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None,
-              reduce_every: int = 0) -> "Schedule":
+              reduce_every: int = 1) -> "Schedule":
         """Makes a schedule that a runtime can run. The lowering says where sends and receives are put: "pytorch", "by_time",
         "just_in_time"; with "none" there are none, and only the other passes run.
 
@@ -196,7 +196,7 @@ class Schedule(Shared):
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
                          split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch),
-                         reduce_every=reduce_every)
+                         reduce_every=every_of(reduce_every))
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":

@@ -6,11 +6,13 @@ from .._core._abi import Kind
 from .._core._library import InvalidSchedule
 from .._core.op import Op
 from .._core.schedule import Schedule
+from .._core.slots import Arena
 from .._core.words import counted
 from .lowering_options import is_lowered
 
 Link = Tuple[int, int]  # sender, receiver
-Value = Tuple[Kind, int, Optional[int], Optional[int]]  # what is sent: the kind of its send, the receiving stage, microbatch, slice
+Place = Tuple[int, int]  # a stage, and one of its devices
+Value = Tuple[Kind, int, int, Optional[int], Optional[int]]  # what is sent: the kind of its send, both places or stages, microbatch, slice
 
 TORCHTITAN = "--training.disable_cuda_graphs: torchtitan refuses CUDA graphs with pipelines"
 NUMBERS = "its _order has numbers only for whole forwards and backwards"
@@ -67,29 +69,40 @@ def _data(schedule: Schedule) -> List[str]:
 
 # --- sends and receives ---
 
-def _sent(op: Op) -> Value:
-    """What a send or a receive moves: kind of the send and the stage that receives it."""
-    if op.kind in (Kind.SEND_F, Kind.RECV_F):
-        return Kind.SEND_F, op.stage + (op.kind == Kind.SEND_F), op.microbatch, op.slice
-    return Kind.SEND_B, op.stage - (op.kind == Kind.SEND_B), op.microbatch, op.slice
+def _places(schedule: Schedule) -> List[Place]:
+    """What the places of sends and receives of a stage graph mean."""
+    return [(stage, device) for stage, devices in enumerate(schedule.stage_devices) for device in sorted(devices)] if schedule.has_graph else []
+
+
+def _moves(schedule: Schedule, device: int, op: Op, places: List[Place]) -> Tuple[Optional[int], Value]:
+    """The device at the other end of a send or a receive, and what it moves."""
+    is_send = op.kind in (Kind.SEND_F, Kind.SEND_B)
+    kind = Kind.SEND_F if op.kind in (Kind.SEND_F, Kind.RECV_F) else Kind.SEND_B
+    peer: Optional[int] = None
+    if op.place is not None:
+        own, other, peer = places.index((op.stage, device)), op.place, places[op.place][1]
+    else:
+        own, other = op.stage, op.stage + (1 if op.kind in (Kind.SEND_F, Kind.RECV_B) else -1)
+        peer = schedule.device_of(other, op.microbatch or 0)
+    return peer, (kind, *((own, other) if is_send else (other, own)), op.microbatch, op.slice)
 
 
 def _by_link(schedule: Schedule) -> Tuple[Dict[Link, List[Value]], Dict[Link, List[Value]]]:
     """What each link sends and receives, in turn."""
     sends: Dict[Link, List[Value]] = {}
     receives: Dict[Link, List[Value]] = {}
+    places = _places(schedule)
     for device in range(schedule.devices):
         for op in schedule.queues[device]:
             if op.kind not in (Kind.SEND_F, Kind.SEND_B, Kind.RECV_F, Kind.RECV_B):
                 continue
-            step = 1 if op.kind in (Kind.SEND_F, Kind.RECV_B) else -1
-            other = schedule.device_of(op.stage + step, op.microbatch or 0)
+            other, value = _moves(schedule, device, op, places)
             if other is None:
                 continue
             if op.kind in (Kind.SEND_F, Kind.SEND_B):
-                sends.setdefault((device, other), []).append(_sent(op))
+                sends.setdefault((device, other), []).append(value)
             else:
-                receives.setdefault((other, device), []).append(_sent(op))
+                receives.setdefault((other, device), []).append(value)
     return sends, receives
 
 
@@ -121,9 +134,15 @@ def _communicators(schedule: Schedule) -> List[Link]:
     return [link for link in all_links if link in used]
 
 
+def _received(schedule: Schedule, device: int, arena: Arena) -> List[Any]:
+    """Stage, direction and number of slots; on a stage graph also the place that sends."""
+    place = schedule.queues[device][arena.lifetimes[0].first].place
+    return [arena.stage, "F" if arena.kind == Kind.RECV_F else "B", arena.slots, *([] if place is None else [place])]
+
+
 def _buffers(schedule: Schedule, device: int) -> Dict[str, Any]:
     return {"device": device, "activations": sum(arena.slots for arena in schedule.arenas(device)),
-            "receive": [[arena.stage, "F" if arena.kind == Kind.RECV_F else "B", arena.slots] for arena in schedule.arenas(device, "receive")]}
+            "receive": [_received(schedule, device, arena) for arena in schedule.arenas(device, "receive")]}
 
 
 def capture_of(schedule: Schedule, blocking: bool) -> Capture:
@@ -150,6 +169,8 @@ def _numbers(schedule: Schedule, device: int) -> List[int]:
 
 def _engine_fault(schedule: Schedule) -> Optional[str]:
     """Why Transformer Engine's list cannot say the order. It numbers the microbatches of a chunk in turn, forwards and backwards."""
+    if schedule.has_graph:
+        return "its _order numbers the chunks of a chain, and the stages form a graph"
     if schedule.kinds & {Kind.I, Kind.W} or schedule.slices > 1:
         return f"{NUMBERS}; there are {'slices' if schedule.slices > 1 else 'I and W'}"
     for device in range(schedule.devices):
@@ -187,7 +208,7 @@ def capture_text(schedule: Schedule, blocking: bool) -> str:
     links = " ".join(f"{sender}->{receiver}" for sender, receiver in found.communicators)
     lines.append(f"communicators: {links or 'none'}")
     for row in found.buffers:
-        receive = ", ".join(f"{slots} for {kind} of stage {stage}" for stage, kind, slots in row["receive"])
+        receive = ", ".join(f"{own[2]} for {own[1]} of stage {own[0]}" + "".join(f" from place {place}" for place in own[3:]) for own in row["receive"])
         lines.append(f"device {row['device']}: {counted(row['activations'], 'slot')} for activations" + (f"; for received values {receive}" if receive else ""))
     lines += [f"torchtitan: {TORCHTITAN}", *(f"Transformer Engine: {line}" for line in _engine_lines(schedule))]
     return "\n".join(lines) + "\n"

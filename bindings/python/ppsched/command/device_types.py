@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
-from .._core.layers import Layer, Layers
+from .._core.layers import OF_GRAPH, Layer, Layers
 from .._core.model import Model
 from .._core.same_units import in_seconds_and_bytes
 from .._core.shown import shown
@@ -139,7 +139,8 @@ def _whole_times(row: Mapping[str, Any]) -> List[float]:
     """The times of F, B, I and W that a row states, as the library completes them. With units they are in seconds."""
     if any(isinstance(row.get(key), str) for key in row if key not in ("name", "place", "hybrid_symbols")):
         row = in_seconds_and_bytes({"layers": [row]}, {})["layers"][0]
-    plain: Any = {**row, "place": "any", "with_next": False, "tied": False, "not_copied": False}
+    own = {key: value for key, value in row.items() if key not in OF_GRAPH}
+    plain: Any = {**own, "place": "any", "with_next": False, "tied": False, "not_copied": False}
     entry = Layers([plain])._entries()[0]
     return [getattr(entry, name) for name in _TIMES]
 

@@ -13,11 +13,15 @@ from .._core.shown import printable, shown
 from .._core.accelerators import Accelerator
 from .._core.whole_numbers import number_of
 from .._core.price import RANK_ORDERS
-from ..readers.model_files import ModelFile
+from ..readers.megatron_names import is_megatron, plain
+from ..readers.megatron_training import switch_of
+from ..readers.model_files import ModelFile, arguments_of_script, read_mapping_of
+from ..readers.shell_arguments import is_script
 from .model_options import LORA, training_of
 from .number_options import count_of_devices, whole
 from .pod_options import PODS
 from .price_job import overlaps_of
+from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
 SEARCHED = ("tp", "cp", "ep", "etp", "pp", "micro_batch", "zero", "global_batch")
@@ -89,6 +93,22 @@ def cost_of_hour(arguments: argparse.Namespace, device: Accelerator) -> Optional
     if name and name.lower() != device.name.lower():
         raise UsageError(f"--gpu-hour {printable(given)}: the device is {device.name}; give {device.name}={value}")
     return cost
+
+
+def take_mapping(arguments: argparse.Namespace) -> None:
+    """If a file of Megatron-LM's arguments has use_tp_pp_dp_mapping, both orders of ranks are searched: as with recomputation, pick chooses."""
+    for path in (arguments.model, arguments.config):
+        if path is None or not (is_script(path) or path.lower().endswith((".json", ".yaml", ".yml"))):
+            continue
+        fields = arguments_of_script(path) if is_script(path) else read_mapping_of(path)
+        if not (is_script(path) or is_megatron(fields)):
+            continue
+        asks = switch_of(path, plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)}), "use_tp_pp_dp_mapping")
+        arguments.also_taken = ("use_tp_pp_dp_mapping",)
+        if asks and arguments.rank_order is None:
+            arguments.rank_order = list(RANK_ORDERS)
+            if not arguments.json:
+                tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so both orders of ranks are searched; --rank-order gives one")
 
 
 def _values(options: Mapping[str, Any], name: str) -> Any:

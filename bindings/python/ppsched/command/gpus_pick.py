@@ -2,6 +2,7 @@
 """The command pick --model with --gpus: the layouts that are fastest on a number of devices."""
 import argparse
 import contextlib
+import sys
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from .._core._library import Error
@@ -26,6 +27,7 @@ from .step_errors import error_of
 from .usage import UsageError
 
 MOST_JOBS, USUAL_TOP = 1024, 10
+FORKS = sys.platform == "linux"  # elsewhere a fork is not safe, or there is none
 OVERLAP_WORDS = {"grad": "sums of gradients", "param": "gathers of weights", "tp": "tensor parallelism", "cp": "context parallelism",
                  "ep": "exchanges of experts"}
 NAMES = ("tp", "cp", "ep", "etp", "pp", "dp", "chunks", "micro_batch", "zero")
@@ -54,7 +56,7 @@ def _executor(jobs: Optional[int]) -> Iterator[Any]:
         return
     from concurrent.futures import ProcessPoolExecutor  # it takes long to load
     from multiprocessing import get_context  # it takes long to load
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as executor:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("fork" if FORKS else "spawn")) as executor:
         yield executor
 
 
@@ -176,13 +178,14 @@ def _no_row(rows: LayoutRows, words: JobWords) -> Error:
 # --- the command ---
 
 def _json(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, hour: Optional[float], file: ModelFile) -> str:
-    overlapped = overlap_words(arguments)
+    overlapped, best = overlap_words(arguments), rows.search.best
+    estimate = estimate_row(vars(arguments), _model(words, best[0], file)) if best else {}  # the same with each layout
 
-    def whole(row: Dict[str, Any], ranked: Ranked) -> Dict[str, Any]:
+    def whole(row: Dict[str, Any]) -> Dict[str, Any]:
         cost = {} if hour is None else {"cost_per_million_tokens": cost_per_million(row, hour)}
-        return {**row, **cost, "memory_margin": margin_of(arguments), "overlapped": overlapped, "counts": rows.counts, **estimate_row(vars(arguments), _model(words, ranked, file))}
+        return {**row, **cost, "memory_margin": margin_of(arguments), "overlapped": overlapped, "counts": rows.counts, **estimate}
 
-    return rows_text(whole(row, ranked) for row, ranked in zip(rows, rows.search.best))
+    return rows_text(whole(row) for row in rows)
 
 
 def _search(words: JobWords, arguments: argparse.Namespace) -> Search:
@@ -191,7 +194,7 @@ def _search(words: JobWords, arguments: argparse.Namespace) -> Search:
         raise UsageError(f"--top {top}: it must be 1 or more")
     with _executor(arguments.jobs) as executor, ProgressBar() as bar:
         told = _Bar(bar)
-        return search_layouts(words, top, executor, told, told.tell)
+        return search_layouts(words, top, executor, told, told.tell, FORKS)
 
 
 def run_gpus_pick(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,

@@ -14,8 +14,8 @@ from .printing import print_text
 from .usage import UsageError
 
 # What a problem of layers that form a graph may have. All else is refused unless it has its usual value.
-KNOWN = ("num_devices", "num_batches", "layers", "p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "device_speeds", "split_backward", "effort", "units",
-         "options", "config", "json", "quiet", "top", "output", "measurement", "objective")
+KNOWN = ("num_devices", "num_batches", "layers", "p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "device_speeds", "device_scale",
+         "device_overhead", "op_overhead", "device_types", "layer_types", "type_names", "chunks", "split_backward", "effort", "units", "options", "config", "json", "quiet", "top", "output", "measurement", "objective")
 USUAL = {"data_parallel_size": 1}  # beside the defaults of options
 WRITTEN = (".json", ".txt")
 EFFORT = 4
@@ -37,25 +37,34 @@ def _refuse_rest(values: Mapping[str, Any]) -> None:
 
 def _row(found: GraphSplit) -> Dict[str, Any]:
     metrics = found.timeline.metrics
-    return {"strategy": "auto", "step_time": metrics.makespan, "bound": found.bound, "proved": found.proved, "peak_memory": metrics.peak_memory,
-            "branches": found.branches, "config": {**found.keys, "strategy": "auto"}}
+    return {"strategy": "auto", "step_time": metrics.makespan, "bound": found.bound, "proved": found.proved, "order_bound": found.order_bound,
+            "peak_memory": metrics.peak_memory, "branches": found.branches, "config": {**found.keys, "strategy": "auto"}}
 
 
-def _numbers(values: List[int]) -> str:
-    return f"{values[0]}" if len(values) == 1 else f"{values[0]}-{values[-1]}"
+def _devices(values: List[int]) -> str:
+    own = sorted(set(values))
+    text = f"device {own[0]}" if len(own) == 1 else f"devices {own[0]}-{own[-1]}"
+    return text if len(own) == len(values) else f"{text} with {len(values) // len(own)} stages each"
 
 
 def _text(found: GraphSplit) -> str:
     metrics = found.timeline.metrics
     head = f"step {metrics.makespan:g}, {metrics.bubble.of_total:.2%} bubble, peak memory {metrics.peak_memory:g}\n"
-    lines = [f"{' '.join(own['entries'])}: device{'s' if len(own['devices']) > 1 else ''} {_numbers(own['devices'])}, layers per stage "
+    lines = [f"{' '.join(own['entries'])}: {_devices(own['devices'])}, layers per stage "
              f"{' '.join(map(str, own['layers']))}" + (f", recompute {own['recompute']}" if own["recompute"] else "") + "\n" for own in found.branches]
-    return head + "".join(lines) + bound_text({"bound": found.bound, "proved": found.proved}, metrics.makespan)
+    text = head + "".join(lines) + bound_text({"bound": found.bound, "proved": found.proved}, metrics.makespan)
+    if not found.proved and found.order_bound is not None and found.order_bound > found.bound:
+        text += f"no order of these stages is shorter than {found.order_bound:g}\n"
+    return text
 
 
-def _answer(found: List[GraphSplit], path: Optional[str], is_json: bool) -> str:
+def _chunks(given: Any) -> List[int]:
+    return [1] if given is None else given if isinstance(given, list) else [given]
+
+
+def _answer(found: List[GraphSplit], path: Optional[str], is_json: bool, names: Mapping[str, List[str]]) -> str:
     if is_json or (path is not None and ending_of(path, (".json",))):
-        return json.dumps([_row(own) for own in found]) + "\n"
+        return json.dumps([{**_row(own), **names} for own in found]) + "\n"
     return "\n".join(map(_text, found))
 
 
@@ -67,7 +76,8 @@ def pick_layer_graph(arguments: argparse.Namespace, values: Dict[str, Any]) -> N
         raise UsageError(f"{what}: for layers that form a graph, pick writes .json and .txt; schedule -c writes the schedule of the \"config\" in the json")
     base = config_of_values({**{name: value for name, value in values.items() if name not in ("layers", "options")}, "options": {}})
     with ProgressBar() as bar:
-        found = split_layer_graph(base, values["layers"], effort=values.get("effort") or EFFORT, top=arguments.top, progress=bar)
-    texts = [(path, _answer(found, path, arguments.json)) for path in [None, *arguments.output]]
+        found = split_layer_graph(base, values["layers"], effort=values.get("effort") or EFFORT, top=arguments.top, chunks=_chunks(values.get("chunks")), progress=bar)
+    names = {"device_types": values["type_names"]} if values.get("type_names") else {}
+    texts = [(path, _answer(found, path, arguments.json, names)) for path in [None, *arguments.output]]
     for path, text in texts:
         print_text(text, path)

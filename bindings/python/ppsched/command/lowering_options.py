@@ -10,6 +10,7 @@ from .._core.lowering import prefetch_of
 from .._core.schedule import Schedule
 from .._core.shown import shown
 from .._core.timeline import Timeline
+from .._core.words import counted
 from .number_options import whole
 from .usage import UsageError
 
@@ -27,7 +28,7 @@ PASSES = {
     "reduce_every": "with --reduce-grad: sum up the gradients of N iterations before they are reduced (default: 1); N must divide --iterations",
     "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
 }
-OF_PLANS = ("unshard", "reduce_grad", "receive_prefetch")
+OF_PLANS = ("unshard", "reduce_grad", "reduce_every", "receive_prefetch")
 CHANNEL = {
     "rendezvous": "a send starts only when its receive is posted",
     "batched": "sends and receives in a row on a device start together",
@@ -49,10 +50,9 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
                         help="add sends and receives. pytorch: as PyTorch does; by_time: by the times of ops; just_in_time: each receive right "
                              "before it is needed")
     add_plan_arguments(parser)
-    parser.add_argument("--reduce-every", type=whole, metavar="N", help=PASSES["reduce_every"])
     for name, text in PASSES.items():
         option = "--" + name.replace("_", "-")
-        if name not in (*OF_PLANS, "reduce_every"):
+        if name not in OF_PLANS:
             parser.add_argument(option, action="store_true", help=text)
 
 
@@ -63,6 +63,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --unshard N: how many of the next stages are gathered ahead. full: N (the default); auto: r + 2 on device r, at "
                              "most N; a number per device, such as 2,3,3; needed: gather as late as possible without delaying compute ops")
     parser.add_argument("--reduce-grad", nargs="?", const="plain", choices=REDUCTIONS, help=PASSES["reduce_grad"])
+    parser.add_argument("--reduce-every", type=whole, metavar="N", help=PASSES["reduce_every"])
     parser.add_argument("--receive-prefetch", "--receive-lead", type=whole, metavar="N", help=PASSES["receive_prefetch"])
 
 
@@ -80,11 +81,27 @@ def reduce_grad_of(values: Mapping[str, Any]) -> int:
     return REDUCTIONS[values["reduce_grad"]] if values.get("reduce_grad") else 0
 
 
+def reduce_every_of(values: Mapping[str, Any], iterations: int) -> int:
+    """reduce_every of Schedule.lower, of --reduce-every."""
+    every: Optional[int] = values.get("reduce_every")
+    if every is None:
+        return 1
+    if every < 1:
+        raise UsageError(f"--reduce-every {every}: it must be 1 or more")
+    if not values.get("reduce_grad"):
+        raise UsageError("--reduce-every needs --reduce-grad")
+    if iterations % every:
+        raise UsageError(f"--reduce-every {every}: it must divide the {counted(iterations, 'iteration')} of the schedule (--iterations)")
+    return every
+
+
 def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule, lowered as the options say."""
     passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
     if "reduce_grad" in passes:
         passes["reduce_grad"] = reduce_grad_of(values)
+    if values.get("reduce_every") is not None:
+        passes["reduce_every"] = reduce_every_of(values, schedule.config.iterations)
     passes["receive_prefetch"] = prefetch_of(values.get("lower") or "none", values.get("receive_prefetch"), bool(values.get("blocking")))
     lookahead = values.get("unshard_lookahead")
     if lookahead is not None:

@@ -4,6 +4,7 @@ import argparse
 from typing import Any, Dict
 
 from .._core._library import Error
+from .._core.price import RANK_ORDERS
 from .._core.shown import shown
 from ..readers.json_and_yaml import read_values
 from ..readers.megatron_names import is_megatron, plain
@@ -13,8 +14,21 @@ from .over_file import tell_if_other
 
 # Keys that are options of the command, and their types. The command line takes precedence.
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float),
-                           "layer_table": str}
+                           "layer_table": str, "pod_nodes": int, "pod_bandwidth": str, "rank_order": (str, list)}
 OF_JOB = (*TRAINING, *SHORT, *TAKEN)
+
+
+def _rank_order(arguments: argparse.Namespace, value: Any) -> Any:
+    """For the search of layouts a list, else one word."""
+    words = value if isinstance(value, list) else [value]
+    for word in words or [None]:
+        if word not in RANK_ORDERS:
+            raise Error(f"{arguments.config}: rank_order is {shown(word)}; it must be {' or '.join(RANK_ORDERS)}")
+    if arguments.command == "pick":
+        return words
+    if len(words) > 1:
+        raise Error(f"{arguments.config}: rank_order has {len(words)} orders; {arguments.command} takes one")
+    return words[0]
 
 
 def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
@@ -22,7 +36,9 @@ def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
         if name not in config or not hasattr(arguments, name):
             continue
         value = config.pop(name)
-        if isinstance(value, bool) or not isinstance(value, kinds):
+        if name == "rank_order":
+            value = _rank_order(arguments, value)
+        elif isinstance(value, bool) or not isinstance(value, kinds):
             raise Error(f"{arguments.config}: {name} must be {'a text' if kinds is str else 'a number'}, not {shown(value)}")
         tell_if_other(arguments, name, getattr(arguments, name), value)
         if getattr(arguments, name) is None:

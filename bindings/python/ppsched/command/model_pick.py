@@ -17,7 +17,7 @@ from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, read_types, sheets_of, types_row
-from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
+from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .gpus_pick import run_gpus_pick
 from .memory_margin import HELP, limit_line, margin_of, with_margin
@@ -32,7 +32,7 @@ from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
 from .plan_telling import page_text, rows_text, why_none
-from .pod_options import PODS, device_given
+from .pod_options import PODS, device_given, tell_one_pod
 from .printing import tell, print_text
 from .problem_values import merged
 from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal, with_rank_map
@@ -375,8 +375,10 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     values = _values(arguments)
     if values.get("device_types") is not None:
         raise UsageError("--gpus, --device-types: a search of layouts needs equal devices; give --pp or --tp, or leave --gpus out")
+    take_mapping(arguments)
     file, options = _options(arguments)
     device = device_given(arguments)
+    tell_one_pod(arguments, device, int(arguments.gpus))
     run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)
 
 
@@ -408,6 +410,8 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
     found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]
+    if types is None:
+        tell_one_pod(arguments, device, max((one.made.job.devices for one in found if one.made is not None), default=device.node_devices))
     found.sort(key=_cost)
     best = found[0]
     if best.step is None and len(found) == 1:

@@ -12,7 +12,7 @@ from .._core.plan import Plan, plan
 from .._core.progress import ProgressBar
 from .launch_options import add_batch_arguments
 from .layer_options import add_layer_arguments, layers_of
-from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of, reduce_grad_of
+from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of, reduce_every_of, reduce_grad_of
 from .memory_saving_options import add_link_argument, link_hosts
 from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .notices import add_quiet_argument
@@ -139,7 +139,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
     with ProgressBar() as bar:
         return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=progress or bar, unshard=values.get("unshard", 0),
-                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=reduce_grad_of(values), receive_prefetch=values.get("receive_prefetch"),
+                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=reduce_grad_of(values), reduce_every=reduce_every_of(values, config.iterations), receive_prefetch=values.get("receive_prefetch"),
                     offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), split_effort=values.get("split_effort") or 0, top=values.get("wanted") or 0, **_asked(values, layers is not None), **given)
 
@@ -148,8 +148,8 @@ def check_words(arguments: argparse.Namespace) -> None:
     """Checks that do not depend on the output."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)} need --lower")
-    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.receive_prefetch):
-        raise UsageError("--unshard, --reduce-grad, --receive-prefetch need --lower")
+    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.reduce_every or arguments.receive_prefetch):
+        raise UsageError("--unshard, --reduce-grad, --reduce-every, --receive-prefetch need --lower")
     if arguments.unshard_lookahead is not None and not arguments.unshard:
         raise UsageError("--unshard-lookahead needs --unshard N, with 1 or more stages")
     if isinstance(arguments.unshard_lookahead, list):

@@ -77,9 +77,23 @@ def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
         raise UsageError(f"-o {output}: unknown ending; known are {' '.join(endings)}, or give --json")
 
 
+def _indented(value: Any, level: int = 1) -> str:
+    """The text of json.dumps(value, indent=1). What contains neither lists nor objects is written in one call, several times as fast."""
+    if not value or not isinstance(value, (dict, list, tuple)):
+        return json.dumps(value)
+    line = "\n" + " " * level
+    if not any(isinstance(own, (dict, list, tuple)) for own in (value.values() if isinstance(value, dict) else value)):
+        text = json.dumps(value, separators=("," + line, ": "))
+    elif isinstance(value, dict):
+        text = "{" + ("," + line).join(f"{json.dumps(key)}: {_indented(own, level + 1)}" for key, own in value.items()) + "}"
+    else:
+        text = "[" + ("," + line).join(_indented(own, level + 1) for own in value) + "]"
+    return text[0] + line + text[1:-1] + line[:-1] + text[-1]
+
+
 def rows_text(rows: Iterable[Dict[str, Any]]) -> str:
     version = decoded(lib.ppsched_version_text())
-    return json.dumps([{**row, "version": version} for row in rows], indent=1) + "\n"
+    return _indented([{**row, "version": version} for row in rows]) + "\n"
 
 
 def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None, width: int = 1,

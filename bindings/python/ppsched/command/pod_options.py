@@ -8,6 +8,7 @@ from .._core.accelerators import Accelerator
 from .._core.unit_advice import amount_in
 from ..readers.device_files import MOST, read_device
 from .number_options import whole
+from .printing import tell
 from .usage import UsageError
 
 DEFAULT_DEVICE = "h100"
@@ -40,3 +41,11 @@ def device_given(arguments: argparse.Namespace) -> Accelerator:
     if not link.bandwidth > 0:
         raise Error(f"--pod-bandwidth is {given}; it must be above 0")
     return device._replace(pod_nodes=nodes or device.pod_nodes, beyond=link)
+
+
+def tell_one_pod(arguments: argparse.Namespace, device: Accelerator, devices: int) -> None:
+    """A note, in answers for people, if the options of pods change nothing."""
+    is_given = arguments.pod_nodes is not None or arguments.pod_bandwidth is not None
+    if is_given and not arguments.json and devices <= device.node_devices * device.pod_nodes:
+        tell(arguments.command, f"note: {'--pod-nodes' if arguments.pod_nodes is not None else '--pod-bandwidth'} has no effect: the {devices} devices "
+                                f"are in one pod of {device.pod_nodes} nodes with {device.node_devices} devices each")

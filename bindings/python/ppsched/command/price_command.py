@@ -26,7 +26,7 @@ from .number_options import add_count_argument, whole
 from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_too_large, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
-from .pod_options import device_given
+from .pod_options import device_given, tell_one_pod
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
@@ -235,6 +235,8 @@ def run_price(arguments: argparse.Namespace) -> None:
     job, options = job_to_price(arguments)
     step = priced(job, options["recompute"], options)
     tell_no_effect(arguments, job, vars(arguments))
+    assert job.model.accelerator is not None
+    tell_one_pod(arguments, job.model.accelerator, job.devices)
     margin = margin_of(arguments)
     _warn_memory(arguments, job, step, margin)
     of, errors = error_of(job.model)

@@ -24,7 +24,13 @@ def _shared(schedule: Schedule, device: int, use: str, places: List[int]) -> Dic
 
 
 def _received(schedule: Schedule, device: int, places: List[int]) -> List[List[Any]]:
-    return [[life.stage, "F" if life.kind == Kind.RECV_F else "B", life.microbatch, life.slot, places[life.first], places[life.last]]
+    """On a stage graph also the place that sends, as each has slots of its own."""
+    def from_place(first: int) -> List[int]:
+        place = schedule.queues[device][first].place
+        return [] if place is None else [place]
+
+    return [[life.stage, "F" if life.kind == Kind.RECV_F else "B", life.microbatch, life.slot, places[life.first], places[life.last],
+             *from_place(life.first)]
             for arena in schedule.arenas(device, "receive") for life in arena.lifetimes]
 
 

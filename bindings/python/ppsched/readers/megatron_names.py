@@ -124,7 +124,7 @@ def _join_encoder(where: str, fields: Dict[str, Any]) -> None:
         fields[name] = value
 
 
-def _check_refused(where: str, fields: Mapping[str, Any]) -> None:
+def check_refused(where: str, fields: Mapping[str, Any]) -> None:
     """Refuses arguments that give other kinds of layers, parameters or operations."""
     names = [name for name in fields if name in ARGUMENTS and ARGUMENTS[name].effect == "refused" and changes(name, fields[name])]
     if not names:
@@ -139,7 +139,7 @@ def check_names(where: str, fields: Mapping[str, Any]) -> None:
     for name in fields:
         if name not in known and name not in ARGUMENTS:
             raise Error(f"{where}: unknown argument {shown(name)}; {nearest(name, known) or nearest(name, ARGUMENTS) or 'names are as in Megatron-LM, with underscores'}")
-    _check_refused(where, fields)
+    check_refused(where, fields)
     missing = [name for name in ("num_layers", "hidden_size", "num_attention_heads") if fields.get(name) is None]
     missing += [] if fields.get("padded_vocab_size") or fields.get("vocab_size") else ["padded_vocab_size"]
     if missing:
@@ -197,7 +197,7 @@ def _expert_layers(where: str, fields: Mapping[str, Any], layers: int) -> Dict[s
     return pattern_fields(pattern)
 
 
-def _vocabulary(where: str, fields: Mapping[str, Any]) -> int:
+def padded_vocabulary(where: str, fields: Mapping[str, Any]) -> int:
     """padded_vocab_size, or vocab_size padded as the launcher does."""
     if fields.get("padded_vocab_size") is not None:
         return integer_of(where, "padded_vocab_size", fields["padded_vocab_size"])
@@ -276,7 +276,7 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
         return switch_of(where, fields, name)
 
     row, bias = _sizes(where, fields), switch_of(where, fields, "add_bias_linear", True)
-    row.update(vocabulary_size=_vocabulary(where, fields), positions=_positions(where, fields), **_attention(where, fields, bias))
+    row.update(vocabulary_size=padded_vocabulary(where, fields), positions=_positions(where, fields), **_attention(where, fields, bias))
     if row.get("experts"):
         row.setdefault("experts_per_token", 2)
         row.setdefault("expert_ffn_size", row["ffn_size"])

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from .._core._library import Error
 from .._core.shown import shown
 from .megatron_names import KNOWN
+from .primus_models import FAMILIES, OF_STACKS, PrimusModel, family_model, family_of, is_read_by, is_stack, stack_model
 
 Read = Callable[[str], Mapping[str, Any]]
 DEEPEST = 16                                   # files that extend each other
@@ -20,7 +21,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 
 # Primus' own names that change neither layers nor the bytes and operations that are counted: logs, checks, kernels, data, other trainers.
 PASSED = re.compile(r"(log_|mlflow_|wandb_|disable_|torch_profiler_|profile_|turbo_|use_turbo_|odc_|enable_odc|quantile_balancing_|weight_deosc|zero_bubble_"
-                    r"|rl_|grpo_|langrl_|sft_|lb_mini_|use_fla_|fla_|retro_(?!add_retriever)|inference_|tiktoken_|use_rocm_|compress_rope_|use_v4_|v4_|kda_backend|kda_chunk)")
+                    r"|rl_|grpo_|langrl_|sft_|lb_mini_|use_fla_|fla_|retro_(?!add_retriever)|inference_|tiktoken_|use_rocm_|compress_rope_|use_v4_|v4_|kda_backend|kda_chunk|use_kimi_k3_)")
 NOTHING = frozenset("""
 allow_padding_num_layers async_tensor_model_parallel_allreduce auto_continue_train auto_offload_time bases communication_method
 dataloader_mp_context debug_scheduler_table dump_pp_data empty_cache_interval enable_exactly_numeric_match enable_fused_linear_ce
@@ -184,25 +185,45 @@ def bridge_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str,
     peft = values.pop("peft", None)
     if peft not in (None, "none") or "lora" in str(values.get("flavor")) or values.get("lora"):
         raise Error(f"{path}: peft is in use, and its adapters are not read here; leave it out, and give --lora-rank")
+    if values.get("hf_path") is None and values.get("flavor") is not None:
+        raise Error(f"{path}: its model is that of the recipe {shown(values['flavor'])}, whose code has the sizes; add hf_path, or give the model's config.json")
     return values
 
 
-def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[Dict[str, Any], List[str]]:
-    """Megatron-LM's arguments of the file, and assumed values. Primus' own arguments are accepted if they change nothing, else refused."""
+def _check_names(path: str, values: Mapping[str, Any], family: str) -> None:
+    """Refuses arguments that neither Megatron-LM nor the reader of the family knows."""
+    unknown = [name for name, value in values.items() if name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)
+               and not (is_read_by(name, family) if family else name in KNOWN)]
+    if not unknown:
+        return
+    is_one = len(unknown) == 1
+    raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if is_one else 'are'} in use, but {family or 'Megatron-LM'} does not have {'it' if is_one else 'them'}, "
+                f"so {'it' if is_one else 'they'} would not be counted; give Hugging Face's config.json, or a description (docs/model.md)")
+
+
+def primus_model(path: str, fields: Mapping[str, Any], read: Read) -> PrimusModel:
+    """The model of the file: Megatron-LM's arguments, a config.json, or a description. Primus' own arguments are accepted if they change nothing, or are
+    read for the family, else refused. The options are those of Megatron-LM's arguments, or None if these are in the fields."""
     is_run = isinstance(fields.get("modules"), dict)
     values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
     kind: Optional[object] = values.pop("model_type", None)
-    if kind is not None and kind not in TYPES:
-        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join(TYPES)}; give Hugging Face's config.json")
+    if kind is not None and kind not in TYPES and kind not in FAMILIES:
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join((*TYPES, *FAMILIES))}; "
+                    "give Hugging Face's config.json")
     if values.get("hf_path"):
         raise Error(f"{path}: its model is {shown(values['hf_path'])} of Hugging Face; give the run that takes it, or the model's config.json")
+    if values.get("lora") and not _is_off("lora", values["lora"]):
+        raise Error(f"{path}: lora is in use, and its adapters are not read here; leave it out, and give --lora-rank")
     _sinks(path, values)
     if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
         values["sequence_parallel"] = bool(values["sequence_parallel"])
-    unknown = [name for name, value in values.items() if name not in KNOWN and name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)]
-    if unknown:
-        is_one = len(unknown) == 1
-        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if is_one else 'are'} in use, but Megatron-LM does not have {'it' if is_one else 'them'}, "
-                    f"so {'it' if is_one else 'they'} would not be counted; give Hugging Face's config.json, or a description (docs/model.md)")
+    family = family_of(kind, values)
+    _check_names(path, values, family)
     assumed = _add_vocabulary(path, values)
-    return {name: value for name, value in values.items() if name in KNOWN}, assumed
+    if family:
+        found = family_model(path, family, values)
+    elif is_stack(kind, values):
+        found = stack_model(path, {name: value for name, value in values.items() if name in KNOWN or name in OF_STACKS})
+    else:
+        found = PrimusModel({name: value for name, value in values.items() if name in KNOWN}, None, [], [])
+    return found._replace(assumed=[*assumed, *found.assumed])

@@ -10,7 +10,7 @@ from .nemo_1 import is_nemo_1, nemo_1_arguments
 from .megatron_names import not_taken as not_taken_of
 from .megatron_names import plain
 from .megatron_training import training_options
-from .primus import bridge_values, framework_of, is_primus, job_values, primus_arguments
+from .primus import bridge_values, framework_of, is_primus, job_values, primus_model
 from .shell_arguments import is_options, mapped_options
 from .swift import adapters_of, freezes_towers, hub_of, is_of_training, is_swift, swift_fields, uncounted
 from .torchtitan import is_job, is_toml, read_job
@@ -57,8 +57,8 @@ def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Fo
         values = bridge_values(path, fields, read)
         return _trained(path, values.get("hf_path"), read, {name: value for name, value in values.items() if is_of_training(name) and not isinstance(value, dict)})
     if is_primus(fields):
-        values, assumed = primus_arguments(path, fields, read)
-        return Found(values, path, assumed=assumed)
+        model = primus_model(path, fields, read)
+        return Found(model.fields, path, model.options, model.not_taken, model.assumed)
     for is_kind, arguments_of in ((is_nemo_2, nemo_2_arguments), (is_nemo_1, nemo_1_arguments)):
         if is_kind(fields):
             arguments = arguments_of(path, fields)
