@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of devices, of which each candidate gets the best that is found: all orders that differ where these are few, else
  * orders by speed and swaps of two devices. Each order is tried with the split that suits it, found by a short search; the best
- * order gets a longer one. An order whose lower bound is above the best time is left out. A strategy that searches for long takes
- * the order that suits a rule. */
+ * order gets a longer one. An order whose lower bound is above the best time is left out. A strategy that searches for long
+ * takes the order that suits a rule. */
 #include "ir/device_order.h"
 
 #include <string.h>
