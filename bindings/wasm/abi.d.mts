@@ -1520,6 +1520,7 @@ export interface DescriptionInfo {
   stream_interval: number;
   extra_parameters: number;
   sequence_length: number;
+  layer_input: number;
   family: string | null;
 }
 

@@ -1485,7 +1485,7 @@ export const STRUCTS = {
     stream_interval: ["u32", 56, 1],
     extra_parameters: ["u64", 64, 1],
     sequence_length: ["u32", 72, 1],
-    reserved: ["u32", 76, 1],
+    layer_input: ["u32", 76, 1],
     family: ["string", 80, 1],
   } },
 };

@@ -127,7 +127,10 @@ static double memory_bound(const struct ppi_pricing *pricing, const struct stage
 
 double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices)
 {
-    return devices > 1 ? 4 * made->rows[ppi_row_named(made->model, "head")].memory.output_bytes : 0;
+    double most = 0;
+    for (uint32_t e = 0; e < made->layers->entry_count; e++)
+        most = max(most, made->layers->entries[e].given.output_bytes);
+    return devices > 1 ? 4 * most : 0;
 }
 
 ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,

@@ -68,8 +68,8 @@ def check_states(job: Job, limit: float) -> None:
 # --- memory ---
 
 def buffer_bytes(job: Job) -> float:
-    """The buffers of a device in bytes: one tensor each for sends and receives, forward and backward."""
-    return 4 * memory_by_kind(job.model)["head"].output_bytes if job.pp > 1 else 0.0
+    """The buffers of a device in bytes: one tensor each for sends and receives, forward and backward, at the boundary that has the most."""
+    return 4 * max(layer["output_bytes"] for layer in job.model.layers().given) if job.pp > 1 else 0.0
 
 
 def _stages_on(timeline: Timeline) -> List[List[int]]:
