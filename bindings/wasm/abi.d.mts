@@ -1403,6 +1403,7 @@ export interface Accelerator {
   host_bandwidth: number;
   pod_nodes: number;
   beyond: LinkRate;
+  scale_slowdown: number;
 }
 
 export interface PairWindows {
@@ -1519,6 +1520,7 @@ export interface DescriptionInfo {
   stream_interval: number;
   extra_parameters: number;
   sequence_length: number;
+  layer_input: number;
   family: string | null;
 }
 

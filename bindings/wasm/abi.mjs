@@ -1327,7 +1327,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 344, fields: {
+  Accelerator: { size: 352, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1364,6 +1364,7 @@ export const STRUCTS = {
     pod_nodes: ["u32", 296, 1],
     reserved: ["u32", 300, 1],
     beyond: ["LinkRate", 304, 1],
+    scale_slowdown: ["f64", 344, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],
@@ -1484,7 +1485,7 @@ export const STRUCTS = {
     stream_interval: ["u32", 56, 1],
     extra_parameters: ["u64", 64, 1],
     sequence_length: ["u32", 72, 1],
-    reserved: ["u32", 76, 1],
+    layer_input: ["u32", 76, 1],
     family: ["string", 80, 1],
   } },
 };

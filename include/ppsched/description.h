@@ -260,7 +260,9 @@ typedef struct ppsched_description_info {
     uint64_t extra_parameters; /* number of other parameters of the whole model. They count with the
                                   embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
-    uint32_t reserved;         /* 0 */
+    uint32_t layer_input;      /* elements per token that each layer gets from the embedding besides
+                                  its input (Gemma 4 E2B and E4B). They are sent from stage to stage
+                                  for all later layers; 0: none */
     const char *family;        /* model_type of the config.json that was read, or NULL */
 } ppsched_description_info;
 

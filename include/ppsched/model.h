@@ -231,24 +231,24 @@ typedef struct ppsched_accelerator {
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
     double mxfp8_share;     /* the same with MXFP8; 0: not supported */
     double nvfp4_share;
-    double op_time;               /* seconds of the device for each op, in addition to its work */
-    double host_time;             /* seconds that the host needs for each op. A pass takes at least
-                                     the sum of these times */
-    double hidden_share;          /* hidden share of an overlapped collective; 0 means 1 */
-    double permute_traffic;       /* how often each row routed to an expert is read or written in
-                                     addition, because rows are sorted and sorted back */
-    double slowdown;              /* time factor of matrix products during a collective; 0 means
-                                     1 */
+    double op_time;         /* seconds of the device for each op, in addition to its work */
+    double host_time;       /* seconds that the host needs for each op. A pass takes at least
+                               the sum of these times */
+    double hidden_share;    /* hidden share of an overlapped collective; 0 means 1 */
+    double permute_traffic; /* how often each row of an expert is moved to sort and sort back */
+    double slowdown;        /* time factor of matrices during a collective; 0 means 1 */
     double fused_permute_traffic; /* for ONE_COPY_A_NODE, which sorts: replaces permute_traffic */
     double bias_traffic;          /* how often each row of an expert is moved to add biases */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
     double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
-    uint32_t pod_nodes; /* number of nodes of a pod, connected by `between`: those below one switch,
-                           or of one rack; 0: all nodes of the job. Pods hold consecutive ranks */
-    uint32_t reserved;  /* 0 */
+    uint32_t pod_nodes;           /* nodes of a pod, connected by `between`; 0: all nodes. Pods hold
+                                     consecutive ranks */
+    uint32_t reserved;            /* 0 */
     ppsched_link_rate beyond; /* links between pods, for a device while all send; with pod_nodes */
+    double scale_slowdown;    /* share of itself by which a price makes a pipeline longer for each
+                                 doubling of the devices, which wait for the slowest */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a

@@ -292,7 +292,7 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
                  {"mtp_kind", info->mtp_kind, 0, info->kind_count > 0 ? info->kind_count - 1 : 0},
                  {"streams", info->streams, 0, MOST_STREAMS},
                  {"stream_interval", info->stream_interval, 0, MOST_COUNT},
-                 {"reserved", info->reserved, 0, 0},
+                 {"layer_input", info->layer_input, 0, MOST_COUNT},
                  {"flags", info->flags, 0, flags}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)

@@ -278,6 +278,7 @@ static const struct {
                {"mtp_layers", offsetof(ppsched_description_info, mtp_layers)},
                {"streams", offsetof(ppsched_description_info, streams)},
                {"stream_interval", offsetof(ppsched_description_info, stream_interval)},
+               {"layer_input", offsetof(ppsched_description_info, layer_input)},
                {"sequence_length", offsetof(ppsched_description_info, sequence_length)}};
 static const struct {
     const char *name;

@@ -323,7 +323,8 @@ bool ppi_description_to_transformer(ppsched_transformer *out, uint8_t *expert_la
                                  .positions = info->positions,
                                  .mtp_layers = info->mtp_layers};
     bool has_any = false;
-    if (info->streams != 1 || info->stream_interval > 0 || info->extra_parameters > 0 || info->kind_count > 2)
+    if (info->streams != 1 || info->stream_interval > 0 || info->layer_input > 0 || info->extra_parameters > 0 ||
+        info->kind_count > 2)
         return false;
     for (uint32_t i = 0; i < info->kind_count; i++)
         if (!take_kind(&shape, info->kinds[i], i == 0))

@@ -134,11 +134,9 @@ static void write_numbers(struct ppi_writer *writer, const ppsched_description_i
     const struct {
         const char *name;
         uint64_t value, otherwise;
-    } numbers[] = {{"positions", info->positions, 0},
-                   {"sequence_length", info->sequence_length, 0},
-                   {"streams", info->streams, 1},
-                   {"stream_interval", info->stream_interval, 0},
-                   {"extra_parameters", info->extra_parameters, 0},
+    } numbers[] = {{"positions", info->positions, 0},     {"sequence_length", info->sequence_length, 0},
+                   {"streams", info->streams, 1},         {"stream_interval", info->stream_interval, 0},
+                   {"layer_input", info->layer_input, 0}, {"extra_parameters", info->extra_parameters, 0},
                    {"mtp_layers", info->mtp_layers, 0}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value != numbers[i].otherwise)

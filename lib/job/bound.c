@@ -83,7 +83,7 @@ static void add_once(struct once *once, const struct ppi_pricing *pricing, uint3
 static double time_bound(const struct ppi_pricing *pricing, const struct stage *stages, bool splits_backward, bool is_v)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
-    double before = 0, after = 0, longest = 0, times = pipeline->microbatches;
+    double before = 0, after = 0, longest = 0, times = pipeline->microbatches, scale = ppi_pricing_scale(pricing);
     struct once once = {0, 0, 0};
     for (uint32_t d = 0; d < pipeline->devices; d++) {
         double forward = 0, input = 0, weight = 0;
@@ -96,7 +96,7 @@ static double time_bound(const struct ppi_pricing *pricing, const struct stage *
         double busy = times * (forward + input + weight);
         double time = splits_backward ? max(before + busy, before + times * (forward + input) + after) : before + busy + after;
         add_once(&once, pricing, d, is_v, busy);
-        longest = max(longest, time + once.beyond);
+        longest = max(longest, time * scale + once.beyond);
         before += stages[d].forward;
         after += stages[d].input + (splits_backward ? 0 : stages[d].weight);
     }
@@ -127,7 +127,10 @@ static double memory_bound(const struct ppi_pricing *pricing, const struct stage
 
 double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices)
 {
-    return devices > 1 ? 4 * made->rows[ppi_row_named(made->model, "head")].memory.output_bytes : 0;
+    double most = 0;
+    for (uint32_t e = 0; e < made->layers->entry_count; e++)
+        most = max(most, made->layers->entries[e].given.output_bytes);
+    return devices > 1 ? 4 * most : 0;
 }
 
 ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,

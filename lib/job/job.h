@@ -91,7 +91,7 @@ struct ppi_job_bound {
 ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
                              struct ppi_job_traits traits, ppsched_error *error);
 
-/* Bytes of what a device receives and sends: one tensor each for both directions. */
+/* Bytes of what a device receives and sends: one tensor each for both directions, at the boundary that has the most. */
 double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices);
 
 /* --- prices --- */

@@ -29,8 +29,8 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
 
 /* A scan in chunks is as fast on Hopper and Blackwell. */
 #define HOPPER                                                                                                                 \
-    OF_SOFTWARE, .matrix_share = 0.622, .attention_share = 0.416, .fp8_share = 0.887, .op_time = 10e-6, .host_time = 51.5e-6,  \
-                 .memory_hidden = 1, .scan_share = 0.0334
+    OF_SOFTWARE, .matrix_share = 0.697, .attention_share = 0.392, .fp8_share = 0.876, .op_time = 10e-6, .host_time = 53.5e-6,  \
+                 .memory_hidden = 1, .scan_share = 0.0334, .scale_slowdown = 0.008
 
 #define BLACKWELL(share)                                                                                                       \
     OF_SOFTWARE, .matrix_share = (share), .attention_share = 0.362, .fp8_share = 1.01, .mxfp8_share = 1.11,                    \

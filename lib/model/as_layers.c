@@ -246,7 +246,20 @@ static double feature_bytes(const struct listing *listing, uint32_t layer)
     return features / row_parallel(training) * training->activation_bytes;
 }
 
-/* Bytes after a layer: keys and values for later ones, streams that were added so far, features of towers. */
+/* What the layers from `layer` on get from the embedding, besides their input. */
+static double input_bytes(const struct listing *listing, uint32_t layer)
+{
+    const ppsched_model *model = listing->model;
+    const ppsched_training *training = &model->training;
+    if (model->shape->layer_input == 0)
+        return 0;
+    double tokens = (double)training->sequence_length * training->micro_batch_size / training->context_parallel;
+    double elements = (double)model->shape->layer_input * (model->shape->layer_count - layer);
+    return tokens / row_parallel(training) * elements * training->activation_bytes;
+}
+
+/* Bytes after a layer: keys and values for later ones, streams that were added so far, inputs of each later layer, features of
+ * towers. */
 static double added_after(const struct listing *listing, uint32_t layer)
 {
     const ppsched_model *model = listing->model;
@@ -257,7 +270,7 @@ static double added_after(const struct listing *listing, uint32_t layer)
     double streams = interval > 0 ? (layer + interval) / interval : 0;
     double shared = listing->shared[layer] / training->tensor_parallel;
     return (rows * streams * model->shape->hidden_size + tokens * shared) * training->activation_bytes +
-           feature_bytes(listing, layer + 1);
+           feature_bytes(listing, layer + 1) + input_bytes(listing, layer + 1);
 }
 
 /* --- all --- */
@@ -311,8 +324,8 @@ static void put_all(struct listing *listing)
     for (uint32_t row = 0; row < model->row_count; row++) {
         if (model->rows[row].role != PPSCHED_MODEL_ROLE_DECODER) {
             bool is_embedding = model->rows[row].role == PPSCHED_MODEL_ROLE_EMBEDDING;
-            double features = is_embedding ? feature_bytes(listing, 0) : 0;
-            put_entry(listing, row, model->rows[row].layers, features > 0, features);
+            double features = is_embedding ? feature_bytes(listing, 0) : 0, inputs = is_embedding ? input_bytes(listing, 0) : 0;
+            put_entry(listing, row, model->rows[row].layers, features > 0, features + inputs);
         } else if (!has_decoders) {
             put_decoders(listing);
             has_decoders = true;

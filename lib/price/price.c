@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/logarithm.h"
 #include "strategy/strategy.h"
 
 /* --- the step --- */
@@ -49,6 +50,18 @@ static double optimizer_time(const struct ppi_pricing *pricing)
     return longest;
 }
 
+static double devices_of(const struct ppi_pricing *pricing)
+{
+    const ppsched_training *training = &pricing->model->training;
+    return (double)training->tensor_parallel * training->context_parallel * training->data_parallel * pricing->pipeline.devices;
+}
+
+double ppi_pricing_scale(const struct ppi_pricing *pricing)
+{
+    double share = pricing->model->device.scale_slowdown;
+    return share > 0 ? 1 + share * (ppi_logarithm(devices_of(pricing)) / ppi_logarithm(2)) : 1;
+}
+
 /* Takes off what is hidden, as far as it goes. */
 static void take_off(double *exposed, double *hidden)
 {
@@ -76,7 +89,7 @@ static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pric
         take_off(&step->exposed_tensor_parallel, &hidden);
         take_off(&step->exposed_context_parallel, &hidden);
     }
-    step->exposed_pipeline = pricing->timeline->metrics.makespan - devices[busiest].busy;
+    step->exposed_pipeline = step->pipeline_time - devices[busiest].busy;
 }
 
 static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing)
@@ -84,10 +97,9 @@ static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing
     const ppsched_training *training = &pricing->model->training;
     double microbatches = pricing->pipeline.microbatches,
            shared = (double)training->tensor_parallel * training->context_parallel;
-    double devices = shared * training->data_parallel * pricing->pipeline.devices;
     *step = (ppsched_step_price){.size = sizeof *step,
-                                 .devices = (uint32_t)devices,
-                                 .pipeline_time = pricing->timeline->metrics.makespan,
+                                 .devices = (uint32_t)devices_of(pricing),
+                                 .pipeline_time = pricing->timeline->metrics.makespan * ppi_pricing_scale(pricing),
                                  .optimizer_time = optimizer_time(pricing),
                                  .exposed_data_parallel = ppi_pricing_exposed(pricing)};
     step->step_time = step->pipeline_time + step->exposed_data_parallel + step->optimizer_time;

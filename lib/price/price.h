@@ -93,6 +93,9 @@ static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricin
     return pricing->stages_by_device + pricing->first_stages[device];
 }
 
+/* By which factor a pipeline takes longer on all devices of the layout than alone: each waits for the slowest. */
+double ppi_pricing_scale(const struct ppi_pricing *pricing);
+
 /* What a step does once for the parameters of a stage, or of several. */
 void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes);
 

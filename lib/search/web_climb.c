@@ -9,8 +9,7 @@
 
 enum { LENGTH = 400, STARTS = 4 };
 
-/* The places from `*low` to `*high` that a task may have. */
-static void find_room(const struct ppi_web *web, const struct ppi_web_line *line, uint32_t t, uint32_t *low, uint32_t *high)
+void ppi_web_find_room(const struct ppi_web *web, const struct ppi_web_line *line, uint32_t t, uint32_t *low, uint32_t *high)
 {
     const struct ppi_task_node *task = &web->tasks[t];
     *low = 0;
@@ -25,8 +24,7 @@ static void find_room(const struct ppi_web *web, const struct ppi_web_line *line
     }
 }
 
-/* Moves a task from a place to another. */
-static void move(struct ppi_web_line *line, uint32_t from, uint32_t to)
+void ppi_web_move(struct ppi_web_line *line, uint32_t from, uint32_t to)
 {
     const uint32_t t = line->task[from];
     for (uint32_t p = from; p < to; p++)
@@ -111,25 +109,25 @@ static void step(struct ppi_web_search *search, const uint32_t *path, uint32_t c
     const uint32_t t = is_critical ? path[ppi_web_random(search, critical)] : ppi_web_random(search, web->count);
     uint32_t low, high, from = now->position[t];
     *has_changed = false;
-    find_room(web, now, t, &low, &high);
+    ppi_web_find_room(web, now, t, &low, &high);
     search->visits -= 1;
     if (low >= high)
         return;
     uint32_t to = low + ppi_web_random(search, high - low);
     to += to >= from;
     const uint32_t first = from < to ? from : to;
-    move(next, from, to);
+    ppi_web_move(next, from, to);
     memcpy(next->clock + (size_t)first * web->devices, now->clock + (size_t)first * web->devices,
            web->devices * sizeof *now->clock);
     memcpy(next->level + (size_t)first * web->devices, now->level + (size_t)first * web->devices,
            web->devices * sizeof *now->level);
     if (ppi_web_place(search, next, first, allowed)) {
-        move(now, from, to);
+        ppi_web_move(now, from, to);
         copy_from(web, now, next, first);
         *has_changed = true;
         return;
     }
-    move(next, to, from);
+    ppi_web_move(next, to, from);
     for (uint32_t p = first; p < web->count; p++)
         next->end[next->task[p]] = now->end[next->task[p]];
 }

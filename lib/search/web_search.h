@@ -41,6 +41,16 @@ ppsched_status ppi_web_list(struct ppi_web_search *search, ppsched_error *error)
 /* Late acceptance hill climbing from the best order, for a share of the visits. */
 ppsched_status ppi_web_climb(struct ppi_web_search *search, double share, ppsched_error *error);
 
+/* From the best order on, with all visits: the least time of a repetition, if devices repeat their tasks. This time is then the
+ * `makespan` of the best. For forwards alone, where memory does not depend on the order. */
+ppsched_status ppi_web_repeat(struct ppi_web_search *search, ppsched_error *error);
+
+/* The places from `*low` to `*high` that a task may have. */
+void ppi_web_find_room(const struct ppi_web *web, const struct ppi_web_line *line, uint32_t t, uint32_t *low, uint32_t *high);
+
+/* Moves a task from a place to another. */
+void ppi_web_move(struct ppi_web_line *line, uint32_t from, uint32_t to);
+
 /* All orders that may be shorter, while visits are left; `is_proved` if there was time for all. */
 ppsched_status ppi_web_prove(struct ppi_web_search *search, ppsched_error *error);
 

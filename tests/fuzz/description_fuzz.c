@@ -38,7 +38,8 @@ static void expect_same(const ppsched_description *one, const ppsched_descriptio
     EXPECT(ppsched_description_get_info(&b, other, NULL) == PPSCHED_OK);
     EXPECT(a.layer_count == b.layer_count && a.kind_count == b.kind_count && a.tower_count == b.tower_count);
     EXPECT(a.flags == b.flags && a.hidden_size == b.hidden_size && a.vocabulary_size == b.vocabulary_size);
-    EXPECT(a.streams == b.streams && a.stream_interval == b.stream_interval && a.extra_parameters == b.extra_parameters);
+    EXPECT(a.streams == b.streams && a.stream_interval == b.stream_interval && a.layer_input == b.layer_input &&
+           a.extra_parameters == b.extra_parameters);
     EXPECT(a.mtp_layers == b.mtp_layers && (a.mtp_layers == 0 || a.mtp_kind == b.mtp_kind) && a.positions == b.positions);
     EXPECT(memcmp(a.layers, b.layers, a.layer_count * sizeof *a.layers) == 0);
     for (uint32_t i = 0; i < a.kind_count; i++)

@@ -246,6 +246,7 @@ static void draw(uint64_t *seed, struct drawn *drawn)
                                              .mtp_kind = random_below(seed, kinds),
                                              .streams = random_below(seed, 4),
                                              .stream_interval = perhaps(seed, size_of(seed)),
+                                             .layer_input = perhaps(seed, size_of(seed)),
                                              .extra_parameters = perhaps(seed, size_of(seed)),
                                              .sequence_length = perhaps(seed, size_of(seed)),
                                              .family = families[random_below(seed, 3)]};

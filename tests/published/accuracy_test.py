@@ -8,7 +8,6 @@ import pathlib
 import re
 import statistics
 import sys
-import tempfile
 import unittest
 
 from ppsched.command.device_fit import fit
@@ -19,6 +18,7 @@ from ppsched.readers.runs import read_runs
 
 import causes
 import far_off
+import raw
 import ppsched
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -172,7 +172,7 @@ def one_node_table():
 def page_parts(rows):
     return {"causes": causes.table(causes.groups()), "constants": causes.constants(), "families": families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
             "far off, open": far_off.table([row for row in rows if not row.run.is_told]), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
-            "errors": page_table(known(by_group(rows))), "far off": far_off.table([row for row in rows if row.run.is_told]), "memory": memory_table(rows)}
+            "errors": page_table(known(by_group(rows))), "far off": far_off.table([row for row in rows if row.run.is_told]), "raw": raw.table(rows, raw.price_raw()[0]), "memory": memory_table(rows)}
 
 
 def updated(page, parts):
@@ -190,16 +190,9 @@ class AccuracyTest(unittest.TestCase):
         self.assertGreater(len(self.rows), 0.9 * (len(self.rows) + len(self.refused)))
 
     def test_models_are_known_by_name(self):
-        """Also without what the project added to the published columns: files of models, and how experts are divided."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "runs.csv"
-            with open(HERE / "runs.csv", encoding="utf-8", newline="") as file, open(path, "w", encoding="utf-8", newline="") as plain:
-                rows = csv.DictReader(file)
-                kept = [name for name in rows.fieldnames if name not in ("config", "etp", "offload_layers", "optimizer_bytes", "keeps_scores", "dropout", "frozen_weights")]
-                lines = csv.DictWriter(plain, kept, extrasaction="ignore")
-                lines.writeheader()
-                lines.writerows({**row, **({"layers": "", "hidden": "", "heads": "", "vocab": ""} if row["model"].startswith("qwen2.5") else {})} for row in rows)
-            bare = all_priced(path)[0]
+        """Also without what the project added to the published columns, and without its corrections."""
+        bare, refused = raw.price_raw()
+        self.assertEqual(len(bare) + len(refused), len(self.rows) + len(self.refused))
         priced = {row.run.name for row in bare}
         self.assertGreater(len(priced), 0.9 * (len(self.rows) + len(self.refused)))
         self.assertEqual({row.run.name for row in self.rows if "/" not in row.run.device} - priced, set())
@@ -208,8 +201,10 @@ class AccuracyTest(unittest.TestCase):
     def assert_same_prices(self, bare):
         """What the added columns say follows from the published ones, up to bytes of an optimizer and of what is on the host."""
         step_times = {row.run.name: row.step.step_time for row in self.rows}
+        with open(HERE / "as_published.csv", encoding="utf-8", newline="") as file:
+            corrected = {cell["id"] for cell in csv.DictReader(file)}
         for row in bare:
-            if row.run.name in step_times:
+            if row.run.name in step_times and row.run.name not in corrected:
                 self.assertAlmostEqual(row.step.step_time / step_times[row.run.name], 1, delta=0.03, msg=row.run.name)
         self.assertGreater(sum(len(row.run.followed) for row in bare), 0)
 
@@ -258,8 +253,8 @@ class AccuracyTest(unittest.TestCase):
         errors = errors_of(price_run(other, by).step_time / other.step_time - 1 for run, by in found for other in runs if other is not run)
         self.assertEqual(errors.layouts, len(runs) * (len(runs) - 1))
         self.assertLess(errors.median, 0.035)
-        self.assertLess(errors.p90, 0.0805)
-        self.assertLess(errors_of(fit(device, runs).left_out).largest, 0.085)
+        self.assertLess(errors.p90, 0.08)
+        self.assertLess(errors_of(fit(device, runs).left_out).largest, 0.07)
 
     def test_what_trained_fits(self):
         """All of them without what goes to the host would not."""

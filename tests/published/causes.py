@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BLACKWELL = ("b200", "b300", "gb200", "gb300")
 OVERLAPS = ("overlaps_gradients", "overlaps_parameters", "overlaps_tensor", "overlaps_context", "overlaps_experts")
 CONSTANTS = ("matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time", "hidden_share", "permute_traffic",
-             "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share", "slowdown")
+             "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share", "scale_slowdown", "slowdown")
 
 
 class Cause(NamedTuple):
@@ -37,6 +37,7 @@ CAUSES = [
     Cause("time of an op on the device", {"op_time": 0}), Cause("time of an op on the host", {"host_time": 0}),
     Cause("sorts by expert", {"permute_traffic": 0, "fused_permute_traffic": 0}), Cause("biases of experts", {"bias_traffic": 0}),
     Cause("one copy for each node", {}, {"one_copy_a_node": False}), Cause("scans in chunks", {"scan_share": 0}),
+    Cause("waits that grow with the number of devices", {"scale_slowdown": 0}),
     Cause("bytes of gradients", {}, {"gradient_bytes": 4.0}), Cause("slower matrices during collectives (tried, 5 %)", {"slowdown": 1.05})]
 
 Group = Tuple[str, List[Run]]

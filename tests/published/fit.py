@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of lib/model/accelerators.c, fitted to the runs of this folder: least squares of the logarithm of priced over measured, each
 model, layout and microbatch once. Errors above FAR count by their amount, not by its square, so that no single run decides. Prints the
-constants and the errors; with --older it fits to the older releases alone, and tries the newer ones. It takes some minutes.
+constants and the errors; with --older it fits to the older releases alone, and tries the newer ones. With --models it leaves out one model after
+the other, with and without the growth by the number of devices. It takes some minutes.
 
-    PPSCHED_LIBRARY=... PYTHONPATH=bindings/python python3 tests/published/fit.py [nvidia | a100] [--older]"""
+    PPSCHED_LIBRARY=... PYTHONPATH=bindings/python python3 tests/published/fit.py [nvidia | hopper | a100] [--older | --models]"""
 import math
 import pathlib
 import re
@@ -47,6 +48,9 @@ PLANS = {
         Constant("host_time", BLACKWELL, 100e-6, 1e-6, 300e-6), Constant("host_time", HOPPER, 50e-6, 1e-6, 300e-6),
         Constant("permute_traffic", NVIDIA, 12, 1, 40), Constant("fused_permute_traffic", NVIDIA, 4, 0.05, 30),
         Constant("bias_traffic", NVIDIA, 35, 1, 60), Constant("scan_share", NVIDIA, 0.03, 0.005, 1, (("h100", SCAN),))],
+    "hopper": [
+        Constant("matrix_share", HOPPER, 0.67, 0.3, 0.95), Constant("attention_share", HOPPER, 0.416, 0.3, 1),
+        Constant("fp8_share", HOPPER, 0.9, 0.5, 1.2), Constant("host_time", HOPPER, 50e-6, 1e-6, 300e-6)],
     "a100": [Constant("matrix_share", A100, 0.95, 0.7, 1.1), Constant("host_time", A100, 50e-6, 1e-6, 200e-6)],
 }
 
@@ -137,6 +141,35 @@ class Problem:
         return point
 
 
+# --- how a step grows with the number of devices ---
+
+def release_of(run: Run) -> str:
+    found = re.match(r"[a-z]+-v?[0-9.]+", run.name)
+    return found[0] if found else run.name
+
+
+def scaling() -> List[Tuple[str, int, float]]:
+    """Layouts that one release ran on three numbers of devices or more, with as many microbatches: their first run, these numbers, and j where
+    measured over priced, without this effect, is c * (1 + j * log2(devices)), by least squares."""
+    groups: Dict[Tuple[str, ...], Dict[int, Tuple[Run, float]]] = {}
+    for run in read_runs(str(HERE / "runs.csv"), refuse=lambda error: None):
+        try:
+            if run.is_told and run.device in NVIDIA and not run.training.frozen_weights:
+                price = price_run(run, read_device(run.device)._replace(scale_slowdown=0.0)).step_time
+                groups.setdefault((release_of(run), str(run.microbatches), *run.key), {})[run.devices] = run, run.step_time / price
+        except ppsched.Error:
+            continue
+    found = []
+    for group in groups.values():
+        if len(group) < 3:
+            continue
+        points = [(math.log2(devices), ratio) for devices, (_, ratio) in group.items()]
+        middle, mean = sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+        slope = sum((x - middle) * (y - mean) for x, y in points) / sum((x - middle)**2 for x, _ in points)
+        found.append((group[min(group)][0].name, len(group), slope / (mean - slope * middle)))
+    return found
+
+
 # --- what is fitted, and what is printed ---
 
 def runs_of(plan: str) -> Tuple[List[Run], List[float]]:
@@ -151,7 +184,7 @@ def runs_of(plan: str) -> Tuple[List[Run], List[float]]:
         except ppsched.Error:
             continue
     told = distinct([row for row in rows if row.run.is_told])
-    if plan == "nvidia":
+    if plan != "a100":
         return [row.run for row in told], [1.0] * len(told)
     runs = [row.run for row in told + distinct([row for row in rows if not row.run.is_told])]
     single = read_runs(str(HERE / "one_node.csv"))
@@ -174,7 +207,31 @@ def table(runs: Sequence[Run], errors: Sequence[float]) -> str:
     return "\n".join(lines)
 
 
+def model_of(run: Run) -> str:
+    """A name for all sizes and spellings of a model that the releases have, such as 7 of its layers."""
+    name = re.sub(r"[^a-z0-9]", "", run.key[1].lower())
+    found = re.search(r"llama[0-9]*?(?=8b|70b)|405b|gpt3|340b|15b|grok|deepseekv3|qwen3[0-9]*b|kimi|super|nano", name)
+    return name if found is None else found[0] + ("" if "llama" not in found[0] else name[found.end():found.end() + 2])
+
+
+def leave_models_out(plan: str, scales: bool) -> None:
+    """Fits without each model in turn, and prints the errors of all these models. scales: with scale_slowdown."""
+    runs, _ = runs_of(plan)
+    errors: List[Tuple[Run, float]] = []
+    for model in sorted(set(map(model_of, runs))):
+        problems = [Problem(PLANS[plan], [run for run in runs if (model_of(run) == model) == out], [1.0] * len(runs)) for out in (False, True)]
+        for problem in () if scales else problems:
+            problem.bases = {name: device._replace(scale_slowdown=0.0) for name, device in problem.bases.items()}
+        errors += zip(problems[1].runs, problems[1].errors(problems[0].fit()))
+    print(f"models left out in turn, {'with' if scales else 'without'} scale_slowdown:\n"
+          f"{table([run for run, _ in errors], [error for _, error in errors])}")
+
+
 def main(words: Sequence[str]) -> None:
+    if "--models" in words:
+        for scales in (False, True):
+            leave_models_out(next(word for word in words if word in PLANS), scales)
+        return
     for plan in [word for word in words if word in PLANS] or list(PLANS):
         runs, weights = runs_of(plan)
         is_new = [bool(re.match(NEWER, run.name)) for run in runs]

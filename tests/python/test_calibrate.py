@@ -124,7 +124,7 @@ class CalibrateTest(FolderCase):
         self.assertIn("runs of h100 and of h200", self.refused(self.runs(*rows)))
         self.assertIn("runs.csv, line 3: seq is missing", self.refused(self.runs(ROW, {**ROW, "seq": ""})))
         self.assertIn("it has no runs", self.refused(self.write("empty.csv", "gpu,seq,mbs,gbs,measured_step_s\n")))
-        self.assertIn("it must be none, selective", self.refused(self.runs({**ROW, "recompute": "recipe"})))
+        self.assertIn("it must be none, selective", self.refused(self.runs({**ROW, "recompute": "some"})))
         self.assertIn("line 2: h100 has no MXFP8", self.refused(self.runs({**ROW, "precision": "mxfp8"})))
         with self.assertRaisesRegex(ppsched.Error, "there is no run"):
             fit(read_device("h100"), [])

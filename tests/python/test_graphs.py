@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -47,6 +48,9 @@ class Problem:
 
     def config(self):
         return ppsched.Config(**self.arguments())
+
+    def has_graph(self):
+        return self.inputs != [[s - 1] * (s > 0) for s in range(self.stages)] or any(len(own) > 1 for own in self.place)
 
     def does(self, stage, microbatch):
         return self.runs[stage] is None or microbatch in self.runs[stage]
@@ -334,6 +338,49 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 class StaticMemoryTest(unittest.TestCase):
+    def test_period_is_that_of_many_iterations(self):
+        """The time of an iteration in the long run, from a simulation of many in a row."""
+        rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "5")))
+        longer = 0
+        for _ in range(int(os.environ.get("PPSCHED_GRAPH_PERIODS", "25"))):
+            problem = Problem(rng, most_devices=3, most_stages=4, most_microbatches=2)
+            queues = problem.random_queues(rng, problem.split and rng.random() < 0.7)
+            schedule = ppsched.Schedule.from_queues(problem.config(), [[token(op) for op in queue] for queue in queues])
+            period = schedule.period(problem.config())
+            ends = []
+            for count in (12, 24):  # both multiples of cycles through 1, 2 or 3 devices
+                repeated = [[(kind, s, m + i * problem.microbatches) for i in range(count) for kind, s, m in queue] for queue in queues]
+                ends.append(max(end for _, end in problem.simulate(repeated).values()))
+            self.assertAlmostEqual(period, (ends[1] - ends[0]) / 12, msg=repr(problem.arguments()))
+            longer += period > max((sum(problem.time(op) for op in queue) for queue in queues), default=0)
+        self.assertGreater(longer, 3)
+
+    def test_throughput_is_the_largest_of_all_orders(self):
+        rng = random.Random(int(os.environ.get("PPSCHED_GRAPH_SEED", "2")))
+        wanted, done, gained = int(os.environ.get("PPSCHED_GRAPH_PERIODS", "12")), 0, 0
+        while done < wanted:
+            problem = Problem(rng, most_devices=3, most_stages=5, most_microbatches=2)
+            problem.passes = ["F"] * problem.stages
+            own = [[op for op in problem.ops(False) if d in problem.place[op[1]]] for d in range(problem.devices)]
+            config = problem.config()
+            if math.prod(math.factorial(len(ops)) for ops in own) > 3000 or not all(own) or not problem.has_graph():
+                continue
+            best = float("inf")
+            for queues in itertools.product(*map(itertools.permutations, own)):
+                if problem.simulate(queues) is not None:
+                    best = min(best, ppsched.Schedule.from_queues(config, [list(map(token, queue)) for queue in queues]).period(config))
+            made = ppsched.generate("auto", config.replace(options={"objective": "throughput"}))
+            self.assertAlmostEqual(made.period(config), best, msg=repr(problem.arguments()))
+            gained += ppsched.generate("auto", config).period(config) > best * (1 + 1e-9)
+            done += 1
+        self.assertGreater(gained, 0)
+
+    def test_throughput_where_one_move_does_not_help(self):
+        """Stage 2 must come first and stage 3 before stage 1; each alone is not better."""
+        config = ppsched.Config(3, 1, stages=4, placement=[[0, 1, 2], 0, 2, [0, 1]], stage_inputs=[[], [0], [], [2]], stage_passes=["F"] * 4,
+                                forward_times=[3, 3, 2, 2], p2p_time=1.25, options={"objective": "throughput"})
+        self.assertEqual(ppsched.generate("auto", config).period(config), 8)
+
     def test_static_memory_above_a_limit_is_refused(self):
         """Also where no op holds anything."""
         def makespan(**memory):
@@ -383,6 +430,17 @@ class CommandTest(unittest.TestCase):
         code, text, err = answer(*words, "--json", "--quiet")
         self.assertEqual((code, err), (0, ""))
         return json.loads(text)
+
+    def test_throughput_is_told(self):
+        stages = {"num_devices": 2, "num_stages": 3, "num_batches": 2, "placement": [0, 1, 0], "stage_inputs": [[], [], [0, 1]]}
+        forwards = self.config({**stages, "stage_passes": ["F"] * 3})
+        code, text, _ = answer("schedule", "--strategy", "auto", "-c", forwards, "--quiet", "--objective", "throughput", "--json")
+        self.assertEqual((code, json.loads(text)["throughput"]), (0, 0.5))
+        self.assertIn("throughput 0.5 requests", answer("schedule", "--strategy", "auto", "-c", forwards, "--quiet", "--objective", "throughput")[1])
+        for path, objective, told in ((self.config(stages), "throughput", "is for forwards alone"), (forwards, "span", "only for chains")):
+            code, _, err = answer("schedule", "--strategy", "auto", "-c", path, "--quiet", "--objective", objective)
+            self.assertEqual((code, len(err.strip().splitlines())), (1, 1))
+            self.assertIn(told, err)
 
     def test_bound_and_proof_are_told(self):
         path = self.config(KSHAPE)

@@ -196,6 +196,33 @@ class SplitTest(unittest.TestCase):
         self.assertGreater(fits, 0)
         self.assertLessEqual(worse, fits / 20)
 
+    def test_throughput_of_forwards_alone(self):
+        """The least period of all splits, each with the order that auto finds."""
+        found_all = proved = 0
+        for seed in self.seeds([0, 1, 2, 3, 4]):
+            model = Model(random.Random(seed))
+            model.limit = None
+            for own in model.branches:
+                own["passes"] = "F"
+            for row in model.rows:
+                row.pop("passes", None)
+            if sum(1 for _ in itertools.islice(model.choices(), 151)) > 150:
+                continue
+            best = float("inf")
+            for choice in model.choices():
+                config = model.config(choice).replace(options={"objective": "throughput", "effort": 1})
+                best = min(best, ppsched.generate("auto", config).period(config))
+            base = ppsched.Config(model.devices, model.microbatches, forward_only=True)
+            (found,) = ppsched.split_layer_graph(base, model.rows, objective="throughput")
+            self.assertAlmostEqual(found.period, found.timeline.schedule.period(model.config(self.choice_of(found, model))))
+            self.assertLessEqual(found.bound, best * (1 + 1e-9), seed)
+            self.assertAlmostEqual(found.period, best, msg=seed)
+            found_all += 1
+            proved += found.proved
+        self.assertGreater(min(found_all, proved), 1)
+        if "PPSCHED_GRAPH_MODELS" in os.environ:
+            print(f"{self.id()}: {found_all} equal the best, {proved} proved")
+
     def test_types_of_devices(self):
         fits, worse, _ = self.compare_with_all(self.seeds([0, 1, 2, 3]), lambda model, rng: model.take_types(rng))
         self.assertGreater(fits, 0)
@@ -363,6 +390,19 @@ class CommandTest(unittest.TestCase):
         code, text, _ = answer("pick", "-c", path, "--quiet", "--top", "2")
         self.assertEqual((code, text.count("vision")), (0, 2))
 
+    def test_throughput(self):
+        words = ("pick", "-c", self.file(), "--quiet", "--forward-only", "--objective", "throughput")
+        code, text, err = answer(*words, "--json")
+        self.assertEqual((code, err), (0, ""))
+        (row,) = json.loads(text)
+        self.assertEqual((row["period"] * row["throughput"], row["proved"]), (8, row["period"] == row["bound"]))
+        self.assertIn("in the long run", answer(*words)[1])
+        with open(os.path.join(os.path.dirname(words[2]), "stages.json"), "w", encoding="utf-8") as file:
+            json.dump(row["config"], file)
+        self.assertAlmostEqual(json.loads(answer("schedule", "-c", file.name, "--json", "--quiet")[1])["throughput"], row["throughput"])
+        code, _, err = answer("pick", "--devices", "2", "--microbatches", "4", "--num-layers", "4", "--quiet", "--objective", "throughput")
+        self.assertEqual((code, len(err.strip().splitlines())), (1, 1))
+
     def test_devices_that_differ_and_several_stages(self):
         """Types of devices as a file of times, and a speed; stages that go round the devices twice."""
         rows = [{"name": "a", "count": 2, "forward_time": 1, "after": []}, {"name": "b", "count": 4, "forward_time": 2, "after": ["a"]}]
@@ -404,7 +444,8 @@ class CommandTest(unittest.TestCase):
                             (("pick", "--chunks", "0"), "chunks"), (("pick", "--lower", "by_time"), "lower"),
                             (("pick", "-s", "4"), "stages"), (("pick", "--data-parallel-size", "2"), "--data-parallel-size is not for layers"),
                             (("pick", "--micro-batch-size", "2"), "--micro-batch-size is not"), (("pick", "--any"), "--any is not"),
-                            (("pick", "--objective", "span"), "give makespan")):
+                            (("pick", "--objective", "span"), "give makespan"),
+                            (("pick", "--objective", "throughput"), "is for forwards alone")):
             code, _, err = answer(words[0], "-c", self.file(), "--quiet", *words[1:])
             self.assertNotEqual(code, 0, words)
             self.assertIn(part, err)

@@ -5,6 +5,8 @@ import unittest
 
 import ppsched
 from ppsched import Description, Error, Model, Training
+from ppsched.command.model_options import Job
+from ppsched.command.model_plan import buffer_bytes
 
 SIZES = {"hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128}
 NEXT = {**SIZES, "model_type": "qwen3_next", "num_experts": 4, "num_experts_per_tok": 2}
@@ -54,6 +56,18 @@ class LayersTest(unittest.TestCase):
         for fields, more in ((moe, {"num_experts": -1}), (V4, {"n_routed_experts": 0}), (DENSE, {"attention_bias": 2}), (DENSE, {"num_attention_heads": 0})):
             with self.assertRaises(Error):
                 read(fields, **more)
+
+    def test_what_each_layer_gets_from_the_embedding(self):
+        """Gemma 4 E2B and E4B: a part of a table for each layer. Those of the later layers cross each boundary, and buffers hold the largest one."""
+        sizes = {**SIZES, "model_type": "gemma4_text", "head_dim": 16, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 100}
+        self.assertEqual(read(sizes).values()["layer_input"], 8)
+        self.assertNotIn("layer_input", read(sizes, hidden_size_per_layer_input=0).values())
+        model = Model(read(sizes, num_kv_shared_layers=0), Training(sequence_length=128, micro_batch_size=2), "h100")
+        counts = [(row["count"], row["output_bytes"]) for row in model.layers().given]
+        found = [size for count, size in counts for _ in range(count)]
+        self.assertEqual(found[:-1], [128 * 2 * 2 * (64 + 8 * later) for later in (6, 5, 4, 3, 2, 1, 0)])
+        self.assertEqual(buffer_bytes(Job(model, 2, 4, 1, "none")), 4 * max(found))
+        self.assertEqual(buffer_bytes(Job(model, 1, 4, 1, "none")), 0)
 
     def test_kimi_goes_by_two_lists(self):
         delta, latent = "delta+experts", "latent_attention+experts"

@@ -354,7 +354,7 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(0 < row["step_error"]["median"] < row["step_error"]["p90"] < 0.1)
 
     def test_the_line_of_estimates_names_the_device(self):
-        for device, words in (("h100", "off by 3.3% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
+        for device, words in (("h100", "off by 2.2% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
                               ("a100", "step time within 6.6%")):
             for command in ("model", "pick"):
                 text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout
@@ -548,14 +548,14 @@ class CommandTest(unittest.TestCase):
         done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron",
                    command="pick")
         for word in ("tokens/s, MFU ", "\ndevice      GiB        GiB", "\nmegatron: --pipeline-model-parallel-size 4",
-                     "estimates: step time off by 3.3% in the median"):
+                     "estimates: step time off by 2.2% in the median"):
             self.assertIn(word, done.stdout)
 
     def test_memory_decides(self):
         """A limit below all activations makes layers be computed again; below the states nothing fits."""
         words = ("--tp", 2, "--pp", 4, "--seq", 8192, "--micro-batch", 4)
         free, = self.pick(*words)
-        limit = 0.5 * max(memory["total"] for memory in free["memory"])
+        limit = 0.45 * max(memory["total"] for memory in free["memory"])
         tight, = self.pick(*words, "--mem-limit", f"{limit}B")
         self.assertLessEqual(max(memory["total"] for memory in tight["memory"]), limit)
         self.assertTrue(any(stage["recompute"] for stage in tight["split"]))

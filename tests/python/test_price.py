@@ -55,6 +55,18 @@ class LayoutTest(PriceTest):
         self.assertEqual((row["step_time"], row["mfu"]), (step.step_time, step.mfu))
         self.assertEqual([memory["total"] for memory in row["memory"]], [memory.total for memory in step.memory])
 
+    def test_many_devices(self):
+        """Each doubling of the devices adds a share to the pipeline, in price as in pick."""
+        device = self.write("waits.json", json.dumps({"like": "h100", "scale_slowdown": 0.02}))
+        alone = self.write("alone.json", json.dumps({"like": "h100", "scale_slowdown": 0}))
+        before, after = (self.price("--model", self.llama, *LAYOUT, "--device", name) for name in (alone, device))
+        self.assertAlmostEqual(after["pipeline_time"] / before["pipeline_time"], 1.08)  # 16 devices
+        self.assertAlmostEqual(after["exposed"]["pipeline"] - before["exposed"]["pipeline"], 0.08 * before["pipeline_time"])
+        picked = [self.answer("pick", "--model", self.llama, *LAYOUT, "--strategies", "1f1b", "--device", name)[0] for name in (alone, device)]
+        self.assertAlmostEqual(picked[1]["step_time"] / picked[0]["step_time"], 1.08, delta=0.005)
+        self.assertIn("scale_slowdown is 2", self.refused("--model", self.llama, *LAYOUT, "--device",
+                                                          self.write("bad.json", json.dumps({"like": "h100", "scale_slowdown": 2}))))
+
     def test_each_option_does_what_it_says(self):
         plain = self.price("--model", self.llama, *LAYOUT)
         faster = {"overlap grad": ("--overlap", "grad"), "overlap tp": ("--overlap", "tp"), "fp8": ("--precision", "fp8"), "vpp": ("--vpp", 2),
@@ -452,7 +464,7 @@ class RunsTest(PriceTest):
         bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
             ({"config": "none.json"}, "none.json"), ({"model": "new", "layers": ""}, "the model 'new' is not known by name, and layers is missing"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
-            ({"recompute": "recipe"}, "it must be none, selective"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
+            ({"recompute": "some"}, "it must be none, selective"), ({"layers": 30, "split": "even"}, "30 decoders do not divide among 4 stages"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
             ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"precision": "mxfp8"}, "h100 has no MXFP8"), ({"cuda_graph": "some"}, "cuda_graph is")
         for cells, words in bad:
             done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, **cells}), "--json"))
@@ -464,6 +476,32 @@ class RunsTest(PriceTest):
         self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""}), lines=3))
         self.assertIn("it has no column gpu", self.refused("--runs", self.write("x.csv", "seq,mbs,gbs,measured_step_s\n1,1,1,1\n")))
         self.assertIn("leave --precision out", self.refused("--runs", self.runs(self.ROW), "--precision", "fp8"))
+
+    def test_decoders_that_do_not_divide(self):
+        """If no split is told, they are divided as evenly as can be, together with MTP layers; the run leaves a setting open."""
+        thirty = self.write("thirty.json", json.dumps({**LLAMA, "num_hidden_layers": 30}))
+        row = {**self.ROW, "layers": 30, "split": ""}
+        self.assertEqual(self.price("--runs", self.runs(row))["runs"][0]["step_time"],
+                         self.price("--model", thirty, *LAYOUT, "--split", 7, 8, 8, 7)["step_time"])
+        self.assertEqual(self.price("--runs", self.runs(row))["runs_with_open_settings"], 1)
+        latent = self.write("latent.json", json.dumps({**LATENT, "num_hidden_layers": 9, "num_nextn_predict_layers": 1}))
+        found = self.price("--runs", self.runs({**row, "config": "latent.json"}))["runs"][0]
+        self.assertEqual(found["step_time"], self.price("--model", latent, *LAYOUT, "--split", 2, 3, 3, 1)["step_time"])
+
+    def test_what_only_a_recipe_says(self):
+        """A cell with "recipe" is an empty one."""
+        found = self.price("--runs", self.runs({**self.ROW, "recompute": "recipe"}))
+        self.assertEqual(found["runs"][0]["step_time"], self.price("--runs", self.runs({**self.ROW, "recompute": ""}))["runs"][0]["step_time"])
+        self.assertEqual(found["runs_with_open_settings"], 1)
+
+    def test_a_device_of_published_runs(self):
+        """By the name in their table it is that of a device file."""
+        name = "H100 96GB HBM2e 500W"
+        device = self.write("own.json", json.dumps({"like": "h100", "memory": "96GB", "memory_bandwidth": "2400GB/s", "matrix_rate": 706.7e12,
+                                                    "rate_8bit": 1413.5e12, "vector_rate": 95.6e12}))
+        wanted = self.price("--model", self.llama, *LAYOUT, "--device", device)
+        self.assertEqual(self.price("--runs", self.runs({**self.ROW, "gpu": name}))["runs"][0]["step_time"], wanted["step_time"])
+        self.assertEqual(self.price("--model", self.llama, *LAYOUT, "--device", name)["step_time"], wanted["step_time"])
 
     def test_columns_that_are_not_read(self):
         done = run_command(("price", "--runs", self.runs({**self.ROW, "recompute_granularity": "full", "source": "a page"}), "--json"))

@@ -345,6 +345,20 @@ static void test_nothing_is_destroyed(void **state)
     assert_int_equal(ppsched_calibrator_constant_count(NULL), 0);
 }
 
+/* On a device that is absurdly slow, a still slower one takes longer than a double can tell: there are no results. */
+static void test_prices_out_of_range(void **state)
+{
+    const double measured = 1e308;
+    ppsched_accelerator slow = *known("h100");
+    ppsched_error error;
+    (void)state;
+    slow.matrix_rate = 1e-280;
+    ppsched_calibrator *calibrator = of_runs(&slow, &measured, 1, RUNS);
+    expect_refused(ppsched_calibrator_run(calibrator, &error), PPSCHED_ERROR_RANGE, &error, "it must be finite");
+    assert_int_equal(ppsched_calibrator_constant_count(calibrator), 0);
+    ppsched_calibrator_destroy(calibrator);
+}
+
 static void test_logarithms(void **state)
 {
     (void)state;
@@ -360,11 +374,17 @@ static void test_logarithms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants_come_back),  cmocka_unit_test(test_the_sum_is_least),
-        cmocka_unit_test(test_runs_are_left_out),    cmocka_unit_test(test_a_device_without_constants),
-        cmocka_unit_test(test_absurd_times),         cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_devices_are_refused),  cmocka_unit_test(test_runs_are_refused),
-        cmocka_unit_test(test_there_are_no_results), cmocka_unit_test(test_nothing_is_destroyed),
+        cmocka_unit_test(test_constants_come_back),
+        cmocka_unit_test(test_the_sum_is_least),
+        cmocka_unit_test(test_runs_are_left_out),
+        cmocka_unit_test(test_a_device_without_constants),
+        cmocka_unit_test(test_absurd_times),
+        cmocka_unit_test(test_prices_out_of_range),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_devices_are_refused),
+        cmocka_unit_test(test_runs_are_refused),
+        cmocka_unit_test(test_there_are_no_results),
+        cmocka_unit_test(test_nothing_is_destroyed),
         cmocka_unit_test(test_logarithms),
     };
     return cmocka_run_group_tests_name("calibrators", tests, NULL, NULL);

@@ -440,7 +440,7 @@ static void test_shared_index(void **state)
     ppsched_layers_release(layers);
 }
 
-/* Streams add up; keys and values for later layers cross all boundaries between. */
+/* Streams add up; keys and values for later layers, and inputs of all later layers, cross all boundaries between. */
 static void test_boundary_bytes(void **state)
 {
     const double one = (double)SAMPLES * SEQUENCE * HIDDEN * 2, keys = (double)SAMPLES * SEQUENCE * (2 * 2 * 16) * 2;
@@ -455,6 +455,11 @@ static void test_boundary_bytes(void **state)
     assert_int_equal(ppsched_layers_entries(layers), 5); /* two, two and one, between embedding and head */
     for (uint32_t i = 1; i <= 3; i++)
         assert_true(entry_at(layers, i).output_bytes == (1 + i) * one);
+    ppsched_layers_release(layers);
+    layers = layers_of("{\"hidden_size\": 64, \"vocabulary_size\": 99, \"layer_input\": 16, \"kinds\": {\"a\": [{\"kind\": "
+                       "\"mlp\", \"width\": 8}]}, \"layers\": \"3xa\"}");
+    for (uint32_t i = 0; i <= 3; i++) /* embedding, three layers */
+        assert_true(entry_at(layers, i).output_bytes == one * (1 + (3 - i) * 16 / 64.0));
     ppsched_layers_release(layers);
     layers = layers_of(
         "{\"hidden_size\": 64, \"vocabulary_size\": 99, \"kinds\": {\"own\": [{\"kind\": \"attention\", \"heads\": 4, "

@@ -19,12 +19,16 @@ static const ppsched_transformer shape = {.size = sizeof shape,
                                           .vocabulary_size = VOCABULARY};
 static const ppsched_training plain = {.size = sizeof plain, .sequence_length = SEQUENCE};
 
+/* Without what makes a step longer than the sums of its layers. */
 static const ppsched_accelerator *h100(void)
 {
+    static ppsched_accelerator alone;
     uint32_t device = 0;
     while (strcmp(ppsched_accelerator_at(device)->name, "h100") != 0)
         device++;
-    return ppsched_accelerator_at(device);
+    alone = *ppsched_accelerator_at(device);
+    alone.scale_slowdown = 0;
+    return &alone;
 }
 
 static ppsched_model *make(const ppsched_training *training)
@@ -455,10 +459,37 @@ static void test_refused(void **state)
     ppsched_model_destroy(model);
 }
 
+/* On 2 * 4 * 4 devices, five doublings make the pipeline 5 % longer, and nothing else. */
+static void test_many_devices(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.tensor_parallel = 2;
+    training.data_parallel = 4;
+    const ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 4, .microbatches = 8};
+    ppsched_model *alone = make(&training), *waiting = NULL;
+    ppsched_accelerator device = *h100();
+    device.scale_slowdown = 0.01;
+    ppsched_error error;
+    expect_ok(model_of_shape(&waiting, &shape, &training, &device, &error), &error);
+    const ppsched_step_price before = step_of(alone, &pipeline), after = step_of(waiting, &pipeline);
+    const double added = 0.05 * before.pipeline_time;
+    assert_true(fabs(after.pipeline_time - before.pipeline_time - added) < 1e-12 * before.pipeline_time);
+    assert_true(fabs(after.exposed_pipeline - before.exposed_pipeline - added) < 1e-12 * before.pipeline_time);
+    assert_true(fabs(after.step_time - before.step_time - added) < 1e-12 * before.pipeline_time);
+    assert_true(after.exposed_data_parallel == before.exposed_data_parallel && after.optimizer_time == before.optimizer_time);
+    ppsched_model_destroy(waiting);
+    device.scale_slowdown = 1.5;
+    assert_int_equal(model_of_shape(&waiting, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "scale_slowdown is 1.5"));
+    ppsched_model_destroy(alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_device),
                                        cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_many_devices),
                                        cmocka_unit_test(test_chunks),
                                        cmocka_unit_test(test_exposed),
                                        cmocka_unit_test(test_exposed_in_a_pipeline),

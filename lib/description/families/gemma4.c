@@ -58,7 +58,7 @@ static void read_embeddings(struct ppi_fields *fields, struct ppi_draft *draft, 
                          : ppi_count_or(fields, "hidden_size_per_layer_input", 0, 256);
     uint32_t rows = ppi_count_or(fields, "vocab_size_per_layer_input", 1, 262144);
     double all = (double)width * parts->stack.layers;
-    parts->extra_width = width;
+    parts->extra_width = draft->info.layer_input = width;
     if (width > 0)
         draft->info.extra_parameters = ppi_parameters(all * rows + all * draft->info.hidden_size + width);
 }

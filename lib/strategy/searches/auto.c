@@ -164,19 +164,30 @@ static ppsched_status make_of_jobs(ppsched_schedule **out, const struct ppi_task
     return ppi_auto_jobs(out, task, config, &goal, task->option[EFFORT], error);
 }
 
+/* Whether there are no backwards: by the config, or as no stage of its graph has one. */
+static bool is_forward_only(const ppsched_config *config)
+{
+    if (config->is_forward_only || config->graph == NULL)
+        return config->is_forward_only;
+    for (uint32_t s = 0; s < config->shape.stages; s++)
+        if (ppi_stage_has_backward(config->graph, s))
+            return false;
+    return true;
+}
+
 static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
     if (config->graph != NULL && task->option[OFFLOAD] != PPI_NO_OFFLOAD)
         return ppi_refuse_graph(config->graph, "auto with offload", error);
-    if (config->graph != NULL && task->option[OBJECTIVE] != PPI_BY_MAKESPAN)
-        return ppi_refuse_graph(config->graph, "auto with an objective other than makespan", error);
-    if (config->graph != NULL)
-        return ppi_auto_graph(out, task, config, task->option[EFFORT], error);
-    if (task->option[OBJECTIVE] > PPI_BY_MAKESPAN && !config->is_forward_only)
+    if (config->graph != NULL && task->option[OBJECTIVE] != PPI_BY_MAKESPAN && task->option[OBJECTIVE] != BY_THROUGHPUT)
+        return ppi_refuse_graph(config->graph, "auto with an objective other than makespan and throughput", error);
+    if (task->option[OBJECTIVE] > PPI_BY_MAKESPAN && !is_forward_only(config))
         return ppi_refuse(error, task,
                           "objective %s is for forwards alone (forward_only); with backwards take makespan or span",
                           objectives[task->option[OBJECTIVE]]);
+    if (config->graph != NULL)
+        return ppi_auto_graph(out, task, config, task->option[EFFORT], task->option[OBJECTIVE] == BY_THROUGHPUT, error);
     if (config->is_forward_only || task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
         return make_of_jobs(out, task, config, error);
     if (task->option[OFFLOAD] == PPI_NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)

@@ -17,6 +17,7 @@ struct planning {
     struct ppi_web web[2];
     struct ppi_web_search search[2];
     double bound, visits;
+    bool by_period;
 };
 
 static double visits_of(int64_t effort, uint32_t tasks)
@@ -46,6 +47,8 @@ static ppsched_status search_form(struct planning *planning, enum ppi_web_form f
         return PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = ppi_web_list(search, error);
+    if (planning->by_period)
+        return status == PPSCHED_OK ? ppi_web_repeat(search, error) : status;
     if (status == PPSCHED_OK && effort > 0 && ppi_web_goes_on(search))
         status = ppi_web_climb(search, web->count <= 40 ? 0.3 : 0.8, error);
     if (status == PPSCHED_OK && effort > 0 && ppi_web_goes_on(search))
@@ -144,11 +147,12 @@ static ppsched_status plan(ppsched_schedule **out, struct planning *planning, co
 }
 
 ppsched_status ppi_auto_graph(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config, int64_t effort,
-                              ppsched_error *error)
+                              bool by_period, ppsched_error *error)
 {
     ppsched_config once = *config; /* with the caller's lists */
     once.shape.iterations = 1;
-    struct planning planning = {.task = task, .config = &once, .arena = {.host = &config->host}, .poll = ppi_poll_start(&once)};
+    struct planning planning = {
+        .task = task, .config = &once, .arena = {.host = &config->host}, .poll = ppi_poll_start(&once), .by_period = by_period};
     if (config->goal != NULL)
         return ppi_refuse_graph(config->graph, "a robust objective", error);
     ppsched_status status = plan(out, &planning, config, effort, error);

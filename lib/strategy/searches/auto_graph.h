@@ -5,7 +5,8 @@
 
 #include "strategy/strategy.h"
 
+/* `by_period`: for forwards alone, the least time of a repetition in place of the least makespan. */
 ppsched_status ppi_auto_graph(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config, int64_t effort,
-                              ppsched_error *error);
+                              bool by_period, ppsched_error *error);
 
 #endif

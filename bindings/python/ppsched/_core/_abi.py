@@ -2300,6 +2300,7 @@ class Accelerator(Structure):
     pod_nodes: int
     reserved: int
     beyond: LinkRate
+    scale_slowdown: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2337,6 +2338,7 @@ class Accelerator(Structure):
         ("pod_nodes", c_uint32),
         ("reserved", c_uint32),
         ("beyond", LinkRate),
+        ("scale_slowdown", c_double),
     ]
 
 
@@ -2566,7 +2568,7 @@ class DescriptionInfo(Structure):
     stream_interval: int
     extra_parameters: int
     sequence_length: int
-    reserved: int
+    layer_input: int
     family: Optional[bytes]
     _fields_ = [
         ("size", c_uint32),
@@ -2586,7 +2588,7 @@ class DescriptionInfo(Structure):
         ("stream_interval", c_uint32),
         ("extra_parameters", c_uint64),
         ("sequence_length", c_uint32),
-        ("reserved", c_uint32),
+        ("layer_input", c_uint32),
         ("family", c_char_p),
     ]
 

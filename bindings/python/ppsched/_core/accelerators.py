@@ -81,12 +81,13 @@ class Accelerator(NamedTuple):
     errors: Tuple[CalibrationError, ...] = ()
     pod_nodes: int = 0
     beyond: Optional[LinkRate] = None
+    scale_slowdown: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
 MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
             "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share",
-            "host_bandwidth")
+            "host_bandwidth", "scale_slowdown")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 

@@ -91,6 +91,11 @@ class _Ways:
             self.before[b] = _least([self.before[b], way[:-1]]) if self.before[b] else way[:-1]
             self.after[b] = _least([self.after[b], ends[:-1]]) if self.after[b] else ends[:-1]
 
+    def clear(self) -> None:
+        """No time before and after."""
+        self.before = self.after = [[0.0] * len(own) for own in self.before]
+        self.longest = 0.0
+
     def work(self, b: int) -> float:
         """The work of a block that takes 1, in all microbatches."""
         return sum(self.scale[m] for m in self.runs[b])
@@ -106,14 +111,16 @@ def _busiest(loads: Iterable[float], share: float) -> float:
     return min((one for one in sums if one >= share * (1 - ROUNDING)), default=share)
 
 
-def bound_of_layers(config: Config, branches: Sequence[Branch]) -> float:
-    """No split and no order is shorter, whichever devices have which layers."""
+def bound_of_layers(config: Config, branches: Sequence[Branch], by_period: bool) -> float:
+    """No split and no order is shorter, whichever devices have which layers. by_period: of a repetition, before which no device waits."""
     types, rates = set(types_of_devices(config, branches)), sorted(_rates(config), reverse=True)
     if rates[0] == float("inf"):
         return 0.0
     times = [_times(config, branch, types) for branch in branches]
     ways = _Ways(config, branches, times)
     loads = [time * ways.work(b) for b, own in enumerate(times) for time in own.total]
+    if by_period:
+        ways.clear()
     before = sorted(itertools.chain.from_iterable(ways.before))
     after = sorted(itertools.chain.from_iterable(ways.after))
     bound, idle, fast = float("inf"), 0.0, 0.0

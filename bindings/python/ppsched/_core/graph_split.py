@@ -45,7 +45,8 @@ class GraphSplit(NamedTuple):
 
     branches: the stages of each branch; keys: those of a config file with the problem of stages; config: this problem; timeline: the schedule that auto finds; bound: no
     order of any split is shorter, if each branch is on consecutive devices, which its stages go round; proved: the schedule is as short;
-    order_bound: no order of these stages is shorter.
+    order_bound: no order of these stages is shorter; period: with the objective throughput, the time of all microbatches in the long run, to
+    which bound, proved and order_bound then refer, else None.
     """
 
     branches: List[BranchStages]
@@ -55,6 +56,12 @@ class GraphSplit(NamedTuple):
     bound: float
     proved: bool
     order_bound: Optional[float]
+    period: Optional[float] = None
+
+    @property
+    def step(self) -> float:
+        """What the search minimised."""
+        return self.timeline.metrics.makespan if self.period is None else self.period
 
 
 class _Range(NamedTuple):
@@ -77,8 +84,8 @@ class _Row(NamedTuple):
 
 
 class _Search:
-    def __init__(self, config: Config, branches: List[Branch], chunks: Sequence[int]) -> None:
-        self.config, self.branches, self.chunks = config, branches, chunks
+    def __init__(self, config: Config, branches: List[Branch], chunks: Sequence[int], by_period: bool) -> None:
+        self.config, self.branches, self.chunks, self.by_period = config, branches, chunks, by_period
         self.types = types_of_devices(config, branches)
         self.speeds = list(config.device_speeds) or [1.0]
         self.speeds *= config.devices if len(self.speeds) == 1 else 1
@@ -194,6 +201,8 @@ class _Search:
                 return None
             slower = found
         fewer = 1 / (ranges[trunk].stages // ranges[trunk].devices)  # stages of a device at the beginning
+        if self.by_period:
+            return busiest * self.config.microbatches * slower
         return (busiest * (self.config.microbatches - fewer) + max(own[0] for own in ways.values())) * slower
 
     def _slower(self, ranges: Sequence[_Range], kinds: Sequence[str], ends: Dict[int, List[int]], ways: Dict[int, List[float]]) -> Optional[float]:
@@ -275,7 +284,8 @@ class _Search:
     # --- evaluation ---
 
     def problem(self, splits: Tuple[BranchSplit, ...], effort: int) -> Config:
-        return config_of_keys(keys_of_splits(self.config, self.branches, splits), {"effort": effort}, self.config.units)
+        options: Dict[str, object] = {"effort": effort, **({"objective": "throughput"} if self.by_period else {})}
+        return config_of_keys(keys_of_splits(self.config, self.branches, splits), options, self.config.units)
 
     def timed(self, splits: Tuple[BranchSplit, ...], effort: int) -> Optional[Timeline]:
         """The schedule that auto finds, or None where none fits the limit."""
@@ -289,7 +299,7 @@ class _Search:
 
     def step(self, splits: Tuple[BranchSplit, ...], effort: int = QUICK) -> float:
         timeline = self.timed(splits, effort)
-        return timeline.metrics.makespan if timeline is not None else float("inf")
+        return float("inf") if timeline is None else timeline.schedule.period(timeline.config) if self.by_period else timeline.metrics.makespan
 
     def neighbours(self, splits: Tuple[BranchSplit, ...]) -> Iterable[Tuple[BranchSplit, ...]]:
         """With a block of one branch in the stage before or after, or another kind of recomputation of one branch."""
@@ -329,22 +339,23 @@ def _finished(search: _Search, rows: Sequence[Mapping[str, Any]], splits: Tuple[
     timeline = search.timed(splits, effort)
     if timeline is None:
         return None
-    made, config = timeline.metrics.makespan, timeline.config
+    made, config = search.step(splits, effort), timeline.config
     try:
-        order_bound: Optional[float] = min(lower_bound(config, "makespan").value, made)
+        bound = max(device.busy for device in timeline.device_metrics) if search.by_period else lower_bound(config, "makespan").value
+        order_bound: Optional[float] = min(bound, made)
     except Refused:
         order_bound = None
-    return GraphSplit(_branch_stages(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, 0.0, False, order_bound)
+    return GraphSplit(_branch_stages(search, rows, splits), keys_of_splits(search.config, search.branches, splits), config, timeline, 0.0, False, order_bound,
+                      made if search.by_period else None)
 
 
 def _with_bound(search: _Search, found: List[GraphSplit]) -> List[GraphSplit]:
     """With the bound of all splits: the sums of work and ways, or where splits are few, the least of their own bounds."""
-    best = min(own.timeline.metrics.makespan for own in found)
-    bound = bound_of_layers(search.config, search.branches)
-    if bound < best * (1 - ROUNDING):
+    best = min(own.step for own in found)
+    bound = bound_of_layers(search.config, search.branches, search.by_period)
+    if bound < best * (1 - ROUNDING) and not search.by_period:
         bound = max(bound, bound_of_splits(search.config, search.branches, search.chunks, best))
-    made = [own.timeline.metrics.makespan for own in found]
-    return [own._replace(bound=min(bound, best), proved=step <= bound * (1 + ROUNDING)) for own, step in zip(found, made)]
+    return [own._replace(bound=min(bound, best), proved=own.step <= bound * (1 + ROUNDING)) for own in found]
 
 
 def _told(progress: Optional[Progress], share: float, best: float) -> None:
@@ -365,6 +376,14 @@ def _checked(rows: Iterable[Layer], effort: int, top: int) -> List[Layer]:
     return given
 
 
+def _is_by_period(objective: str, rows: Sequence[Layer]) -> bool:
+    if objective not in ("makespan", "throughput"):
+        raise Error(f"objective is {shown(objective)}; for layers that form a graph it must be 'makespan' or 'throughput'")
+    if objective == "throughput" and any(isinstance(row, Mapping) and row.get("passes", "FB") != "F" for row in rows):
+        raise Error("objective throughput is for forwards alone (forward_only, or passes F of all layers); with backwards take makespan")
+    return objective == "throughput"
+
+
 def _checked_chunks(chunks: Sequence[int]) -> List[int]:
     if isinstance(chunks, str) or not isinstance(chunks, Sequence) or not chunks:
         raise Error(f"chunks must be a list of numbers of stages per device, not {shown(chunks)}")
@@ -374,19 +393,22 @@ def _checked_chunks(chunks: Sequence[int]) -> List[int]:
     return sorted(set(chunks))
 
 
-def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4, top: int = 1, chunks: Sequence[int] = (1,), progress: Optional[Progress] = None) -> List[GraphSplit]:
+def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4, top: int = 1, chunks: Sequence[int] = (1,), objective: str = "makespan", progress: Optional[Progress] = None) -> List[GraphSplit]:
     """The best splits that are found of layers that form a graph ("after" of ppsched.Layer), best first. config: devices, microbatches, limits
     and links; its stages are ignored. effort: of auto, for the last splits, 0 to 12. chunks: numbers of stages that a branch may have on each of
-    its devices. progress: a function that is called with the done share of
+    its devices. objective: "makespan", or where no layer has a backward "throughput". With forward_only of the config no layer has one. progress: a function that is called with the done share of
     the work, 0 to 1, and the best step so far, infinite if there is none. If it returns False, the call raises ppsched.Cancelled. Errors:
     ppsched.Error with what is wrong, ppsched.Refused where no split fits the memory limits."""
     config_of(config)
     check_progress(progress)
     given = _checked(rows, effort, top)
     rounds = _checked_chunks(chunks)
-    if config.iterations != 1 or config.slices != 1 or config.forward_only:
-        raise Error("layers that form a graph (after) run in one iteration, with backwards and without slices; leave out iterations, slices and forward_only")
-    search, best = _Search(config, branches_of(given), rounds), float("inf")
+    if config.iterations != 1 or config.slices != 1:
+        raise Error("layers that form a graph (after) run in one iteration and without slices; leave out iterations and slices")
+    if config.forward_only:
+        forwards: List[Any] = [dict(row, passes="F") if isinstance(row, Mapping) else row for row in given]
+        given = forwards
+    search, best = _Search(config, branches_of(given), rounds, _is_by_period(objective, given)), float("inf")
     chosen = search.estimated()
     for number, splits in enumerate(chosen):
         best = min(best, search.step(splits))
@@ -403,8 +425,8 @@ def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4,
     for number, splits in enumerate(chosen):
         done = _finished(search, given, splits, effort)
         found += [done] if done is not None else []
-        best = min([best, *(own.timeline.metrics.makespan for own in found)])
+        best = min([best, *(own.step for own in found)])
         _told(progress, 0.8 + 0.2 * (number + 1) / len(chosen), best)
     if not found:
         raise Refused("layers that form a graph (after): no split was found that fits the memory limit; give more memory, more devices or kinds of recomputation")
-    return _with_bound(search, sorted(found, key=lambda done: done.timeline.metrics.makespan)[:top])
+    return _with_bound(search, sorted(found, key=lambda done: done.step)[:top])

@@ -15,7 +15,7 @@ from .usage import UsageError
 
 # What a problem of layers that form a graph may have. All else is refused unless it has its usual value.
 KNOWN = ("num_devices", "num_batches", "layers", "p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "device_speeds", "device_scale",
-         "device_overhead", "op_overhead", "device_types", "layer_types", "type_names", "chunks", "split_backward", "effort", "units", "options", "config", "json", "quiet", "top", "output", "measurement", "objective")
+         "device_overhead", "op_overhead", "device_types", "layer_types", "type_names", "chunks", "split_backward", "forward_only", "effort", "units", "options", "config", "json", "quiet", "top", "output", "measurement", "objective")
 USUAL = {"data_parallel_size": 1}  # beside the defaults of options
 WRITTEN = (".json", ".txt")
 EFFORT = 4
@@ -26,8 +26,8 @@ def _refuse_rest(values: Mapping[str, Any]) -> None:
     other = next((name for name, value in values.items() if name not in (*KNOWN, "usual_of") and value not in (None, False, 0, (), [], {}, usual.get(name))), None)
     if other is not None:
         raise UsageError(f"{option_word(other)} is not for layers that form a graph (after); leave it out")
-    if values.get("objective") not in (None, "makespan"):
-        raise UsageError(f"--objective {values['objective']} is not for layers that form a graph (after); give makespan")
+    if values.get("objective") not in (None, "makespan", "throughput"):
+        raise UsageError(f"--objective {values['objective']} is not for layers that form a graph (after); give makespan, or throughput for forwards alone")
     if values["options"]:
         raise UsageError(f"option {next(iter(values['options']))} is not for layers that form a graph (after); leave it out")
     for name, word in (("num_devices", "--devices"), ("num_batches", "--microbatches")):
@@ -37,8 +37,9 @@ def _refuse_rest(values: Mapping[str, Any]) -> None:
 
 def _row(found: GraphSplit) -> Dict[str, Any]:
     metrics = found.timeline.metrics
-    return {"strategy": "auto", "step_time": metrics.makespan, "bound": found.bound, "proved": found.proved, "order_bound": found.order_bound,
-            "peak_memory": metrics.peak_memory, "branches": found.branches, "config": {**found.keys, "strategy": "auto"}}
+    repeated = {} if found.period is None else {"period": found.period, "throughput": found.config.microbatches / found.period if found.period > 0 else None}
+    return {"strategy": "auto", "step_time": metrics.makespan, **repeated, "bound": found.bound, "proved": found.proved, "order_bound": found.order_bound,
+            "peak_memory": metrics.peak_memory, "branches": found.branches, "config": {**found.keys, "strategy": "auto", **({} if found.period is None else {"options": {"objective": "throughput"}})}}
 
 
 def _devices(values: List[int]) -> str:
@@ -52,9 +53,11 @@ def _text(found: GraphSplit) -> str:
     head = f"step {metrics.makespan:g}, {metrics.bubble.of_total:.2%} bubble, peak memory {metrics.peak_memory:g}\n"
     lines = [f"{' '.join(own['entries'])}: {_devices(own['devices'])}, layers per stage "
              f"{' '.join(map(str, own['layers']))}" + (f", recompute {own['recompute']}" if own["recompute"] else "") + "\n" for own in found.branches]
-    text = head + "".join(lines) + bound_text({"bound": found.bound, "proved": found.proved}, metrics.makespan)
+    if found.period is not None:
+        head += f"in the long run {found.period:g} for all microbatches\n"
+    text = head + "".join(lines) + bound_text({"bound": found.bound, "proved": found.proved}, found.step)
     if not found.proved and found.order_bound is not None and found.order_bound > found.bound:
-        text += f"no order of these stages is shorter than {found.order_bound:g}\n"
+        text += f"no order of these stages {'is shorter' if found.period is None else 'repeats faster'} than {found.order_bound:g}\n"
     return text
 
 
@@ -76,7 +79,8 @@ def pick_layer_graph(arguments: argparse.Namespace, values: Dict[str, Any]) -> N
         raise UsageError(f"{what}: for layers that form a graph, pick writes .json and .txt; schedule -c writes the schedule of the \"config\" in the json")
     base = config_of_values({**{name: value for name, value in values.items() if name not in ("layers", "options")}, "options": {}})
     with ProgressBar() as bar:
-        found = split_layer_graph(base, values["layers"], effort=values.get("effort") or EFFORT, top=arguments.top, chunks=_chunks(values.get("chunks")), progress=bar)
+        found = split_layer_graph(base, values["layers"], effort=values.get("effort") or EFFORT, top=arguments.top, chunks=_chunks(values.get("chunks")),
+                                  objective=values.get("objective") or "makespan", progress=bar)
     names = {"device_types": values["type_names"]} if values.get("type_names") else {}
     texts = [(path, _answer(found, path, arguments.json, names)) for path in [None, *arguments.output]]
     for path, text in texts:

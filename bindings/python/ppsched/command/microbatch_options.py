@@ -63,7 +63,8 @@ def throughput(timeline: Timeline, values: Mapping[str, Any]) -> Optional[float]
     """Requests per unit of time, if the same come again and again; None for a schedule with backwards, or where nobody asks for requests."""
     config = timeline.config
     requests, microbatches = config.microbatch_request, config.microbatches
-    if not config.forward_only or not (requests or values["options"].get("objective") == "throughput"):
+    is_forward_only = config.forward_only or timeline.schedule.kinds <= {Kind.F}
+    if not is_forward_only or not (requests or values["options"].get("objective") == "throughput"):
         return None
     count = sum(m == 0 or not requests or (len(requests) > 1 and requests[m] != requests[m - 1]) for m in range(microbatches))
     period = timeline.schedule.period(config)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates for a job: memory of each device by cause, the time of a step, and tokens per second."""
 import itertools
+import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
@@ -226,6 +227,14 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
         factors[layer, kind] = seconds / predicted
         notes.append(f"{layer} {kind} x {seconds / predicted:.4g} (measured {seconds:g} s, predicted {predicted:.4g} s)")
     return factors, notes
+
+
+def scaled_factors(job: Job) -> Dict[Tuple[str, str], float]:
+    """Of a device whose pipelines take longer on many devices than alone; price() has the same factor."""
+    share = 0.0 if job.model.accelerator is None else job.model.accelerator.scale_slowdown
+    if share == 0:
+        return {}
+    return {(row.name, kind): 1 + share * math.log2(job.devices) for row in job.model.rows for kind in ("forward", "input", "weight")}
 
 
 def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {},

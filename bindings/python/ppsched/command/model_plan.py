@@ -8,8 +8,8 @@ from .._core.plan import Plan
 from .._core.timeline import Timeline
 from .device_types import Unlike, read_types, unlike_devices
 from .microbatch_options import one_number
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, copies_time, speed,
-                             stage_names, states_of, update_time_on)
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, copies_time, scaled_factors,
+                             speed, stage_names, states_of, update_time_on)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
 
@@ -68,8 +68,8 @@ def check_states(job: Job, limit: float) -> None:
 # --- memory ---
 
 def buffer_bytes(job: Job) -> float:
-    """The buffers of a device in bytes: one tensor each for sends and receives, forward and backward."""
-    return 4 * memory_by_kind(job.model)["head"].output_bytes if job.pp > 1 else 0.0
+    """The buffers of a device in bytes: one tensor each for sends and receives, forward and backward, at the boundary that has the most."""
+    return 4 * max(layer["output_bytes"] for layer in job.model.layers().given) if job.pp > 1 else 0.0
 
 
 def _stages_on(timeline: Timeline) -> List[List[int]]:
@@ -152,7 +152,8 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
         limit = max(unlike_devices(types, job.model, job.pp, job.model.layers().given, float(given[0] if isinstance(given, list) else given)
                                    if given is not None else None, 0.0).limits)
     check_states(job, limit)
-    measured = calibrated(job, values, *stage_factors(job, values))
+    factors, told = stage_factors(job, values)
+    measured = calibrated(job, values, {**({} if types is not None else scaled_factors(job)), **factors}, told)
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
     if types is not None:
         asked = float(given[0] if isinstance(given, list) else given) if given is not None else None

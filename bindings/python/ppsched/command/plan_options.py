@@ -46,8 +46,9 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     add_order_argument(command.group(MICROBATCHES))
     add_ranking_arguments(command.group(VARYING))
     parser = command.group("what is tried")
-    parser.add_argument("--objective", choices=names_of(Objective),
-                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span")
+    parser.add_argument("--objective", choices=[*names_of(Objective), "throughput"],
+                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span. With pick and "
+                             "layers that form a graph, throughput is for forwards alone")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)

@@ -35,7 +35,7 @@ READ = (*NEEDED, *SIZES, "id", "model", "config", "params", "kv_heads", "ffn", "
 HARMLESS = ("source", "overlap_in_the_run", "settings_complete", "settings_from", "measured_unit", "measured_value", "published_memory_GiB", "note",
             "predicted_step_s", "can_describe", "why_not")  # of tests/published, and of whoever compares
 DECIDING = ("strategy", "split", "zero", "gradient_bytes", "recompute", "fp8_recipe")
-UNKNOWN = ("not told", "unknown")  # the same as an empty cell
+UNKNOWN = ("not told", "unknown", "recipe")  # the same as an empty cell; recipe: as in a recipe that is not told
 NEAR = 0.03  # share of the told number of parameters
 
 
@@ -248,13 +248,29 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
         raise Error(f"{row.where}: gbs {batch} is not a multiple of mbs times dp, {each}")
     recompute = row.text("recompute").replace("+", ",") or "none"
     description = files.model(row, ran_on)
-    settings = _settings(row)
+    model, settings = Model(description, Training()), _settings(row)
+    split = _uneven(row, model, pp * vpp)
+    if split is not None:
+        settings["split"] = split
     key = (name, row.text("model"), description.json(), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
            recompute, *map(str, settings.items()))
-    experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
+    experts = any(part.feed_forwards > part.feed_forwards_active for part in model.rows)
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
                recompute, settings, row.number("measured_step_s"), shared * replicas, key, experts,
                _open_settings(row, pp, vpp), row.text("gpu"), followed(row.text, ran_on, training.expert_parallel > 1))
+
+
+def _uneven(row: _Row, model: Model, stages: int) -> Optional[List[int]]:
+    """Where a row tells no split, and its decoders do not divide: the decoders of each stage. They are divided as evenly as can be, with MTP
+    layers, which are in the last stage. The first and the last stage have the fewest layers."""
+    decoders, mtps = (sum(part.layers for part in model.rows if part.role == role) for role in ("decoder", "mtp"))
+    if row.text("split") or decoders % stages == 0 or decoders < stages:
+        return None
+    counts = [(decoders + mtps) // stages] * stages
+    for stage in [*range(1, stages - 1), 0][:(decoders + mtps) % stages]:
+        counts[stage] += 1
+    counts[-1] -= mtps
+    return counts if counts[-1] > 0 else None
 
 
 def _open_settings(row: _Row, pp: int, vpp: int) -> Tuple[str, ...]:
