@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, searches for the order of devices,
- * scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the library, so that the linker
- * takes nothing behind these doors. A door that a number could open says that it is shut; the others are behind a pointer that nobody
- * can make here. */
+/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, measured costs, searches
+ * for the order of devices, scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the
+ * library, so that the linker takes nothing behind these doors. A door that a number could open says that it is shut; the
+ * others are behind a pointer that nobody can make here. */
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/layers.h"
@@ -10,7 +10,9 @@
 #include "channel/evaluate_transfers.h"
 #include "check/check.h"
 #include "eval/timeline.h"
+#include "job/job.h"
 #include "lower/lower.h"
+#include "model/table.h"
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 #include "search/explore.h"
@@ -62,6 +64,44 @@ ppsched_status ppi_steady_make(struct ppsched_steady *out, const struct ppi_stra
 void ppi_steady_clear(struct ppsched_steady *steady)
 {
     (void)steady;
+}
+
+/* --- measured costs: ppsched.mjs gives no layer table --- */
+
+ppsched_status ppi_model_measure(ppsched_model *model, const ppsched_layer_table *table, ppsched_error *error)
+{
+    (void)model, (void)table;
+    return lacks("layer tables", error);
+}
+
+void ppi_measured_pass(ppsched_pass_cost *cost, const ppsched_model *model, uint32_t row, int32_t pass)
+{
+    (void)cost, (void)model, (void)row, (void)pass;
+    __builtin_trap();
+}
+
+void ppi_measured_memory(ppsched_layer_memory *memory, const ppsched_model *model, uint32_t row)
+{
+    (void)memory, (void)model, (void)row;
+    __builtin_trap();
+}
+
+ppsched_status ppi_job_take_table(ppsched_job *job, const ppsched_layer_table *table, ppsched_error *error)
+{
+    (void)job, (void)table;
+    return lacks("layer tables", error);
+}
+
+const ppsched_layer_table *ppi_job_table(const ppsched_job *job)
+{
+    (void)job;
+    return NULL;
+}
+
+ppsched_status ppi_job_check_open_sizes(const ppsched_job *job, ppsched_error *error)
+{
+    (void)job, (void)error;
+    return PPSCHED_OK;
 }
 
 /* --- formats --- */

@@ -9,6 +9,7 @@ import pickle
 import random
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 from in_process import run_command
@@ -63,6 +64,19 @@ class GpusTest(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(words, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_a_worker_that_is_killed(self):
+        """The command tells it in a line, and gives the same rows."""
+        words = ("--gpus", 16, "--global-batch", 64, "--json")
+        whole, kill = self.pick(*words).stdout, concurrent.futures.ProcessPoolExecutor.submit
+
+        def submit(executor, *sent):
+            return kill(executor, os._exit, 1) if not executor._processes else kill(executor, *sent)
+
+        with unittest.mock.patch.object(concurrent.futures.ProcessPoolExecutor, "submit", submit):
+            done = self.pick(*words, "--jobs", 2)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (0, whole, 1), done.stderr)
+        self.assertRegex(done.stderr, "^ppsched pick: warning: a worker ended .* are priced in this process$")
 
     def test_rows(self):
         rows = self.rows("--gpus", 16, "--global-batch", 64)

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import sys
+import warnings
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from .._core._library import Error
@@ -22,7 +23,7 @@ from .gpus_options import cost_of_hour, folders_of, overlap_words, words_of
 from .memory_margin import limit_line, margin_of
 from .model_estimate import GIB
 from .plan_telling import rows_text
-from .printing import print_text
+from .printing import print_text, tell
 from .step_errors import error_of
 from .usage import UsageError
 
@@ -192,7 +193,8 @@ def _search(words: JobWords, arguments: argparse.Namespace) -> Search:
     top = USUAL_TOP if arguments.top == 1 and "--top" not in arguments.words else arguments.top
     if top < 1:
         raise UsageError(f"--top {top}: it must be 1 or more")
-    with _executor(arguments.jobs) as executor, ProgressBar() as bar:
+    with _executor(arguments.jobs) as executor, warnings.catch_warnings(), ProgressBar() as bar:
+        warnings.showwarning = lambda message, *_, **__: tell(arguments.command, f"warning: {message}")
         told = _Bar(bar)
         return search_layouts(words, top, executor, told, told.tell, FORKS)
 
