@@ -289,12 +289,22 @@ static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_cand
     return PPSCHED_OK;
 }
 
+void ppi_candidate_drop_found(struct ppi_candidate *candidate)
+{
+    ppi_schedule_release(candidate->found);
+    candidate->found = NULL;
+}
+
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error)
 {
-    ppsched_schedule *schedule = NULL, *lowered = NULL;
-    ppsched_status status = ppi_generate(&schedule, candidate->strategy, config, error);
+    ppsched_schedule *schedule = (ppsched_schedule *)candidate->found, *lowered = NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (schedule != NULL)
+        ppi_schedule_retain(schedule);
+    else
+        status = ppi_generate(&schedule, candidate->strategy, config, error);
     if (status == PPSCHED_OK && candidate->offloads)
         status = offload(&schedule, candidate, config, error);
     if (status == PPSCHED_OK && plan->lower.lowering != PPSCHED_LOWERING_NONE)

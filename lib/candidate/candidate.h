@@ -32,6 +32,7 @@ struct ppi_candidate {
     uint32_t *device_order;     /* the config's device at each place; NULL: unchanged */
     uint32_t *layers;           /* number of each stage, once evaluated; NULL without layers */
     uint8_t *recomputes;
+    const ppsched_schedule *found; /* the order that the search for the split has made, until it is timed; or NULL */
     bool proved;
     bool tried_all;                   /* all splits for its order that differ in times */
     struct ppi_same_kind same;        /* how it recomputes, if all stages recompute the same way */
@@ -100,6 +101,9 @@ struct ppi_ordered_scenarios {
 
 ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, const ppsched_plan *plan,
                                              const struct ppi_candidate *candidate, ppsched_error *error);
+
+/* Releases the order that the search for the split has made. */
+void ppi_candidate_drop_found(struct ppi_candidate *candidate);
 
 /* The problem of a candidate. */
 /* Whether its devices share the head that the plan has apart; its config then has more stages than the candidate says. */

@@ -14,6 +14,7 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     ppi_release(&plan->host, candidate->recomputes);
     candidate->layers = NULL;
     candidate->recomputes = NULL;
+    ppi_candidate_drop_found(candidate);
     candidate->proved = candidate->tried_all = false;
     candidate->min_group_size = 0;
 }
@@ -113,6 +114,15 @@ static int32_t tell_part(void *user, const ppsched_progress *progress)
     return codesign->progress(codesign->user, &part);
 }
 
+/* Whether the present split is the best so far, and its order is kept. */
+static bool has_order(const struct ppi_codesign *codesign)
+{
+    const struct ppi_candidate *candidate = codesign->candidate;
+    return codesign->schedule != NULL &&
+           memcmp(candidate->layers, codesign->layers, candidate->stages * sizeof *codesign->layers) == 0 &&
+           memcmp(candidate->recomputes, codesign->recomputes, codesign->plan->layers->count) == 0;
+}
+
 ppsched_status ppi_codesign_order(ppsched_schedule **out, ppsched_config **config, struct ppi_codesign *codesign,
                                   ppsched_error *error)
 {
@@ -123,6 +133,11 @@ ppsched_status ppi_codesign_order(ppsched_schedule **out, ppsched_config **confi
     if (codesign->progress != NULL) {
         (*config)->progress = tell_part;
         (*config)->progress_user = codesign;
+    }
+    if (has_order(codesign)) {
+        ppi_schedule_retain(codesign->schedule);
+        *out = (ppsched_schedule *)codesign->schedule;
+        return PPSCHED_OK;
     }
     return ppi_generate(out, codesign->candidate->strategy, *config, error);
 }
@@ -172,6 +187,13 @@ bool ppi_codesign_note(struct ppi_codesign *codesign, const ppsched_timeline *ti
     return ppi_codesign_note_time(codesign, ppi_overshoot_of(timeline), time_of(codesign->plan, timeline, config), 0);
 }
 
+static void keep_order(struct ppi_codesign *codesign, const ppsched_schedule *schedule)
+{
+    ppi_schedule_retain(schedule);
+    ppi_schedule_release(codesign->schedule);
+    codesign->schedule = schedule;
+}
+
 ppsched_status ppi_codesign_keep_better(bool *better, struct ppi_codesign *codesign, const ppsched_config *config,
                                         const ppsched_schedule *schedule, ppsched_error *error)
 {
@@ -180,6 +202,8 @@ ppsched_status ppi_codesign_keep_better(bool *better, struct ppi_codesign *codes
     if (status != PPSCHED_OK)
         return status;
     *better = ppi_codesign_note(codesign, timeline, config);
+    if (*better && codesign->candidate->strategy->plan != NULL)
+        keep_order(codesign, schedule);
     ppi_timeline_destroy(timeline);
     return PPSCHED_OK;
 }
@@ -241,6 +265,10 @@ static ppsched_status fit_best(struct ppi_codesign *codesign, ppsched_status (*f
                                                                                      : ppi_fail_memory(error, "the splits");
     if (status == PPSCHED_OK)
         ppi_codesign_go_back(codesign);
+    if (status == PPSCHED_OK && codesign->plan->order_effort == 0)
+        codesign->candidate->found = codesign->schedule;
+    else
+        ppi_schedule_release(codesign->schedule);
     ppi_release(host, codesign->layers);
     ppi_release(host, codesign->recomputes);
     return status;

@@ -37,6 +37,9 @@ ppsched_status ppi_candidate_shorten(ppsched_schedule **out, const struct ppi_ca
 ppsched_status ppi_candidate_fit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
                                  const ppsched_schedule *schedule, ppsched_error *error);
 
+/* Replaces the candidate's strategy, which searches for orders, by a rule with the same placement. */
+ppsched_status ppi_candidate_follow_rule(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error);
+
 /* Whether the plan's runtime divides its decoders evenly. */
 bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
@@ -58,14 +61,15 @@ struct ppi_codesign {
     struct ppi_candidate *candidate; /* has the present split */
     uint32_t *layers;                /* best split so far: layers by stage */
     uint8_t *recomputes;
-    double overshoot, time; /* of the best */
-    double second;          /* decides where both are equal; 0 where nothing does */
+    double overshoot, time;           /* of the best */
+    double second;                    /* decides where both are equal; 0 where nothing does */
+    const ppsched_schedule *schedule; /* order of the best split, if the strategy searches for orders; or NULL */
     ppsched_progress_function progress;
     void *user;
     double from, to; /* share of progress of the present part */
 };
 
-/* Makes the order for the present split, and the config of both. */
+/* Makes the order for the present split, and the config of both. The order of the best split is not made again. */
 ppsched_status ppi_codesign_order(ppsched_schedule **out, ppsched_config **config, struct ppi_codesign *codesign,
                                   ppsched_error *error);
 

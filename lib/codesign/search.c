@@ -138,12 +138,18 @@ static ppsched_status try_kinds(struct ppi_codesign *codesign, ppsched_error *er
     return status;
 }
 
-/* A rule with the same placement. */
-static const char *rule_like(const struct ppi_candidate *candidate)
+ppsched_status ppi_candidate_follow_rule(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
-    int32_t own = candidate->strategy->placement;
-    int32_t placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;
-    return placement == PPSCHED_PLACEMENT_V ? "zbv" : placement == PPSCHED_PLACEMENT_LOOP ? "interleaved_1f1b" : "1f1b";
+    const int32_t own = candidate->strategy->placement;
+    const int32_t placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;
+    const char *name = placement == PPSCHED_PLACEMENT_V      ? "zbv"
+                       : placement == PPSCHED_PLACEMENT_LOOP ? "interleaved_1f1b"
+                                                             : "1f1b";
+    uint32_t index = 0;
+    ppsched_status status = ppi_strategy_find(name, &index, error);
+    candidate->strategy = ppi_strategy_at(index);
+    candidate->group_size = ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) != NULL ? plan->config->shape.devices : 0;
+    return status;
 }
 
 /* Tries the best split for such a rule, found with so many visits. */
@@ -151,16 +157,13 @@ static ppsched_status try_rule(struct ppi_codesign *codesign, uint64_t visits, p
 {
     ppsched_plan view = *codesign->plan;
     struct ppi_candidate rule = *codesign->candidate;
-    uint32_t index = 0;
     view.most_visited = visits;
     view.runtime = NULL; /* as it may not run the rule */
     if (!may_recompute_any(codesign->plan))
         return PPSCHED_OK;
-    ppsched_status status = ppi_strategy_find(rule_like(&rule), &index, error);
-    rule.strategy = ppi_strategy_at(index);
+    ppsched_status status = ppi_candidate_follow_rule(&rule, &view, error);
     rule.layers = NULL;
     rule.recomputes = NULL;
-    rule.group_size = ppi_option_for(rule.strategy, PPI_ROLE_GROUP_SIZE) != NULL ? view.config->shape.devices : 0;
     if (status == PPSCHED_OK)
         status = ppi_candidate_split(&view, &rule, NULL, NULL, error);
     if (status == PPSCHED_OK) {
@@ -243,6 +246,25 @@ static ppsched_status alternate(struct ppi_codesign *codesign, ppsched_error *er
     return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
 }
 
+/* On devices that differ: tries the order for the split that gives each device layers by its speed. */
+static ppsched_status try_balanced(struct ppi_codesign *codesign, ppsched_error *error)
+{
+    const struct ppi_same_kind same = codesign->candidate->same;
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    bool better = false;
+    ppi_codesign_go_back(codesign);
+    ppsched_status status = ppi_codesign_order(&schedule, &config, codesign, error);
+    if (status == PPSCHED_OK)
+        status = ppi_codesign_fit_for(codesign, 0, config, schedule, error);
+    if (status == PPSCHED_OK)
+        status = ppi_codesign_try_order(&better, codesign, error);
+    if (!better)
+        codesign->candidate->same = same;
+    drop_order(&schedule, &config);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
 /* --- splits one by one --- */
 
 /* Prices the present split without recomputation and, with a limit, with each kind for all layers. */
@@ -311,6 +333,8 @@ ppsched_status ppi_codesign_search(struct ppi_codesign *codesign, ppsched_error 
         status = ppi_codesign_try_all(codesign, all_kinds ? price_all_kinds : price_kinds, error);
     if (status == PPSCHED_OK && codesign->time < PPI_INFINITE && !all_kinds)
         status = alternate(codesign, error);
+    if (status == PPSCHED_OK && codesign->time < PPI_INFINITE && !all_splits && ppi_has_speeds(plan->config))
+        status = try_balanced(codesign, error);
     if (status == PPSCHED_OK && codesign->time < PPI_INFINITE && !all_kinds)
         status = look_near(codesign, orders_of(codesign, visits / 8), error);
     if (status != PPSCHED_OK || codesign->time < PPI_INFINITE)

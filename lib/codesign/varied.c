@@ -41,6 +41,7 @@ static ppsched_status split_average(const ppsched_plan *plan, struct ppi_candida
     if (!(view.scenarios.jitter > 0) && !(view.scenarios.message_jitter > 0))
         view.scenario_count = 0;
     status = ppi_candidate_split(&view, candidate, progress, user, error);
+    ppi_candidate_drop_found(candidate); /* an order for average times */
     ppi_config_destroy(average);
     return status;
 }

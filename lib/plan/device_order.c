@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of devices, of which each candidate gets the best that is found: all orders that differ where these are few, else
  * orders by speed and swaps of two devices. Each order is tried with the split that suits it, found by a short search; the best
- * order gets a longer one. An order whose lower bound is above the best time is left out. */
+ * order gets a longer one. An order whose lower bound is above the best time is left out. A strategy that searches for long
+ * takes the order that suits a rule. */
 #include "ir/device_order.h"
 
 #include <string.h>
@@ -274,6 +275,40 @@ static ppsched_status search_best(struct ordering *o, const ppsched_plan *plan, 
     return evaluate_order(&better, o, &longer, o->order, &like, error);
 }
 
+/* Finds the order that suits a rule with the same placement; `*found` is false where the rule does not run. */
+static ppsched_status order_for_rule(bool *found, struct ordering *o, ppsched_error *error)
+{
+    ppsched_plan view = *o->plan;
+    struct ppi_candidate rule = o->pristine;
+    ppsched_error reason;
+    view.orders_devices = true;
+    view.runtime = NULL; /* as it may not run the rule */
+    ppsched_status status = ppi_candidate_follow_rule(&rule, &view, &reason);
+    if (status == PPSCHED_OK && rule.strategy->chunks > 0)
+        rule.stages = rule.strategy->chunks * o->devices;
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_arrange(&view, &rule, o->progress != NULL ? tell_tried : NULL, o, &reason);
+    *found = status == PPSCHED_OK;
+    if (*found)
+        memcpy(o->order, rule.device_order, o->devices * sizeof *o->order);
+    else if (status != PPSCHED_ERROR_REFUSED && error != NULL)
+        *error = reason;
+    drop(o, &rule);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* For a long search, which would take too long with many orders: only the order that suits a rule. */
+static ppsched_status search_by_rule(struct ordering *o, const ppsched_plan *plan, ppsched_error *error)
+{
+    ppsched_plan longer = *plan;
+    bool better, found;
+    longer.orders_devices = false;
+    o->most = 1;
+    ppsched_status status = order_for_rule(&found, o, error);
+    o->tried = o->most;
+    return status == PPSCHED_OK && found ? evaluate_order(&better, o, &longer, o->order, NULL, error) : status;
+}
+
 /* The order of the config first; then the others. */
 static ppsched_status search(struct ordering *o, const ppsched_plan *plan, ppsched_error *error)
 {
@@ -282,6 +317,13 @@ static ppsched_status search(struct ordering *o, const ppsched_plan *plan, ppsch
     const double cost = strategy->plan == NULL ? 1 : strategy->searches_long ? OF_LONG_SEARCH : OF_SEARCH;
     const bool are_few = count <= FEW || count * ops * cost <= FEW_OPS;
     bool better;
+    if (!are_few && strategy->searches_long) {
+        ppsched_status status = search_by_rule(o, plan, error);
+        o->best.proved = o->best.tried_all = false;
+        if (status != PPSCHED_OK || ppi_candidate_runs(&o->best))
+            return status;
+        o->tried = 0;
+    }
     o->most = are_few ? count : strategy->plan != NULL ? MOST_BY_SEARCH : ops <= LARGE ? MOST_BY_RULE : MOST_OF_LARGE;
     memcpy(o->types, o->type, o->devices * sizeof *o->type);
     ppsched_status status = try_types(&better, o, error);

@@ -170,6 +170,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;
+    ppi_candidate_drop_found(candidate);
     if (!ppi_candidate_runs(candidate))
         drop_finds(plan, candidate);
     ppi_steady_clear(&steady);

@@ -100,12 +100,18 @@ void ppi_greedy_make_rise(struct ppi_greedy *greedy, struct ppi_greedy_stage *st
     }
 }
 
-double ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready)
+void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least)
 {
     struct ppi_greedy_stage *due = stage_due(device);
     for (; due != NULL && device->clock + due->costs->duration[PPSCHED_KIND_W] <= ready; due = stage_due(device))
         ppi_greedy_put(greedy, due, PPSCHED_KIND_W, due->device->clock);
-    return due != NULL ? ready - device->clock : 0;
+    if (due != NULL && ready - device->clock > least)
+        ppi_greedy_put(greedy, due, PPSCHED_KIND_W, due->device->clock);
+}
+
+double ppi_greedy_gap(const struct ppi_greedy_device *device, double ready)
+{
+    return stage_due(device) != NULL ? ready - device->clock : 0;
 }
 
 double ppi_greedy_finish(struct ppi_greedy *greedy)

@@ -108,9 +108,12 @@ static inline bool ppi_greedy_make_fit(struct ppi_greedy *greedy, struct ppi_gre
     return true;
 }
 
-/* Appends Ws in the gap before an op that starts at `ready`: those that fit. Returns how much is left if one more is due; else
- * at most 0. */
-double ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready);
+/* Appends Ws in the gap before an op that starts at `ready`: those that fit, and one that overruns it where more than `least`
+ * is left. */
+void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least);
+
+/* How long a device waits until `ready` if a W is due; else at most 0. */
+double ppi_greedy_gap(const struct ppi_greedy_device *device, double ready);
 
 /* Appends all Ws that are left. Returns the longest span; infinite where ops are missing. */
 double ppi_greedy_finish(struct ppi_greedy *greedy);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of lib/model/accelerators.c, fitted to the runs of this folder: least squares of the logarithm of priced over measured, each
 model, layout and microbatch once. Errors above FAR count by their amount, not by its square, so that no single run decides. Prints the
-constants and the errors; with --older it fits to the older releases alone, and tries the newer ones. It takes some minutes.
+constants and the errors; with --older it fits to the older releases alone, and tries the newer ones. With --models it leaves out one model after
+the other, with and without the growth by the number of devices. It takes some minutes.
 
-    PPSCHED_LIBRARY=... PYTHONPATH=bindings/python python3 tests/published/fit.py [nvidia | hopper | a100] [--older]"""
+    PPSCHED_LIBRARY=... PYTHONPATH=bindings/python python3 tests/published/fit.py [nvidia | hopper | a100] [--older | --models]"""
 import math
 import pathlib
 import re
@@ -206,7 +207,31 @@ def table(runs: Sequence[Run], errors: Sequence[float]) -> str:
     return "\n".join(lines)
 
 
+def model_of(run: Run) -> str:
+    """A name for all sizes and spellings of a model that the releases have, such as 7 of its layers."""
+    name = re.sub(r"[^a-z0-9]", "", run.key[1].lower())
+    found = re.search(r"llama[0-9]*?(?=8b|70b)|405b|gpt3|340b|15b|grok|deepseekv3|qwen3[0-9]*b|kimi|super|nano", name)
+    return name if found is None else found[0] + ("" if "llama" not in found[0] else name[found.end():found.end() + 2])
+
+
+def leave_models_out(plan: str, scales: bool) -> None:
+    """Fits without each model in turn, and prints the errors of all these models. scales: with scale_slowdown."""
+    runs, _ = runs_of(plan)
+    errors: List[Tuple[Run, float]] = []
+    for model in sorted(set(map(model_of, runs))):
+        problems = [Problem(PLANS[plan], [run for run in runs if (model_of(run) == model) == out], [1.0] * len(runs)) for out in (False, True)]
+        for problem in () if scales else problems:
+            problem.bases = {name: device._replace(scale_slowdown=0.0) for name, device in problem.bases.items()}
+        errors += zip(problems[1].runs, problems[1].errors(problems[0].fit()))
+    print(f"models left out in turn, {'with' if scales else 'without'} scale_slowdown:\n"
+          f"{table([run for run, _ in errors], [error for _, error in errors])}")
+
+
 def main(words: Sequence[str]) -> None:
+    if "--models" in words:
+        for scales in (False, True):
+            leave_models_out(next(word for word in words if word in PLANS), scales)
+        return
     for plan in [word for word in words if word in PLANS] or list(PLANS):
         runs, weights = runs_of(plan)
         is_new = [bool(re.match(NEWER, run.name)) for run in runs]

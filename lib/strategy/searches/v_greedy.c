@@ -96,8 +96,7 @@ static void fill_and_put(struct ppi_greedy *g, struct ppi_greedy_stage *stage, u
     const struct ppi_greedy_device *device = stage->device;
     double arrival = ppi_greedy_arrival(stage, kind), behind = g->longest - (device->work + device->idle);
     double least = may_overrun ? ppi_larger(behind, device->spare - device->idle) : PPI_INFINITE;
-    if (ppi_greedy_fill_gap(g, stage->device, arrival) > least)
-        ppi_greedy_put_weight(g, stage->device);
+    ppi_greedy_fill_gap(g, stage->device, arrival, least);
     ppi_greedy_put(g, stage, kind, arrival);
 }
 

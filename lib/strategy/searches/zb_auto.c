@@ -179,7 +179,9 @@ static void fill_and_put(struct planner *planner, const struct choice *choice, u
 {
     struct ppi_greedy *g = &planner->greedy;
     struct ppi_greedy_device *device = &g->device[s];
-    const double ready = arrival(g, s, kind), gap = ppi_greedy_fill_gap(g, device, ready);
+    const double ready = arrival(g, s, kind);
+    ppi_greedy_fill_gap(g, device, ready, PPI_INFINITE);
+    const double gap = ppi_greedy_gap(device, ready);
     if (gap > 0) {
         const bool is_small = !(gap > g->worst_idle - device->idle);
         ppi_repeat_note(&planner->repeat, s);
