@@ -486,6 +486,7 @@ class CommandTest(unittest.TestCase):
         path = self.config(KSHAPE)
         for words, told in ((["--lower", "by_time"], "only for chains"), (["--jitter", "0.1", "--scenarios", "4", "--dispatch"], "only for chains"),
                             (["--launch", "torchtitan"], "only for chains"), (["--format", "csv"], "use json"),
+                            (["--format", "chakra", "-o", os.path.join(self.folder.name, "x")], "these form a graph; give --format json"),
                             (["--sender-waits", "like_kind"], "only for chains")):
             code, _, err = answer("schedule", "--strategy", "auto", "-c", path, "--quiet", *words)
             self.assertNotEqual(code, 0, words)
