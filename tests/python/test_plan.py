@@ -350,7 +350,7 @@ class CommandTest(unittest.TestCase):
                             (dict(lowering="just_in_time", receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
                             (dict(lowering="just_in_time", receive_prefetch=-1), "receive_prefetch is -1; it must be 0 to 64"),
                             (dict(receive_prefetch=1), "is only for the just_in_time lowering"),
-                            (dict(unshard=2), "unshard, reduce_grad and reduce_every need a lowering"), (dict(reduce_grad=True), "unshard and reduce_grad need a lowering"),
+                            (dict(unshard=2), "unshard, reduce_grad and reduce_every need a lowering"), (dict(reduce_grad=True), "unshard, reduce_grad and reduce_every need a lowering"),
                             (dict(unshard_lookahead="auto"), "unshard_lookahead needs unshard"),
                             (dict(lowering="pytorch", reduce_grad=2), "reduce_grad is 2, and a plan cannot time its waits, which are not ops; give 1, or 3"),
                             (dict(lowering="pytorch", reduce_grad="waits"), "reduce_grad must be an integer, not 'waits'"),
@@ -380,8 +380,16 @@ class CommandTest(unittest.TestCase):
         del plan
         gc.collect()
         self.assertEqual([candidate.strategy for candidate in again], names)
-        with self.assertRaisesRegex(TypeError, "cannot be pickled"):
-            pickle.dumps(again)
+        self.assertEqual([candidate for candidate in pickle.loads(pickle.dumps(again))], list(again))
+
+    def test_pickles_are_planned_again(self):
+        layers = ppsched.Layers([{"name": "decoder", "count": 11, "forward_time": 1.5, "mem_forward": 2}])
+        plan = ppsched.plan(ppsched.Config(4, 8), layers=layers, strategies=["1f1b", "zbv"], memory_limits=[30, 60], top=2)
+        other = pickle.loads(pickle.dumps(plan))
+        self.assertEqual((list(other), other.listed, other.layers.given), (list(plan), plan.listed, layers.given))
+        self.assertEqual([other.split(one) for one in other if one.fits], [plan.split(one) for one in plan if one.fits])
+        with self.assertRaisesRegex(TypeError, "strategies is an iterator"):
+            pickle.dumps(ppsched.plan(ppsched.Config(4, 8), strategies=iter(["1f1b"])))
 
     def test_candidates_of_other_plans(self):
         plan, other = ppsched.plan(ppsched.Config(4, 8)), ppsched.plan(ppsched.Config(2, 8))

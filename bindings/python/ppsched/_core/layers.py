@@ -264,6 +264,9 @@ class Layers(Shared):
             windows.telling("", error)
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
 
+    def __reduce__(self) -> Any:
+        return Layers, (self.given,)
+
     def largest(self) -> Tuple[str, float]:
         """The layer that needs the most memory by itself, with one microbatch and the kind of recomputation that holds least."""
         def alone(row: Layer) -> float:

@@ -4,7 +4,7 @@ import ctypes
 import math
 import os
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union, cast, overload
 
@@ -90,6 +90,10 @@ class _Passes(NamedTuple):
     reduce_every: int
 
 
+def _planned_again(config: Config, given: Dict[str, Any]) -> "Plan":
+    return plan(config, **given)
+
+
 class Plan(Shared, Sequence[Candidate]):
     """Ranked candidates: first candidates that fit, by step time and then peak memory; then candidates over their limit; then refused ones.
 
@@ -104,7 +108,15 @@ class Plan(Shared, Sequence[Candidate]):
     layers: Optional[Layers]
     runtime: Optional[Runtime]
     _listing: Dict[str, Any]  # options of the list of candidates, with the library's names
+    _given: Dict[str, Any]  # arguments of ppsched.plan, but for the config and progress
     _varying: Dict[str, Any]  # options of scenarios, as arguments of ppsched.plan; empty without scenarios
+
+    def __reduce__(self) -> Any:
+        """A pickle has the problem, which is planned again when it is read: with the same results, as plans are deterministic."""
+        used = next((name for name, value in self._given.items() if isinstance(value, Iterator)), None)
+        if used is not None:
+            raise TypeError(f"a ppsched.Plan can only be pickled if its arguments are lists; {used} is an iterator")
+        return _planned_again, (self.config, self._given)
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
@@ -504,6 +516,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     progress: a function that is called with the done share of the work and the best step time so far. If it returns False, the plan raises
       ppsched.Cancelled.
     """
+    given = {name: value for name, value in locals().items() if name not in ("config", "progress")}
     config_of(config)
     check_progress(progress)
     aim = member(Objective, "objective", objective)
@@ -553,6 +566,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), lower.reduce_grad, lower.receive_prefetch, max(lower.reduce_every, 1)), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
+        made._given = given
         made._ranks_by_step = ranking.rank_by == RankBy.STEP
         if not made._ranks_by_step and options.effort and varying.dispatch == Dispatch.PLANNED:
             made._robust_words = words_of_robust_objective(ranking, config.devices)
