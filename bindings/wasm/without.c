@@ -243,9 +243,9 @@ ppsched_status ppi_graph_bound(ppsched_bound *out, const ppsched_config *config,
 }
 
 ppsched_status ppi_auto_graph(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config, int64_t effort,
-                              ppsched_error *error)
+                              bool by_period, ppsched_error *error)
 {
-    (void)out, (void)task, (void)config, (void)effort, (void)error;
+    (void)out, (void)task, (void)config, (void)effort, (void)by_period, (void)error;
     __builtin_trap();
 }
 
