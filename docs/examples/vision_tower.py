@@ -41,8 +41,8 @@ def cases():
     text = text_stages(DEVICES)
     part = [[time / DEVICES for time in TOWER]] * DEVICES
     yield "in stage 0", best([0, *range(DEVICES)], [TOWER, *text], 1, chain(DEVICES + 1))
-    yield "on a stage of its own on each device", best([*range(DEVICES)] * 2, [*part, *text], DEVICES, chain(2 * DEVICES))
-    yield "on a device of its own", best([*range(DEVICES)], [TOWER, *text_stages(DEVICES - 1)], 1, chain(DEVICES))
+    yield "on a separate stage on each device", best([*range(DEVICES)] * 2, [*part, *text], DEVICES, chain(2 * DEVICES))
+    yield "on a separate device", best([*range(DEVICES)], [TOWER, *text_stages(DEVICES - 1)], 1, chain(DEVICES))
 
 
 if __name__ == "__main__":

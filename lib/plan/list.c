@@ -251,11 +251,11 @@ static ppsched_status add_unserved(struct listing *listing, const struct ppi_str
     return add_placements(listing, &candidate, chunks, error);
 }
 
-/* Whether a strategy is tried on a graph: a search, or the rule of a shared head on its own graph. */
+/* Whether a strategy is tried on a graph: a search, or a rule that supports this graph. */
 static bool suits_graph(const struct ppi_strategy *strategy, const ppsched_config *config)
 {
     struct ppi_task task;
-    if (!strategy->serves_graphs || !strategy->shares_head)
+    if (!strategy->serves_graphs || strategy->plan != NULL || strategy->make != NULL)
         return strategy->serves_graphs;
     ppsched_config plain = *config; /* without options of other strategies */
     plain.option_count = 0;

@@ -254,7 +254,7 @@ static int32_t reason_of(const struct few *few)
 {
     const ppsched_config *config = few->config;
     if (few->strategy->order == NULL || few->strategy->repeats == 0 || few->strategy->finish != NULL ||
-        few->strategy->make != NULL || config->is_forward_only)
+        few->strategy->make != NULL || config->is_forward_only || config->graph != NULL)
         return PPSCHED_STEADY_REASON_ORDER;
     if (ppi_has_factors(config))
         return PPSCHED_STEADY_REASON_COSTS;

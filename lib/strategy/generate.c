@@ -370,6 +370,8 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
 {
     const size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
+    if (task->has_graph && task->strategy->order_graph != NULL)
+        return task->strategy->order_graph(builder, task, config, error);
     if (task->has_graph && task->strategy->order != NULL)
         status = ppi_builder_reserve(builder, MOST_SHARED * (size_t)ppi_total_micro_slices(&task->shape), error);
     else if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have equally many stages */

@@ -76,6 +76,10 @@ struct ppi_strategy {
     /* A fixed rule: writes one device's ops of one run, microbatches 0 to run - 1. */
     void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer);
 
+    /* The same on a stage graph, for all devices and iterations. NULL: `order`. */
+    ppsched_status (*order_graph)(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,
+                                  ppsched_error *error);
+
     /* Makes the final schedule from the rule's, which is not changed; NULL: that is the final one. */
     ppsched_status (*finish)(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,
                              const ppsched_config *config, ppsched_error *error);

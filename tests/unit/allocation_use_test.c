@@ -233,6 +233,30 @@ static void test_lowers_a_graph(void **state)
     }
 }
 
+/* The rule of 1f1b on a stage graph. */
+static void test_orders_a_graph(void **state)
+{
+    (void)state;
+    for (int number = 0, failed = 1; failed; number++) {
+        struct failing_allocator host = {.until_failure = -1, .is_guarded = 1};
+        const ppsched_environment environment = failing_environment(&host);
+        ppsched_config *config = NULL;
+        ppsched_schedule *schedule = NULL;
+        ppsched_error error;
+        expect_ok(ppsched_config_create(&config, 2, 3, 2, &environment, &error), &error);
+        expect_ok(ppsched_config_set_stage_inputs(config, (uint32_t[]){0, 0, 2}, (uint32_t[]){0, 1}, 3, &error), &error);
+        expect_ok(ppsched_config_set_stage_devices(config, (uint32_t[]){1, 1, 1}, (uint32_t[]){0, 0, 1}, 3, &error), &error);
+        host.until_failure = number;
+        ppsched_status status = ppsched_schedule_generate(&schedule, config, "1f1b", &error);
+        failed = host.failed;
+        assert_int_equal(status, failed ? PPSCHED_ERROR_NO_MEMORY : PPSCHED_OK);
+        host.until_failure = -1;
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+        assert_int_equal(host.live, 0);
+    }
+}
+
 /* The schedule with copies, and lowered. */
 static void prepare_copies(struct attempt *attempt)
 {
@@ -900,6 +924,7 @@ int main(void)
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_offloads_until_limits),
         cmocka_unit_test(test_lowers_a_graph),
+        cmocka_unit_test(test_orders_a_graph),
         cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),

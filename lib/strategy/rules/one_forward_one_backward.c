@@ -3,6 +3,7 @@
  * flush, and in whether a forward and a backward run as an overlapped pair. */
 #include "order/order_1f1b.h"
 #include "strategy/descriptors.h"
+#include "strategy/rules/graph_1f1b.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
@@ -54,6 +55,13 @@ static ppsched_status fits_eager_no_flush(const struct ppi_task *task, ppsched_e
                       task->shape.devices);
 }
 
+/* On a graph, where the config says; on a chain linear. */
+static int32_t place(const struct ppi_task *task, const ppsched_config *config)
+{
+    (void)task;
+    return config->graph != NULL ? config->placement : PPSCHED_PLACEMENT_LINEAR;
+}
+
 static const char *const aliases_1f1b[] = {"one_f_one_b", "pipedream_flush", "dapple"};
 static const char *const aliases_no_flush[] = {"pipedream_2bw"};
 
@@ -67,8 +75,12 @@ const struct ppi_strategy ppi_1f1b = {
     .chunks = 1,
     .weight_versions = 1,
     .flushes = true,
+    .serves_graphs = true,
     .cuts = true,
     .order = order,
+    .order_graph = ppi_order_graph_1f1b,
+    .check = ppi_check_graph_1f1b,
+    .place = place,
     .repeats = 1,
 };
 
