@@ -22,7 +22,7 @@ enum {
     MOST_BY_SEARCH = 3,
     SHORT = 16,
     LARGE = 16384,
-    MOST_OF_LARGE = 8
+    MOST_OF_LARGE = 6
 };
 
 struct ordering {
