@@ -29,13 +29,7 @@ FEW = 3  # layouts; of fewer an error says little
 
 def all_priced(path=HERE / "runs.csv"):
     """Runs that can be priced, and those that cannot."""
-    refused, rows = [], []
-    for run in read_runs(str(path), refuse=refused.append):
-        try:
-            rows.append(Priced(run, price_run(run, read_device(run.device))))
-        except ppsched.Error as error:
-            refused.append(error)
-    return rows, refused
+    return raw.priced(path)
 
 
 def known(groups):

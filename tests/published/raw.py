@@ -37,19 +37,24 @@ def write_raw(path: pathlib.Path) -> None:
         lines.writerows({**row, **published.get(row["id"], {})} for row in rows)
 
 
-def price_raw() -> Tuple[List[Priced], List[ppsched.Error]]:
-    """Runs as published that can be priced, and why others cannot."""
+def priced(path: pathlib.Path) -> Tuple[List[Priced], List[ppsched.Error]]:
+    """Runs of a file that can be priced, and why others cannot."""
     refused: List[ppsched.Error] = []
     rows = []
+    for run in read_runs(str(path), refuse=refused.append):
+        try:
+            rows.append(Priced(run, price_run(run, read_device(run.device))))
+        except ppsched.Error as error:
+            refused.append(error)
+    return rows, refused
+
+
+def price_raw() -> Tuple[List[Priced], List[ppsched.Error]]:
+    """The same for the runs as published."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "raw.csv"
         write_raw(path)
-        for run in read_runs(str(path), refuse=refused.append):
-            try:
-                rows.append(Priced(run, price_run(run, read_device(run.device))))
-            except ppsched.Error as error:
-                refused.append(error)
-    return rows, refused
+        return priced(path)
 
 
 def cells(errors: Errors) -> str:
@@ -69,6 +74,4 @@ def table(rows: Sequence[Priced], raw: Sequence[Priced]) -> str:
 
 
 if __name__ == "__main__":
-    from accuracy_test import all_priced
-
-    sys.stdout.write(f"{table(all_priced()[0], price_raw()[0])}\n")
+    sys.stdout.write(f"{table(priced(HERE / 'runs.csv')[0], price_raw()[0])}\n")

@@ -7,26 +7,76 @@
 #include "base/error.h"
 #include "ir/stage_graph.h"
 
-/* The longest paths, in links between devices, from each device to one that feeds no other. False where devices feed each
- * other: paths then have no end. */
-static bool find_heights(uint32_t *heights, const struct ppi_placement *placement, uint32_t devices)
+/* The devices of a placement. */
+struct devices {
+    uint32_t count, most;     /* most: stages of a device, at most */
+    uint32_t *first, *stages; /* stages of device d, in ascending order: stages[first[d]] up to stages[first[d + 1]] */
+    uint32_t *heights;        /* links between devices on the longest path from each device to one that feeds no other */
+    bool feed_each_other;     /* paths then have no end */
+};
+
+static void list_stages(struct devices *devices, const struct ppi_placement *placement, uint32_t stages)
+{
+    uint32_t next = 0;
+    for (uint32_t s = 0; s < stages; s++)
+        devices->first[placement->device_of[s]]++;
+    for (uint32_t d = 0; d < devices->count; d++) {
+        const uint32_t count = devices->first[d];
+        devices->most = count > devices->most ? count : devices->most;
+        devices->first[d] = next;
+        next += count;
+    }
+    for (uint32_t s = 0; s < stages; s++)
+        devices->stages[devices->first[placement->device_of[s]]++] = s;
+    for (uint32_t d = devices->count; d > 0; d--)
+        devices->first[d] = devices->first[d - 1];
+    devices->first[0] = 0;
+}
+
+/* Goes from the devices that feed no other to those that feed them. `left`: links to devices whose heights are not known;
+ * `order`: the devices whose heights are known. Both have one entry for each device. */
+static void find_heights(struct devices *devices, const struct ppi_placement *placement, uint32_t *left, uint32_t *order)
 {
     const struct ppi_stage_graph *graph = placement->graph;
-    bool grows = true;
-    while (grows) {
-        grows = false;
-        for (uint32_t s = graph->stages; s-- > 0;)
-            for (uint32_t i = graph->input_first[s]; i < graph->input_first[s + 1]; i++) {
-                const uint32_t to = placement->device_of[s], from = placement->device_of[graph->inputs[i]];
-                if (from == to || heights[from] > heights[to])
+    uint32_t known = 0;
+    for (uint32_t s = 0; s < graph->stages; s++)
+        for (uint32_t i = graph->input_first[s]; i < graph->input_first[s + 1]; i++)
+            left[placement->device_of[graph->inputs[i]]] += placement->device_of[graph->inputs[i]] != placement->device_of[s];
+    for (uint32_t d = 0; d < devices->count; d++)
+        if (left[d] == 0)
+            order[known++] = d;
+    for (uint32_t n = 0; n < known; n++) {
+        const uint32_t to = order[n];
+        for (uint32_t k = devices->first[to]; k < devices->first[to + 1]; k++)
+            for (uint32_t i = graph->input_first[devices->stages[k]]; i < graph->input_first[devices->stages[k] + 1]; i++) {
+                const uint32_t from = placement->device_of[graph->inputs[i]];
+                if (from == to)
                     continue;
-                heights[from] = heights[to] + 1;
-                if (heights[from] >= devices)
-                    return false;
-                grows = true;
+                if (devices->heights[from] <= devices->heights[to])
+                    devices->heights[from] = devices->heights[to] + 1;
+                if (--left[from] == 0)
+                    order[known++] = from;
             }
     }
-    return true;
+    devices->feed_each_other = known < devices->count;
+}
+
+/* In the caller's arena. */
+static ppsched_status find_devices(struct devices *out, struct ppi_arena *arena, const struct ppi_placement *placement,
+                                   const struct ppi_shape *shape, ppsched_error *error)
+{
+    *out = (struct devices){.count = shape->devices};
+    out->first = ppi_arena_take_zeroed(arena, (size_t)shape->devices + 1, sizeof *out->first);
+    out->stages = ppi_arena_take(arena, shape->stages, sizeof *out->stages);
+    out->heights = ppi_arena_take_zeroed(arena, shape->devices, sizeof *out->heights);
+    uint32_t *left = ppi_arena_take_zeroed(arena, shape->devices, sizeof *left);
+    uint32_t *order = ppi_arena_take(arena, shape->devices, sizeof *order);
+    ppsched_status status = ppi_arena_check(arena, "the order of a stage graph", error);
+    if (status != PPSCHED_OK)
+        return status;
+    list_stages(out, placement, shape->stages);
+    find_heights(out, placement, left, order);
+    return PPSCHED_OK;
 }
 
 /* --- one device --- */
@@ -82,50 +132,24 @@ static ppsched_status append(ppsched_builder *builder, struct line *line, ppsche
 
 /* --- all devices --- */
 
-/* Numbers stages by device: those of device d are stages[first[d]] up to stages[first[d + 1]]. The most on one device. */
-static uint32_t list_by_device(uint32_t *first, uint32_t *stages, const struct ppi_placement *placement,
-                               const struct ppi_shape *shape)
-{
-    uint32_t most = 0, next = 0;
-    for (uint32_t s = 0; s < shape->stages; s++)
-        first[placement->device_of[s]]++;
-    for (uint32_t d = 0; d < shape->devices; d++) {
-        const uint32_t count = first[d];
-        most = count > most ? count : most;
-        first[d] = next;
-        next += count;
-    }
-    for (uint32_t s = 0; s < shape->stages; s++)
-        stages[first[placement->device_of[s]]++] = s;
-    for (uint32_t d = shape->devices; d > 0; d--)
-        first[d] = first[d - 1];
-    first[0] = 0;
-    return most;
-}
-
 ppsched_status ppi_order_graph_1f1b(ppsched_builder *builder, const struct ppi_task *task, const ppsched_config *config,
                                     ppsched_error *error)
 {
     const struct ppi_shape *shape = &task->shape;
-    const uint32_t devices = shape->devices;
     struct ppi_arena arena = {.host = &config->host};
-    uint32_t *heights = ppi_arena_take_zeroed(&arena, devices, sizeof *heights);
-    uint32_t *first = ppi_arena_take_zeroed(&arena, (size_t)devices + 1, sizeof *first);
-    uint32_t *stages = ppi_arena_take(&arena, shape->stages, sizeof *stages);
+    struct devices devices;
     ppsched_op *ops = NULL;
-    ppsched_status status = ppi_arena_check(&arena, "the order of a stage graph", error);
+    ppsched_status status = find_devices(&devices, &arena, &builder->placement, shape, error);
     if (status == PPSCHED_OK) {
-        const size_t most = list_by_device(first, stages, &builder->placement, shape);
-        ops = ppi_arena_take(&arena, 2 * most * ppi_total_microbatches(shape), sizeof *ops);
-        find_heights(heights, &builder->placement, devices);
+        ops = ppi_arena_take(&arena, 2 * (size_t)devices.most * ppi_total_microbatches(shape), sizeof *ops);
         status = ppi_arena_check(&arena, "the order of a stage graph", error);
     }
-    for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++) {
+    for (uint32_t d = 0; d < shape->devices && status == PPSCHED_OK; d++) {
         struct line line = {.graph = builder->placement.graph,
-                            .stages = stages + first[d],
-                            .count = first[d + 1] - first[d],
+                            .stages = devices.stages + devices.first[d],
+                            .count = devices.first[d + 1] - devices.first[d],
                             .microbatches = shape->microbatches};
-        status = append(builder, &line, ops, d, heights[d], error);
+        status = append(builder, &line, ops, d, devices.heights[d], error);
     }
     ppi_arena_clear(&arena);
     return status;
@@ -137,11 +161,11 @@ static ppsched_status check_placement(const struct ppi_task *task, const struct 
                                       const struct ppi_host *host, ppsched_error *error)
 {
     struct ppi_arena arena = {.host = host};
-    uint32_t *heights = ppi_arena_take_zeroed(&arena, task->shape.devices, sizeof *heights);
-    ppsched_status status = ppi_arena_check(&arena, "the order of a stage graph", error);
-    if (status == PPSCHED_OK && placement->copies > 1)
-        status = ppi_refuse(error, task, "runs a stage graph in one direction, not in both; auto supports both");
-    else if (status == PPSCHED_OK && !find_heights(heights, placement, task->shape.devices))
+    struct devices devices;
+    if (placement->copies > 1)
+        return ppi_refuse(error, task, "runs a stage graph in one direction, not in both; auto supports both");
+    ppsched_status status = find_devices(&devices, &arena, placement, &task->shape, error);
+    if (status == PPSCHED_OK && devices.feed_each_other)
         status = ppi_refuse(error, task, "needs a placement in which no devices feed each other; auto supports any placement");
     ppi_arena_clear(&arena);
     return status;
