@@ -275,6 +275,8 @@ class CommandTest(unittest.TestCase):
     def test_data_sheets_with_a_model(self):
         self.path("model.json", {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 16,
                                  "intermediate_size": 5632, "vocab_size": 32000, "max_position_embeddings": 2048})
+        for name, like in (("alike.json", "h100"), ("alike_a100.json", "a100")):
+            self.path(name, {"like": like, "scale_slowdown": 0})
         words = ("--model", "model.json", "--seq", 2048, "--global-batch", 16, "--strategies", "1f1b", "--chunks", 1)
         row = self.best(*words, "--device-types", "h100:2", "a100:2")
         split = self.layers_of(row)
@@ -285,7 +287,12 @@ class CommandTest(unittest.TestCase):
         self.assertLess(row["step"]["step_time"], alike["step"]["step_time"])
         self.assertGreater(row["step"]["step_time"], fast["step"]["step_time"])
         same = self.best(*words, "--device-types", "h100:4")
-        self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=0.02 * fast["step"]["pipeline_time"])
+        self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=1e-9 * fast["step"]["pipeline_time"])
+        for name, like in (("slow.json", "h100"), ("slower.json", "a100")):  # each type takes longer on many devices by its own factor
+            self.path(name, {"like": like, "scale_slowdown": 0.1})
+        slower = self.best(*words, "--device-types", "slow.json:2", "slower.json:2", "--p2p-time", 0, "--p2p-bandwidth", "inf")
+        alike = self.best(*words, "--device-types", "alike.json:2", "alike_a100.json:2", "--p2p-time", 0, "--p2p-bandwidth", "inf")
+        self.assertAlmostEqual(slower["step"]["pipeline_time"], 1.2 * alike["step"]["pipeline_time"])  # 4 devices
         for more, message in ((("--device-types", "h100:4", "--device", "a100"), "give one of them"),
                               (("--device-types", "h100:3", "--pp", 4), "needs 4"),
                               (("--device-types", "h100:6", "a100:10", "--tp", 4), "--device-types h100:6: each device of the pipeline is 4 GPUs"),
