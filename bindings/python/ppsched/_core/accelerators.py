@@ -135,13 +135,6 @@ def _known(record: Any) -> Accelerator:
                        shares_ports=bool(record.shares_ports), **fields)
 
 
-def link_over(device: Accelerator, devices: int) -> LinkRate:
-    """The link of the first and the last of so many consecutive devices."""
-    if devices <= device.node_devices:
-        return device.inside
-    return device.between if device.beyond is None or devices <= device.node_devices * device.pod_nodes else device.beyond
-
-
 def scale_of(device: Accelerator, devices: int) -> float:
     """By which factor a pipeline takes longer in a job of so many devices than alone, as the library prices it."""
     return 1 + device.scale_slowdown * math.log2(devices)
