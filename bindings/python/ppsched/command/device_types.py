@@ -14,6 +14,7 @@ from .._core.unit_advice import amount_in
 from .._core.units import TIMES, parse
 from ..readers.device_files import device_of_fields, link_of
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
+from .model_options import model_on
 from .usage import UsageError
 
 _WORD = re.compile(r"(.+):([0-9]+)")
@@ -328,7 +329,7 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
     training = model.training
     types = stages_of(types, training.tensor_parallel * training.context_parallel * training.data_parallel, devices)
     sheets = sheets_of(types)
-    models = [model if sheet == sheets[0] else Model(model.description, training, sheet) for sheet in sheets]
+    models = [model if sheet == sheets[0] else model_on(model.description, training, sheet) for sheet in sheets]
     numbers, others = [], []
     for own, one in zip(models, types):
         if own is not model:
