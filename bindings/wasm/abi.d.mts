@@ -1102,6 +1102,7 @@ export interface Pipeline {
   memory_limit: number;
   offload_layers: number;
   rank_order: Lowercase<keyof typeof RankOrder>;
+  reduce_every: number;
 }
 
 export interface StepPrice {

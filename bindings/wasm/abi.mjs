@@ -1049,7 +1049,7 @@ export const STRUCTS = {
     makespan: ["f64", 8, 1],
     equal_makespan: ["f64", 16, 1],
   } },
-  Pipeline: { size: 64, fields: {
+  Pipeline: { size: 72, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -1064,6 +1064,8 @@ export const STRUCTS = {
     memory_limit: ["f64", 48, 1],
     offload_layers: ["u32", 56, 1],
     rank_order: ["i32", 60, 1, RankOrder],
+    reduce_every: ["u32", 64, 1],
+    reserved: ["u32", 68, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],

@@ -105,6 +105,12 @@ typedef struct ppsched_pipeline {
                                 device waits. While activations of a layer are copied, they stay on
                                 the device. 0: none */
     int32_t rank_order;      /* enum ppsched_rank_order */
+    uint32_t reduce_every;   /* number of runs of the schedule in a step: gradients are summed up,
+                                and are reduced only after the last run. Each run has microbatches /
+                                reduce_every microbatches, and begins when the run before has ended.
+                                With sharding 3 each microbatch still sums its gradients. It must
+                                divide `microbatches`. 0 means 1 */
+    uint32_t reserved;       /* 0 */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.

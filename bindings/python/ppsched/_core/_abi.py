@@ -1695,6 +1695,8 @@ class Pipeline(Structure):
     memory_limit: float
     offload_layers: int
     rank_order: int
+    reduce_every: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1710,6 +1712,8 @@ class Pipeline(Structure):
         ("memory_limit", c_double),
         ("offload_layers", c_uint32),
         ("rank_order", c_int32),
+        ("reduce_every", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices for which models are estimated: those that the library knows, and the caller's own."""
 import ctypes
+import math
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
@@ -139,6 +140,11 @@ def link_over(device: Accelerator, devices: int) -> LinkRate:
     if devices <= device.node_devices:
         return device.inside
     return device.between if device.beyond is None or devices <= device.node_devices * device.pod_nodes else device.beyond
+
+
+def scale_of(device: Accelerator, devices: int) -> float:
+    """By which factor a pipeline takes longer in a job of so many devices than alone, as the library prices it."""
+    return 1 + device.scale_slowdown * math.log2(devices)
 
 
 def accelerators() -> List[Accelerator]:

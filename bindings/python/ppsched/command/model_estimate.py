@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates for a job: memory of each device by cause, the time of a step, and tokens per second."""
 import itertools
-import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import link_over
+from .._core.accelerators import link_over, scale_of
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
-from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost
+from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost, times_scaled
 from .._core.schedule import generate
 from .._core.shown import shown
 from .._core.unit_advice import seconds_of
@@ -231,10 +230,8 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
 
 def scaled_factors(job: Job) -> Dict[Tuple[str, str], float]:
     """Of a device whose pipelines take longer on many devices than alone; price() has the same factor."""
-    share = 0.0 if job.model.accelerator is None else job.model.accelerator.scale_slowdown
-    if share == 0:
-        return {}
-    return {(row.name, kind): 1 + share * math.log2(job.devices) for row in job.model.rows for kind in ("forward", "input", "weight")}
+    device = job.model.accelerator
+    return {} if device is None else times_scaled(job.model, scale_of(device, job.devices))
 
 
 def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {},

@@ -16,7 +16,7 @@ from .._core.runs_on import runnable_first
 from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
-from .device_types import pipeline_of, read_types, sheets_of, types_row
+from .device_types import pipeline_of, sheets_of, types_of_job, types_row
 from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .gpus_pick import run_gpus_pick
@@ -397,12 +397,9 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     values = _values(arguments)
     _check(arguments, values)
     file, options = _options(arguments)
-    types = read_types(values["device_types"]) if values.get("device_types") is not None else None
+    types = types_of_job(values) if values.get("device_types") is not None else None
     if types is not None and arguments.device is not None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
-    of_pods = next((name for name in PODS if getattr(arguments, name) is not None), None)
-    if types is not None and of_pods is not None:
-        raise UsageError(f"--device-types, --{of_pods.replace('_', '-')}: state pods in the files of the types, as pod_nodes and beyond")
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
     device = device_given(arguments) if types is None else sheets_of(types)[0]
@@ -410,7 +407,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
     found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]
-    if types is None:
+    if types is None or len(types) == 1:  # between types, links are those between pods
         tell_one_pod(arguments, device, max((one.made.job.devices for one in found if one.made is not None), default=device.node_devices))
     found.sort(key=_cost)
     best = found[0]

@@ -33,7 +33,7 @@ from .usage import UsageError
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
        "attention_fp8", "pair_windows", "pair_rule", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
-       "memory_margin", "offload_layers", "rank_order")
+       "memory_margin", "offload_layers", "rank_order", "reduce_every")
 OF_ALL_RUNS = ("runs", "device", "model", "json", "command", "run", "words")  # and what the parser adds
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
@@ -66,6 +66,8 @@ def add_commands(commands: Commands) -> None:
                        help="send a token once to each node with experts for it, as DeepEP and HybridEP do")
     group.add_argument("--rank-order", choices=RANK_ORDERS, metavar="ORDER",
                        help=f"order of ranks, {' or '.join(RANK_ORDERS)}; the last dimension is between nodes (default: the first)")
+    group.add_argument("--reduce-every", type=whole, metavar="N",
+                       help="the schedule runs N times in a step, each time with an equal part of the batch, before gradients are reduced (default: 1)")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="do not train the model's weights, as with LoRA")
     group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
     group.add_argument("--runs", metavar="CSV", help="file of measured runs: prices each row, and prints the errors of the prices")

@@ -11,7 +11,7 @@ from .._core.layout import Layout
 from .._core.model import Model, Training
 from .._core.price import RANK_ORDERS, StepPrice, price
 from .._core.shown import shown
-from .._core.words import nearest
+from .._core.words import counted, nearest
 from ..readers.megatron_step import MODULES
 from .model_options import Job
 
@@ -116,6 +116,17 @@ def split_of(model: Model, pp: int, vpp: int, options: Mapping[str, Any]) -> Opt
     return None
 
 
+def _runs_of(job: Job, every: Optional[int]) -> int:
+    """How often the schedule runs in a step."""
+    if every is None:
+        return 1
+    if every < 1:
+        raise Error(f"--reduce-every {every}: it must be 1 or more")
+    if job.microbatches % every != 0:
+        raise Error(f"--reduce-every {every}: it must divide the {counted(job.microbatches, 'microbatch', 'es')} of a step")
+    return every
+
+
 def pipeline_of(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> Dict[str, Any]:
     """The arguments of price() for a job whose model has the training of the options already."""
     offloaded = options.get("offload_layers") or 0
@@ -123,7 +134,8 @@ def pipeline_of(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> D
         raise Error(f"--offload-layers is {offloaded}; it must be 0 or more")
     return {"devices": job.pp, "microbatches": job.microbatches, "chunks": job.vpp, "strategy": options.get("strategy"),
             "split": split_of(job.model, job.pp, job.vpp, options), "recompute": recompute.kind, "recompute_layers": recompute.layers,
-            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded, "rank_order": options.get("rank_order") or RANK_ORDERS[0]}
+            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded, "rank_order": options.get("rank_order") or RANK_ORDERS[0],
+            "reduce_every": _runs_of(job, options.get("reduce_every"))}
 
 
 @contextlib.contextmanager

@@ -101,7 +101,8 @@ PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that f
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
     fields = device._replace(name="", errors=())
-    return hashlib.sha256(json.dumps(fields if device.pod_nodes else fields[:PODS]).encode()).hexdigest()[:16]
+    of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
+    return hashlib.sha256(json.dumps(fields if device.pod_nodes else (*fields[:PODS], *of_scale)).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
