@@ -1364,7 +1364,7 @@ export const STRUCTS = {
     scan_share: ["f64", 280, 1],
     host_bandwidth: ["f64", 288, 1],
     pod_nodes: ["u32", 296, 1],
-    reserved: ["u32", 300, 1],
+    lacks_bf16: ["u32", 300, 1],
     beyond: ["LinkRate", 304, 1],
     scale_slowdown: ["f64", 344, 1],
   } },

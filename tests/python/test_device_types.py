@@ -296,10 +296,39 @@ class CommandTest(unittest.TestCase):
         for more, message in ((("--device-types", "h100:4", "--device", "a100"), "give one of them"),
                               (("--device-types", "h100:3", "--pp", 4), "needs 4"),
                               (("--device-types", "h100:6", "a100:10", "--tp", 4), "--device-types h100:6: each device of the pipeline is 4 GPUs"),
+                              (("--device-types", "h100:2", "a100:2", "--precision", "fp8"), "a100 has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16"),
+                              (("--device-types", "a100:2", "v100:2", "--precision", "bf16"), "v100 has no bf16; give --precision fp16"),
                               (("--device-types", "fast.json:4"), "needs a data sheet")):
             run = self.run_command("pick", *words, *more)
             self.assertNotEqual(run.returncode, 0)
             self.assertIn(message, run.stderr)
+
+    def test_a_type_without_bf16(self):
+        """fp16 is assumed and told, unless a file or an option gives it; other commands do the same."""
+        self.path("model.json", {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 16,
+                                 "intermediate_size": 2816, "vocab_size": 32000, "max_position_embeddings": 2048})
+        words = ("pick", "--model", "model.json", "--global-batch", 16, "--strategies", "1f1b", "--chunks", 1, "--device-types", "a100:2", "v100:2")
+        run = self.run_command(*words)
+        self.assertEqual((run.returncode, run.stderr), (0, "ppsched pick: note: v100 has no bf16, so fp16 is assumed; --precision gives the precision\n"))
+        told = self.run_command(*words, "--precision", "fp16", "--json")
+        self.assertEqual((told.stderr, told.stdout), ("", self.run_command(*words, "--json").stdout))
+        row = json.loads(told.stdout)[0]
+        self.assertEqual(row["device_types"], ["a100", "a100", "v100", "v100"])
+        split = self.layers_of(row)
+        self.assertGreater(sum(split[:2]), sum(split[2:]))
+        arguments = {"num_layers": 16, "hidden_size": 1024, "num_attention_heads": 16, "vocab_size": 32000}
+        self.path("bf16.json", {**arguments, "bf16": True})
+        self.path("fp16.json", {**arguments, "fp16": True})
+        self.path("open.json", arguments)
+        for command, more in (("model", ()), ("price", ("--pp", 4)), ("pick", ("--pp", 4, "--strategies", "1f1b")), ("pick", ("--gpus", 4, "--global-batch", 16))):
+            run = self.run_command(command, "--model", "bf16.json", "--device", "v100", *more)
+            self.assertEqual((run.returncode, run.stderr), (1, f"ppsched {command}: v100 has no bf16; give --precision fp16\n"))
+            run = self.run_command(command, "--model", "fp16.json", "--device", "v100", *more)
+            self.assertNotIn("no bf16", run.stderr)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            run = self.run_command(command, "--model", "open.json", "--device", "v100", *more)
+            self.assertEqual(run.stderr.count("v100 has no bf16, so fp16 is assumed"), 1)
+            self.assertNotIn("bf16 (the launcher's default", run.stdout)
 
 
 if __name__ == "__main__":

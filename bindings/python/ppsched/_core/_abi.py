@@ -2302,7 +2302,7 @@ class Accelerator(Structure):
     scan_share: float
     host_bandwidth: float
     pod_nodes: int
-    reserved: int
+    lacks_bf16: int
     beyond: LinkRate
     scale_slowdown: float
     _fields_ = [
@@ -2340,7 +2340,7 @@ class Accelerator(Structure):
         ("scan_share", c_double),
         ("host_bandwidth", c_double),
         ("pod_nodes", c_uint32),
-        ("reserved", c_uint32),
+        ("lacks_bf16", c_uint32),
         ("beyond", LinkRate),
         ("scale_slowdown", c_double),
     ]

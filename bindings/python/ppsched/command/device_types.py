@@ -14,6 +14,7 @@ from .._core.unit_advice import amount_in
 from .._core.units import TIMES, parse
 from ..readers.device_files import device_of_fields, link_of
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
+from .model_options import model_on
 from .pod_options import with_pods
 from .usage import UsageError
 
@@ -351,8 +352,8 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
     types = stages_of(types, each, devices)
     sheets = sheets_of(types)
     scales = [scale_of(sheet, devices * each) for sheet in sheets]
-    models = [model if sheet == sheets[0] else Model(model.description, training, sheet) for sheet in sheets]
-    plain = model if model.table is None else Model(model.description, training, sheets[0])  # a table measured the first type
+    models = [model if sheet == sheets[0] else model_on(model.description, training, sheet) for sheet in sheets]
+    plain = model if model.table is None else model_on(model.description, training, sheets[0])  # a table measured the first type
     numbers, others = [], []
     for own, one, scale in zip(models, types, scales):
         if own is not model:
