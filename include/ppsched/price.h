@@ -105,6 +105,12 @@ typedef struct ppsched_pipeline {
                                 device waits. While activations of a layer are copied, they stay on
                                 the device. 0: none */
     int32_t rank_order;      /* enum ppsched_rank_order */
+    uint32_t reduce_every;   /* number of runs of the schedule in a step: gradients are summed up,
+                                and are reduced only after the last run. Each run has microbatches /
+                                reduce_every microbatches, and begins when the run before has ended.
+                                With sharding 3 each microbatch still sums its gradients. It must
+                                divide `microbatches`. 0 means 1 */
+    uint32_t reserved;       /* 0 */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.
@@ -188,6 +194,16 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, doub
                                                            const ppsched_pipeline *pipeline,
                                                            uint32_t from, uint32_t to,
                                                            ppsched_error *error);
+
+/* The time, once a step, in which `copies` devices of a job of `devices` devices sum the gradients
+ * of the embedding and its copies. Each stage with MTP layers has a copy. It is an all-reduce of
+ * devices that share no node, unless the whole job is in one. If the model has a table with
+ * all-reduces, the time is scaled to them. 0 for a model without MTP layers, with adapters, and for
+ * fewer than 2 copies.
+ * Errors: ARGUMENT; RANGE for more copies than devices, and for a model without an accelerator. */
+PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model,
+                                                         uint32_t copies, int64_t devices,
+                                                         ppsched_error *error);
 
 #ifdef __cplusplus
 }
