@@ -1403,6 +1403,7 @@ export interface Accelerator {
   scan_share: number;
   host_bandwidth: number;
   pod_nodes: number;
+  lacks_bf16: number;
   beyond: LinkRate;
   scale_slowdown: number;
 }

@@ -15,6 +15,10 @@ from ppsched._core.price import pipeline_record
 
 SLOW = ppsched.LinkRate(4e9, 0.8, 30e-6, 1.2, 1.1)
 
+MTP = {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 8, "intermediate_size": 4096,
+       "vocab_size": 32000, "q_lora_rank": 512, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 8,
+       "num_experts_per_tok": 2, "moe_intermediate_size": 1024, "n_shared_experts": 1, "first_k_dense_replace": 1, "num_nextn_predict_layers": 1}
+
 
 def pods(node, pod_nodes, shares_ports=True):
     return cluster(node, shares_ports)._replace(pod_nodes=pod_nodes, beyond=SLOW)
@@ -105,6 +109,30 @@ class PodsTest(unittest.TestCase):
             outside = row * reached(nodes) * ((in_pod - 1) / nodes / rate(device.between) + (nodes - in_pod) / nodes / rate(device.beyond))
             latency = device.beyond.latency if nodes > in_pod else device.between.latency
             self.assertAlmostEqual(once.expert_time / (2 * (latency + max(inside, outside))), 1, places=9, msg=(node, pod_nodes, ep))
+
+    def test_sums_of_copies_of_the_embedding(self):
+        """By a ring of the devices that hold a copy, over the slowest link of the job; a table scales it."""
+        shape = ppsched.Description(MTP)
+        for node, pod_nodes, copies in itertools.product((2, 4), (0, 2, 4), (2, 3, 4)):
+            device = pods(node, pod_nodes) if pod_nodes else cluster(node)
+            model = ppsched.Model(shape, ppsched.Training(4096), device)
+            size = model.memory("embedding").gradients
+            for devices in (copies, 4, 8, 16, 64):
+                link = device.inside if devices <= node else device.between if not pod_nodes or devices <= node * pod_nodes else SLOW
+                wanted = link.latency + 2 * link.all_reduce * size * (1 - 1 / copies) / rate(link)
+                self.assertAlmostEqual(model.copies_time(copies, devices) / wanted, 1, places=12, msg=(node, pod_nodes, copies, devices))
+            self.assertEqual((model.copies_time(1, 8), model.copies_time(0, 8)), (0, 0))
+            for wrong in ((4, 3), (0, 0)):
+                with self.assertRaisesRegex(ppsched.Error, f"devices is {wrong[1]}; it must be at least 1, and at least the {wrong[0]} copies"):
+                    model.copies_time(*wrong)
+        decoders = tuple(ppsched.MeasuredLayer(name, forward_time=0.01, backward_input_time=0.01, backward_weight_time=0.01) for name in ("decoder", "dense_decoder", "moe_decoder", "mtp")
+                         if name in {row.name for row in model.rows})
+        measured = ppsched.Model(shape, ppsched.Training(4096), device, ppsched.LayerTable(decoders, (ppsched.MeasuredCollective("all_reduce", size, 2, 64, 1.5),)))
+        self.assertAlmostEqual(measured.copies_time(2, 64), 1.5)
+        for no in (ppsched.Model(ppsched.Transformer(**SHAPE), ppsched.Training(4096), device), ppsched.Model(shape, ppsched.Training(4096, adapter_rank=8, frozen_weights=True), device)):
+            self.assertEqual(no.copies_time(2, 64), 0)
+        with self.assertRaisesRegex(ppsched.Error, "times need a device"):
+            ppsched.Model(shape, ppsched.Training(4096)).copies_time(2, 4)
 
     def test_one_pod_is_none(self):
         training = ppsched.Training(sequence_length=4096, tensor_parallel=2, data_parallel=8, overlaps_gradients=True)

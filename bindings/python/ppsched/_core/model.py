@@ -285,6 +285,12 @@ class Model(Shared):
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
         return latency.value, bandwidth.value
 
+    def copies_time(self, copies: int, devices: int) -> float:
+        """Seconds, once a step, in which `copies` of `devices` devices sum the gradients of the embedding and its copies. 0 without MTP layers."""
+        seconds = ctypes.c_double()
+        call(lib.ppsched_model_get_copies_time, ctypes.byref(seconds), self._handle, c_count("copies", copies), c_count("devices", devices))
+        return seconds.value
+
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
         pipeline = sized(_abi.MegatronPipeline)

@@ -162,7 +162,7 @@ def rows_of(words: JobWords, search: Search) -> LayoutRows:
 ModelLike = Union[Model, Description, Transformer, Any]  # or a ppsched.ModelFile
 
 
-def _described(model: ModelLike) -> Tuple[Description, Training]:
+def _described(model: ModelLike, device: Accelerator) -> Tuple[Description, Training]:
     """The description, and the training: of a Model its own."""
     if isinstance(model, Model):
         return model.description, model.training
@@ -170,7 +170,7 @@ def _described(model: ModelLike) -> Tuple[Description, Training]:
     if not isinstance(description, Description):
         raise TypeError(f"plan_layouts: model must be a ppsched.Model, ModelFile, Description or Transformer, not {shown(model)}")
     longest = getattr(model, "sequence", 0) or description.sequence_length or description.positions or LONGEST
-    return description, Training(sequence_length=min(longest, LONGEST), sequence_parallel=True, **OVERLAPS)
+    return description, Training(sequence_length=min(longest, LONGEST), sequence_parallel=True, precision=device.usual_precision, **OVERLAPS)
 
 
 def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
@@ -209,9 +209,9 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
         raise TypeError(f"plan_layouts: strategies must be a list of names, not {shown(strategies)}")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"plan_layouts: executor must have submit, as those of concurrent.futures, not {shown(executor)}")
-    description, training = _described(model)
-    table = getattr(model, "table", None) if table is None else table
     known = find_accelerator(device) if isinstance(device, str) else device
+    description, training = _described(model, known)
+    table = getattr(model, "table", None) if table is None else table
     words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit,
                      None if table is None else frozen(table))
     return rows_of(words, search_layouts(words, top, executor, progress))

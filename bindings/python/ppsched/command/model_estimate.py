@@ -4,7 +4,7 @@ import itertools
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import link_over, scale_of
+from .._core.accelerators import scale_of
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
 from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost, times_scaled
@@ -149,13 +149,7 @@ def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, fl
 def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
     """With MTP layers: the time of summing the gradients of the embedding and its copies once per step, by an all-reduce of the devices
     that hold one, as Megatron-LM does."""
-    device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
-    assert device is not None
-    if not job.model.description.mtp_layers or holders < 2 or job.model.training.adapter_rank:
-        return 0.0
-    link = link_over(device, job.devices)
-    size = job.model.memory("embedding").gradients
-    return link.latency + 2 * (link.all_reduce or 1.0) * size * (1 - 1 / holders) / link.rate
+    return job.model.copies_time(sum(row.embeddings > 0 for row in memory), job.devices)
 
 
 def once_a_step(job: Job, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:

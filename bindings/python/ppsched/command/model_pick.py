@@ -24,7 +24,7 @@ from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
+from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of, with_precision
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
@@ -379,7 +379,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     file, options = _options(arguments)
     device = device_given(arguments)
     tell_one_pod(arguments, device, int(arguments.gpus))
-    run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)
+    run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
 
 
 def run_model_pick(arguments: argparse.Namespace) -> None:
@@ -402,7 +402,8 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
-    device = device_given(arguments) if types is None else sheets_of(types)[0]
+    devices = [device_given(arguments)] if types is None else sheets_of(types)
+    device, options = devices[0], with_precision(arguments, options, devices)
     values = with_margin(arguments, values, device)
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)

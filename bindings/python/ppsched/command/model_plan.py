@@ -153,7 +153,7 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
                                    if given is not None else None, 0.0).limits)
     check_states(job, limit)
     factors, told = stage_factors(job, values)
-    measured = calibrated(job, values, {**({} if types is not None else scaled_factors(job)), **factors}, told)
+    measured = calibrated(job, values, {**scaled_factors(job), **factors}, told)
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
     if types is not None:
         asked = float(given[0] if isinstance(given, list) else given) if given is not None else None

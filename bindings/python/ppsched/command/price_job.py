@@ -4,11 +4,8 @@ import contextlib
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import Accelerator
-from .._core.description import Description
-from .._core.layer_table import LayerTable
 from .._core.layout import Layout
-from .._core.model import Model, Training
+from .._core.model import Model
 from .._core.price import RANK_ORDERS, StepPrice, price
 from .._core.shown import shown
 from .._core.words import counted, nearest
@@ -17,7 +14,6 @@ from .model_options import Job
 
 OVERLAPS = {"grad": "overlaps_gradients", "param": "overlaps_parameters", "tp": "overlaps_tensor", "cp": "overlaps_context",
             "ep": "overlaps_experts"}
-PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 
 
 class Recompute(NamedTuple):
@@ -58,15 +54,6 @@ def as_megatron(recompute: Recompute, keeps_scores: bool) -> Recompute:
     if recompute.kind != "selective" or keeps_scores:
         return recompute
     return Recompute("modules", recompute.layers, MODULES["core_attn"])
-
-
-def priced_model(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
-    """The model with all settings of its step; an error names the device that cannot do them."""
-    try:
-        return Model(description, training, device, table)
-    except Error as error:
-        error.args = (str(error).replace("the device has no", f"{device.name} has no"),)
-        raise
 
 
 # --- the split ---
