@@ -306,7 +306,7 @@ def _comparison(found: List[Found]) -> str:
 
 def _cost(found: Found) -> float:
     """Device seconds per token. For layouts with equal devices and batch, this ranks by the time of a step."""
-    return float("inf") if found.step is None else found.layout["gpus"] / found.step.tokens_per_second
+    return float("inf") if found.step is None else float(found.layout["gpus"]) / found.step.tokens_per_second
 
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
