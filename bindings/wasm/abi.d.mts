@@ -1402,6 +1402,7 @@ export interface Accelerator {
   scan_share: number;
   host_bandwidth: number;
   pod_nodes: number;
+  part_node_ports: number;
   beyond: LinkRate;
   scale_slowdown: number;
 }

@@ -1362,7 +1362,7 @@ export const STRUCTS = {
     scan_share: ["f64", 280, 1],
     host_bandwidth: ["f64", 288, 1],
     pod_nodes: ["u32", 296, 1],
-    reserved: ["u32", 300, 1],
+    part_node_ports: ["u32", 300, 1],
     beyond: ["LinkRate", 304, 1],
     scale_slowdown: ["f64", 344, 1],
   } },

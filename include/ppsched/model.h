@@ -245,7 +245,7 @@ typedef struct ppsched_accelerator {
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
     uint32_t pod_nodes;           /* nodes of a pod, with links `between`; 0: all nodes. Pods have
                                      consecutive ranks */
-    uint32_t reserved;            /* 0 */
+    uint32_t part_node_ports;     /* most ports of a ring over a part of a node; 0: no limit */
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
     double scale_slowdown;    /* share by which a price makes a pipeline longer for each doubling of
                                  the number of devices, because devices wait for the slowest */

@@ -152,7 +152,8 @@ static ppsched_status check_link(const char *name, const ppsched_link_rate *link
 
 static ppsched_status check_pods(const ppsched_accelerator *device, ppsched_error *error)
 {
-    const struct bounded pods[] = {{"pod_nodes", device->pod_nodes, 0, MOST_COUNT}, {"reserved", device->reserved, 0, 0}};
+    const struct bounded pods[] = {{"pod_nodes", device->pod_nodes, 0, MOST_COUNT},
+                                   {"part_node_ports", device->part_node_ports, 0, MOST_COUNT}};
     ppsched_status status = check_bounds(pods, sizeof pods / sizeof pods[0], error);
     if (status == PPSCHED_OK && device->pod_nodes == 0 && device->beyond.bandwidth != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,

@@ -67,6 +67,17 @@ class LayoutTest(PriceTest):
         self.assertIn("scale_slowdown is 2", self.refused("--model", self.llama, *LAYOUT, "--device",
                                                           self.write("bad.json", json.dumps({"like": "h100", "scale_slowdown": 2}))))
 
+    def test_rings_over_a_part_of_a_node(self):
+        """Replicas of 2 devices on 4 nodes: without a limit, the sums of gradients use four ports of a node."""
+        devices = [self.write(f"ports{ports}.json", json.dumps({"like": "h100", "part_node_ports": ports})) for ports in (0, 1, 2, 4, 8)]
+        sums = [self.price("--model", self.llama, "--tp", 2, "--dp", 16, "--seq", 8192, "--device", device)["exposed"]["data_parallel"] for device in devices]
+        self.assertEqual(sums, [sums[0], sums[1], sums[2], sums[0], sums[0]])
+        self.assertAlmostEqual(sums[1] / sums[0], 4, delta=0.01)
+        self.assertAlmostEqual(sums[2] / sums[0], 2, delta=0.01)
+        for value in (-1, 1.5, True, "2"):
+            bad = self.write("bad.json", json.dumps({"like": "h100", "part_node_ports": value}))
+            self.assertIn("it must be an integer, 0 to 1048576", self.refused("--model", self.llama, *LAYOUT, "--device", bad))
+
     def test_each_option_does_what_it_says(self):
         plain = self.price("--model", self.llama, *LAYOUT)
         faster = {"overlap grad": ("--overlap", "grad"), "overlap tp": ("--overlap", "tp"), "fp8": ("--precision", "fp8"), "vpp": ("--vpp", 2),
@@ -363,6 +374,17 @@ class RunsTest(PriceTest):
         steps = [row["step_time"] for row in self.price("--runs", self.runs(gpt, gated))["runs"]]
         self.assertLess(steps[0], steps[1])
         self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9}), lines=3))
+
+    def test_models_without_their_parameters(self):
+        """GPT-3 has an MLP that is 4 times as wide as the model, and Llama another."""
+        gpt = {**self.ROW, "layers": 24, "hidden": 2048, "heads": 16, "kv_heads": "", "ffn": "", "vocab": 51200, "seq": 2048}
+        wide, grouped = {**gpt, "ffn": 8448}, {**gpt, "kv_heads": 4}
+        rows = (gpt, {**gpt, "kv_heads": 16, "ffn": 8192}, {**gpt, "params": 1317654528}, wide, {**wide, "params": 1858177024}, grouped,
+                {**grouped, "params": 1669433344})
+        steps = [row["step_time"] for row in self.price("--runs", self.runs(*rows))["runs"]]
+        self.assertEqual(steps[:3], [steps[2]] * 3)
+        self.assertEqual((steps[3], steps[5]), (steps[4], steps[6]))
+        self.assertEqual(len(set(steps)), 3)
 
     def test_a_config_beside_it(self):
         self.write("experts.json", json.dumps(EXPERTS))

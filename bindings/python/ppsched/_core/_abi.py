@@ -2298,7 +2298,7 @@ class Accelerator(Structure):
     scan_share: float
     host_bandwidth: float
     pod_nodes: int
-    reserved: int
+    part_node_ports: int
     beyond: LinkRate
     scale_slowdown: float
     _fields_ = [
@@ -2336,7 +2336,7 @@ class Accelerator(Structure):
         ("scan_share", c_double),
         ("host_bandwidth", c_double),
         ("pod_nodes", c_uint32),
-        ("reserved", c_uint32),
+        ("part_node_ports", c_uint32),
         ("beyond", LinkRate),
         ("scale_slowdown", c_double),
     ]

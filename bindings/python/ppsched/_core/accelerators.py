@@ -46,7 +46,7 @@ class CalibrationError(NamedTuple):
 
 class Accelerator(NamedTuple):
     """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
-    of a node. errors: those of its calibration, if there was one. pod_nodes: nodes of a pod, which `between` connects; `beyond` is the link
+    of a node. part_node_ports: network ports of a ring over several devices of each node, but not all; 0: one for each device. errors: those of its calibration, if there was one. pod_nodes: nodes of a pod, which `between` connects; `beyond` is the link
     between pods. 0: no pods."""
 
     name: str
@@ -82,6 +82,7 @@ class Accelerator(NamedTuple):
     pod_nodes: int = 0
     beyond: Optional[LinkRate] = None
     scale_slowdown: float = 0.0
+    part_node_ports: int = 0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
@@ -102,6 +103,7 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     record = sized(_abi.Accelerator)
     record.name = encoded("name", device.name)
     record.node_devices, record.pod_nodes = unsigned("node_devices", device.node_devices), unsigned("pod_nodes", device.pod_nodes)
+    record.part_node_ports = unsigned("part_node_ports", device.part_node_ports)
     for name in RATES:
         setattr(record, name, numbers(name, getattr(device, name))[0])
     for name in EFFICIENCIES:
@@ -131,7 +133,7 @@ def _known(record: Any) -> Accelerator:
         fields[name] = tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
                        _link(record.inside), _link(record.between), record.node_devices,
-                       shares_ports=bool(record.shares_ports), **fields)
+                       shares_ports=bool(record.shares_ports), part_node_ports=record.part_node_ports, **fields)
 
 
 def link_over(device: Accelerator, devices: int) -> LinkRate:

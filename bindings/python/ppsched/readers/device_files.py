@@ -23,6 +23,7 @@ PUBLISHED: Dict[str, Dict[str, Any]] = {
     "h100 96gb hbm2e 500w": {"like": "h100", "memory": "96GB", "memory_bandwidth": "2400GB/s", "matrix_rate": 706.7e12, "rate_8bit": 1413.5e12,
                              "vector_rate": 95.6e12}}
 MOST = 2**20
+COUNTS = {"node_devices": 1, "pod_nodes": 1, "part_node_ports": 0}  # the least of each
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 
@@ -76,9 +77,9 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             row[name] = link_of(where, name, value)
         elif name in EFFICIENCIES:
             row[name] = _efficiency(where, name, value)
-        elif name in ("node_devices", "pod_nodes"):
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
-                raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, 1 to {MOST}")
+        elif name in COUNTS:
+            if isinstance(value, bool) or not isinstance(value, int) or not COUNTS[name] <= value <= MOST:
+                raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, {COUNTS[name]} to {MOST}")
             row[name] = value
         elif name == "shares_ports":
             if not isinstance(value, bool):
@@ -95,13 +96,14 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 # --- the errors of a calibration ---
 
-PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that few devices have
+PODS, PORTS = map(Accelerator._fields.index, ("pod_nodes", "part_node_ports"))  # few devices have these fields, and those after them
 
 
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
     fields = device._replace(name="", errors=())
-    return hashlib.sha256(json.dumps(fields if device.pod_nodes else fields[:PODS]).encode()).hexdigest()[:16]
+    used = fields if device.part_node_ports else fields[:PORTS] if device.pod_nodes else fields[:PODS]
+    return hashlib.sha256(json.dumps(used).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
