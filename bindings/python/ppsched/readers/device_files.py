@@ -23,7 +23,6 @@ PUBLISHED: Dict[str, Dict[str, Any]] = {
     "h100 96gb hbm2e 500w": {"like": "h100", "memory": "96GB", "memory_bandwidth": "2400GB/s", "matrix_rate": 706.7e12, "rate_8bit": 1413.5e12,
                              "vector_rate": 95.6e12}}
 MOST = 2**20
-COUNTS = {"node_devices": 1, "pod_nodes": 1, "part_node_ports": 0}  # the least of each
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 
@@ -77,13 +76,13 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             row[name] = link_of(where, name, value)
         elif name in EFFICIENCIES:
             row[name] = _efficiency(where, name, value)
-        elif name in COUNTS:
-            if isinstance(value, bool) or not isinstance(value, int) or not COUNTS[name] <= value <= MOST:
-                raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, {COUNTS[name]} to {MOST}")
+        elif name in ("node_devices", "pod_nodes"):
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+                raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, 1 to {MOST}")
             row[name] = value
-        elif name == "shares_ports":
+        elif name in ("shares_ports", "lacks_bf16"):
             if not isinstance(value, bool):
-                raise Error(f"{where}: shares_ports is {shown(value)}; it must be true or false")
+                raise Error(f"{where}: {name} is {shown(value)}; it must be true or false")
             row[name] = value
         elif name == "name":
             if not isinstance(value, str):
@@ -96,14 +95,16 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 # --- the errors of a calibration ---
 
-PODS, PORTS = map(Accelerator._fields.index, ("pod_nodes", "part_node_ports"))  # few devices have these fields, and those after them
+PODS, PORTS = map(Accelerator._fields.index, ("pod_nodes", "part_node_ports"))  # few devices have what comes from here on
 
 
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
-    fields = device._replace(name="", errors=())
-    used = fields if device.part_node_ports else fields[:PORTS] if device.pod_nodes else fields[:PODS]
-    return hashlib.sha256(json.dumps(used).encode()).hexdigest()[:16]
+    fields = device._replace(name="", errors=())[:PORTS]  # lacks_bf16 changes no time
+    of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
+    of_ports = ("part_node_ports", device.part_node_ports) if device.part_node_ports else ()
+    used = fields if device.pod_nodes else (*fields[:PODS], *of_scale)
+    return hashlib.sha256(json.dumps((*used, *of_ports)).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
@@ -144,7 +145,7 @@ def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
         raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\" with the name of a known device")
     device = Accelerator(**row)
     try:
-        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # checks all numbers of the device
+        Model(Transformer(1, 1, 1, 1, 1), Training(precision=device.usual_precision), device)  # checks all numbers of the device
     except Error as error:
         raise Error(f"{name}: {error}") from None
     return _with_errors(name, device, errors, of)
