@@ -79,3 +79,17 @@ ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidt
         *bandwidth = rate;
     return PPSCHED_OK;
 }
+
+ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model, uint32_t copies, int64_t devices,
+                                             ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    if (!model->has_device)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "times need a device; create the model with an accelerator");
+    if (devices < 1 || copies > devices)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "devices is %lld; it must be at least 1, and at least the %u copies",
+                        (long long)devices, copies);
+    *out = ppi_model_copies_time(model, copies, (double)devices);
+    return PPSCHED_OK;
+}

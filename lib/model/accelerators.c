@@ -38,8 +38,9 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
 
 #define CDNA3 .shares_ports = 1, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12, .fused_permute_traffic = 12
 
-/* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 4: 64 GB/s both ways, gen 5: 128), and
- * half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */
+/* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 3: 32 GB/s both ways, gen 4: 64,
+ * gen 5: 128), and half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */
+#define PCIE_3 .host_bandwidth = 16e9
 #define PCIE_4 .host_bandwidth = 32e9
 #define PCIE_5 .host_bandwidth = 64e9
 #define GRACE .host_bandwidth = 225e9
@@ -107,6 +108,12 @@ static const ppsched_accelerator devices[] = {
     {DEVICE("mi355x"), .node_devices = 8, .matrix_rate = 2516.6e12, .rate_8bit = 5033.2e12, .vector_rate = 157.3e12,
      .memory_bandwidth = 8000e9, .memory = 294896 * MIB, .inside = LINK(537.6e9, 0.65, 10e-6),
      .between = LINK(50e9, 0.9, 20e-6), PCIE_5, CDNA3, .mxfp8_share = 1},
+    /* NVIDIA V100 SXM2 32GB data sheet (2020): 125 TFLOPS (fp16; bf16 came with the A100), 15.7 (fp32), twice that in fp16,
+     * 900 GB/s, NVLink 300 GB/s both ways; a DGX-1 has four ports of EDR 100 Gb/s for eight GPUs. The driver reports
+     * 32,510 MiB. No run is known, so that it has only what the software says. */
+    {DEVICE("v100"), .node_devices = 8, .matrix_rate = 125e12, .vector_rate = 31.4e12, .memory_bandwidth = 900e9,
+     .memory = 32510 * MIB, .inside = LINK(150e9, 0.65, 10e-6), .between = LINK(6.25e9, 0.9, 20e-6), .lacks_bf16 = 1, PCIE_3,
+     OF_SOFTWARE},
 };
 
 uint32_t ppi_accelerator_count(void)

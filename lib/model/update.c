@@ -63,3 +63,16 @@ void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, doub
 {
     ppi_model_update_between(out, model, parameters, expert_parameters, 1);
 }
+
+double ppi_model_copies_time(const ppsched_model *model, uint32_t copies, double devices)
+{
+    struct ppi_spread group = {copies, devices, devices <= model->device.node_devices ? copies : 1};
+    ppsched_layer_memory memory;
+    uint32_t row = 0;
+    while (row < model->row_count && model->rows[row].role != PPSCHED_MODEL_ROLE_EMBEDDING)
+        row++;
+    if (model->shape->mtp_layers == 0 || copies < 2 || model->training.adapter_rank > 0 || row == model->row_count)
+        return 0;
+    ppi_model_hold(&memory, model, row);
+    return ppi_collective_time(model, group, PPI_ALL_REDUCE, memory.gradients);
+}

@@ -104,6 +104,7 @@ CASE(test_calibrators)
         ppsched::Price(ppsched::Model(description, training, ppsched::accelerator_at(0)), stages).step().step_time;
     CHECK(ppsched::Model(description, training, ppsched::accelerator_at(0)).pipeline_link(stages, 0, 1).first ==
           ppsched::accelerator_at(0)->inside.latency);
+    CHECK(ppsched::Model(description, training, ppsched::accelerator_at(0)).copies_time(2, 16) == 0);
     CHECK(thrown<ppsched::Refused>([&] { calibrator.run(); }));
     calibrator.append_run(description, training, stages, 1.25 * planned);
     CHECK(status_of([&] { calibrator.append_run(description, training, stages, 0); }) == PPSCHED_ERROR_RANGE);

@@ -367,9 +367,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn(": with --model it follows from the model", done.stderr)
 
-    def test_overlap_and_precision_are_warnings(self):
+    def test_overlap_is_a_warning(self):
         done = self.run_with({**SMALL, "fp8": "hybrid", "overlap_grad_reduce": True, "num_query_groups": 2}, "model", "--model")
-        self.assertEqual((done.returncode, done.stderr), (0, f"ppsched model: warning: ignored in {self.path}: fp8, overlap_grad_reduce, "
+        self.assertEqual((done.returncode, done.stderr), (0, f"ppsched model: warning: ignored in {self.path}: overlap_grad_reduce, "
                                                              "num_query_groups (only used with group_query_attention)\n"))
 
     def test_what_is_assumed_is_told(self):

@@ -277,7 +277,11 @@ class FileTest(unittest.TestCase):
         self.assertEqual((found.options, list(found.not_taken)), ({}, []))
         found = model_of("m", {**self.MEGATRON, "fp8": "hybrid", "overlap_grad_reduce": True, "recompute_granularity": "full",
                                "recompute_method": "block", "recompute_num_layers": 2})
-        self.assertEqual(list(found.not_taken), ["fp8", "overlap_grad_reduce", "recompute_method", "recompute_num_layers"])
+        self.assertEqual(list(found.not_taken), ["overlap_grad_reduce", "recompute_method", "recompute_num_layers"])
+        for fields, precision in (({"fp8": "hybrid"}, "fp8"), ({"fp8_format": "e4m3", "fp8_recipe": "mxfp8", "bf16": True}, "mxfp8"), ({"fp4": "e2m1"}, "nvfp4"), ({"fp16": True}, "fp16"),
+                                  ({"bf16": True}, "bf16")):
+            self.assertEqual(model_of("m", {**self.MEGATRON, **fields}).options["precision"], precision)
+        self.refused("fp8_recipe is 'rowwise'", {**self.MEGATRON, "fp8": "hybrid", "fp8_recipe": "rowwise"})
         self.refused("unknown argument 'rotary_bse'; did you mean rotary_base?", {**self.MEGATRON, "rotary_bse": 3})
 
     def test_megatron_arguments_that_are_taken(self):
@@ -285,7 +289,7 @@ class FileTest(unittest.TestCase):
             return model_of("m", {**self.MEGATRON, **given}).options
         self.assertEqual(model_of("m", {**self.MEGATRON, "make_vocab_size_divisible_by": 16, "tp": 2}).transformer.vocabulary_size, 1024)
         self.assertEqual(model_of("m", {**self.MEGATRON, "make_vocab_size_divisible_by": 1}).transformer.vocabulary_size, 1000)
-        self.assertEqual(options(bf16=True), {})
+        self.assertEqual(options(bf16=True), {"precision": "bf16"})
         self.assertEqual(options(bf16=False)["sizes"], ["weight=4", "gradient=4", "optimizer=8", "activation=4"])
         self.assertEqual(options(bf16=True, use_precision_aware_optimizer=True, main_grads_dtype="bf16", exp_avg_dtype="fp8")["sizes"],
                          ["gradient=2", "optimizer=9"])
@@ -435,10 +439,10 @@ class CommandTest(unittest.TestCase):
         """World size makes replicas; what is not taken is told in one line."""
         path = self.folder / "arguments.json"
         path.write_text(json.dumps({**FileTest.MEGATRON, "tp": 2, "pp": 2, "world_size": 16, "global_batch_size": 8, "lr": 1,
-                                    "fp8": "hybrid"}), encoding="utf-8")
+                                    "overlap_grad_reduce": True}), encoding="utf-8")
         done = run("--model", path, "--json", command="pick")
         self.assertEqual(json.loads(done.stdout)[0]["layout"]["dp"], 4)
-        self.assertEqual(done.stderr, f"ppsched pick: warning: ignored in {path}: fp8\n")
+        self.assertEqual(done.stderr, f"ppsched pick: warning: ignored in {path}: overlap_grad_reduce\n")
         path.write_text(json.dumps({**FileTest.MEGATRON, "tp": 2, "world_size": 16}), encoding="utf-8")
         self.wrong("--tp, --pp and --cp take 6 devices, which do not divide world_size 16", "--model", path, "--pp", 3)
 

@@ -67,6 +67,27 @@ class LayoutTest(PriceTest):
         self.assertIn("scale_slowdown is 2", self.refused("--model", self.llama, *LAYOUT, "--device",
                                                           self.write("bad.json", json.dumps({"like": "h100", "scale_slowdown": 2}))))
 
+    def test_several_runs_of_the_schedule(self):
+        """--reduce-every: the same batch in several runs, and one reduction."""
+        plain, one = self.price("--model", self.llama, *LAYOUT), self.price("--model", self.llama, *LAYOUT[:-1], 8)
+        self.assertEqual(self.price("--model", self.llama, *LAYOUT, "--reduce-every", 1), plain)
+        four = self.price("--model", self.llama, *LAYOUT, "--reduce-every", 4)
+        self.assertAlmostEqual(four["pipeline_time"], 4 * one["pipeline_time"])
+        self.assertEqual((four["exposed"]["data_parallel"], four["optimizer_time"]), (one["exposed"]["data_parallel"], one["optimizer_time"]))
+        self.assertAlmostEqual(four["tokens_per_second_per_gpu"], 32 * 8192 / 16 / four["step_time"])
+        self.assertEqual(four["memory"], one["memory"])
+        training = ppsched.Training(8192, 1, 2, data_parallel=2, sharding=1, sequence_parallel=True)
+        model = ppsched.Model(ppsched.Description(LLAMA), training, ppsched.find_accelerator("h100"))
+        self.assertEqual(ppsched.price(model, 4, 16, reduce_every=4).step_time, four["step_time"])
+        self.assertEqual(self.price("-c", self.write("runs.json", json.dumps({"model": self.llama, "tp": 2, "pp": 4, "dp": 2, "seq": 8192, "global_batch": 32,
+                                                                            "reduce_every": 4}))), four)
+        for value, message in ((0, "--reduce-every 0: it must be 1 or more"), (3, "--reduce-every 3: it must divide the 16 microbatches of a step"),
+                               (32, "--reduce-every 32: it must divide")):
+            self.assertIn(message, self.refused("--model", self.llama, *LAYOUT, "--reduce-every", value))
+        for value, message in ((0, "reduce_every is 0; it must be 1 or more"), (3, "reduce_every is 3; it must divide the 16 microbatches of a step")):
+            with self.assertRaisesRegex(ppsched.Error, message):
+                ppsched.price(model, 4, 16, reduce_every=value)
+
     def test_each_option_does_what_it_says(self):
         plain = self.price("--model", self.llama, *LAYOUT)
         faster = {"overlap grad": ("--overlap", "grad"), "overlap tp": ("--overlap", "tp"), "fp8": ("--precision", "fp8"), "vpp": ("--vpp", 2),

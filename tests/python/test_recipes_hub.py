@@ -47,7 +47,9 @@ class AutomodelTest(HubFolder):
 
     def test_other_layers(self):
         self.assertEqual(self.read(self.RECIPE.replace("  torch_dtype: bf16", "  num_hidden_layers: 4")).description.layers, 4)
-        self.assertEqual(self.read(self.RECIPE + "fp8: {enabled: true}\nteacher_model: {a: b}\n").not_taken, ["fp8", "teacher_model"])
+        several = self.read(self.RECIPE + "fp8: {enabled: true}\nteacher_model: {a: b}\n")
+        self.assertEqual((several.not_taken, several.options["precision"]), (["teacher_model"], "fp8"))
+        self.assertNotIn("precision", self.read(self.RECIPE + "fp8: {enabled: false}\n").options)
         self.assertEqual(self.read(self.RECIPE.replace("strategy: fsdp2", "activation_checkpointing: true")).options["recompute"], "full")
         self.assertEqual(self.read(self.RECIPE.replace("  torch_dtype: bf16", "  strange: 4")).not_taken, ["model.strange"])
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchtitan's models by name, and its job files in TOML."""
+import json
 import pathlib
 import tempfile
 import unittest
@@ -114,9 +115,18 @@ class JobTest(unittest.TestCase):
             self.assertEqual(read_model(self.file(JOB + more)).not_taken, names, more)
         several = JOB.replace("seq_len", "global_batch_size = 64\nseq_len").replace("flavor", 'converters = ["float8"]\nflavor')
         self.assertEqual(read_model(self.file(several)).not_taken, [
-            "training.global_batch_size (the pipeline ends with each local batch; one is counted)", "model.converters float8"])
+            "training.global_batch_size (the pipeline ends with each local batch; one is counted)"])
         self.assertEqual(read_model(self.file(several.replace("global_batch_size = 64", "global_batch_size = 32") + "data_parallel_shard_degree = 4")).not_taken,
-                         ["model.converters float8"])
+                         [])
+
+    def test_converters_of_few_bits(self):
+        experts = JOB.replace("llama3", "qwen3").replace("debugmodel", "30B-A3B")
+        for job, names, precision, left in (
+                (JOB, ["float8"], "fp8", []), (JOB, ["quantize.linear.float8"], "fp8", []), (JOB, ["quantize.linear.mx"], "mxfp8", []), (JOB, ["mx"], "mxfp8", []),
+                (JOB, ["strange"], None, ["strange"]), (JOB, ["float8", "mx"], None, ["float8", "mx"]), (experts, ["quantize.linear.float8"], None, ["quantize.linear.float8"]),
+                (experts, ["quantize.linear.float8", "quantize.grouped_mm.float8"], "fp8", []), (experts, ["quantize.grouped_mm.float8"], None, ["quantize.grouped_mm.float8"])):
+            found = read_model(self.file(job.replace("flavor", f"converters = {json.dumps(names)}\nflavor")))
+            self.assertEqual((found.options.get("precision"), found.not_taken), (precision, [f"model.converters {name}" for name in left]), (job, names))
 
     def test_releases_before(self):
         old = '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 2\ntensor_parallel_degree = 8\n[experimental]\npipeline_parallel_degree = 2\n'

@@ -87,6 +87,14 @@ public:
         return out;
     }
 
+    /* The time in which devices of a job sum the gradients of the embedding and its copies (ppsched/price.h). */
+    double copies_time(uint32_t copies, int64_t devices) const
+    {
+        double out = 0;
+        detail::call(ppsched_model_get_copies_time, &out, get(), copies, devices);
+        return out;
+    }
+
     uint32_t row_count() const noexcept { return ppsched_model_row_count(get()); }
 
     /* A kind of layer. Its name is borrowed from the model. */

@@ -285,6 +285,12 @@ class Model(Shared):
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
         return latency.value, bandwidth.value
 
+    def copies_time(self, copies: int, devices: int) -> float:
+        """Seconds, once a step, in which `copies` of `devices` devices sum the gradients of the embedding and its copies. 0 without MTP layers."""
+        seconds = ctypes.c_double()
+        call(lib.ppsched_model_get_copies_time, ctypes.byref(seconds), self._handle, c_count("copies", copies), c_count("devices", devices))
+        return seconds.value
+
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
         pipeline = sized(_abi.MegatronPipeline)
@@ -335,6 +341,11 @@ class Model(Shared):
 _TIMES = ("forward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
           "mem_backward_weight",
           "mem_static", "mem_weights", "output_bytes")
+
+
+def times_scaled(model: Model, factor: float) -> Dict[Tuple[str, str], float]:
+    """The calibration of layers that all take so many times as long."""
+    return {} if factor == 1 else {(row.name, kind): factor for row in model.rows for kind in ("forward", "input", "weight")}
 
 
 def _row(entry: Any) -> Layer:

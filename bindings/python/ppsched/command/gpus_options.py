@@ -31,7 +31,7 @@ OF_SEARCH = ("goal", "gpu_hour", "overlap", "jobs", "rank_order")  # options of 
 USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
-         "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
+         "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "precision", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
          "memory_margin", "rank_order", *PODS, "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 

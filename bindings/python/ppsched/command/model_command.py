@@ -18,7 +18,7 @@ from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, even_split
-from .model_options import RECOMPUTE, Job, add_model_arguments, described, job_of
+from .model_options import RECOMPUTE, Job, add_model_arguments, described, job_of, with_precision
 from .pod_options import device_given, tell_one_pod
 from .printing import tell, print_text
 from .usage import OneFile, UsageError
@@ -211,7 +211,7 @@ def run_model(arguments: argparse.Namespace) -> None:
     take_model_config(arguments)
     found, options = described(arguments)
     device = device_given(arguments)
-    job = job_of(found, options, device)
+    job = job_of(found, with_precision(arguments, options, [device]), device)
     tell_one_pod(arguments, device, job.devices)
     if job.recompute == "selective" and not job.model.training.keeps_scores:
         tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")

@@ -14,6 +14,7 @@ from .over_file import tell_if_other
 # Keys that are options of the command, and their types. The command line takes precedence.
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float),
                            "layer_table": str, "pod_nodes": int, "pod_bandwidth": str, "rank_order": (str, list)}
+OF_PRICE: Dict[str, Any] = {"reduce_every": int}
 
 
 def _rank_order(arguments: argparse.Namespace, value: Any) -> Any:
@@ -30,7 +31,7 @@ def _rank_order(arguments: argparse.Namespace, value: Any) -> Any:
 
 
 def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
-    for name, kinds in OPTIONS.items():
+    for name, kinds in {**OPTIONS, **(OF_PRICE if arguments.command == "price" else {})}.items():
         if name not in config or not hasattr(arguments, name):
             continue
         value = config.pop(name)

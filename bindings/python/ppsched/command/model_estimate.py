@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates for a job: memory of each device by cause, the time of a step, and tokens per second."""
 import itertools
-import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import link_over
+from .._core.accelerators import scale_of
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
-from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost
+from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost, times_scaled
 from .._core.schedule import generate
 from .._core.shown import shown
 from .._core.unit_advice import seconds_of
@@ -150,13 +149,7 @@ def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, fl
 def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
     """With MTP layers: the time of summing the gradients of the embedding and its copies once per step, by an all-reduce of the devices
     that hold one, as Megatron-LM does."""
-    device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
-    assert device is not None
-    if not job.model.description.mtp_layers or holders < 2 or job.model.training.adapter_rank:
-        return 0.0
-    link = link_over(device, job.devices)
-    size = job.model.memory("embedding").gradients
-    return link.latency + 2 * (link.all_reduce or 1.0) * size * (1 - 1 / holders) / link.rate
+    return job.model.copies_time(sum(row.embeddings > 0 for row in memory), job.devices)
 
 
 def once_a_step(job: Job, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
@@ -231,10 +224,8 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
 
 def scaled_factors(job: Job) -> Dict[Tuple[str, str], float]:
     """Of a device whose pipelines take longer on many devices than alone; price() has the same factor."""
-    share = 0.0 if job.model.accelerator is None else job.model.accelerator.scale_slowdown
-    if share == 0:
-        return {}
-    return {(row.name, kind): 1 + share * math.log2(job.devices) for row in job.model.rows for kind in ("forward", "input", "weight")}
+    device = job.model.accelerator
+    return {} if device is None else times_scaled(job.model, scale_of(device, job.devices))
 
 
 def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {},

@@ -9,6 +9,7 @@ from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.command_words import option_word
 from .._core.layer_table import LayerTable
+from .._core.description import Description
 from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
@@ -39,6 +40,7 @@ ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
+PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
@@ -83,6 +85,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="also divide norms and residuals by --tp (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
+    group.add_argument("--precision", choices=PRECISIONS,
+                       help="data type of linear layers (default: as in the file, else bf16, or fp16 if a device lacks bf16)")
     group.add_argument("--expert-load", type=real, metavar="X",
                        help="rows that the experts of the busiest device get, divided by the rows of an even distribution (default: 1)")
     group.add_argument("--pair-windows", nargs="*", metavar="WHAT",
@@ -170,7 +174,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     elif not is_megatron(config):
         options.update(_training(arguments.config, {key: value for key, value in config.items() if not isinstance(value, dict)}, False)[0])
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
-                                                            "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
+                                                            "sequence_parallel", "keep_scores", "precision", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
     tell_over_training(arguments, options, given)
     if given["use_distributed_optimizer"]:
         options.pop("zero", None)
@@ -272,6 +276,19 @@ def _adapters(options: Mapping[str, Any]) -> Dict[str, Any]:
             "adapter_dropout": bool(options.get("lora_dropout")), "fused_adapters": bool(options.get("lora_fused"))}
 
 
+def with_precision(arguments: argparse.Namespace, options: Mapping[str, Any], devices: Sequence[Accelerator]) -> Dict[str, Any]:
+    """The options with the data type of linear layers: if none is given, one that all devices have."""
+    precision, lacking = options.get("precision"), next((device for device in devices if device.lacks_bf16), None)
+    if precision is None and lacking is not None and not arguments.json:
+        tell(arguments.command, f"note: {lacking.name} has no bf16, so fp16 is assumed; --precision gives the precision")
+    if precision == "bf16" and lacking is not None:
+        raise Error(f"{lacking.name} has no bf16; give --precision fp16")
+    precision = precision or (lacking.usual_precision if lacking is not None else "bf16")
+    if precision != "bf16":
+        arguments.assumed = [line for line in arguments.assumed if not line.startswith("bf16 ")]
+    return {**options, "precision": precision}
+
+
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
     sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.description.positions or 4096))
@@ -282,7 +299,7 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                     context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
                                                                                                                0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
-                    keeps_scores=bool(options.get("keep_scores")),
+                    keeps_scores=bool(options.get("keep_scores")), precision=options.get("precision") or "bf16",
                     expert_load=1.0 if options.get("expert_load") is None else options["expert_load"],
                     **windows, **_adapters(options), **sizes)
 
@@ -320,6 +337,15 @@ def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**options, "dp": devices // used}
 
 
+def model_on(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
+    """The model on a device; an error names the device that cannot do what the training asks for."""
+    try:
+        return Model(description, training, device, table)
+    except Error as error:
+        error.args = (str(error).replace("the device has no", f"{device.name} has no"),)
+        raise
+
+
 def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) -> Job:
     options = _with_replicas(options)
     training, pp = training_of(found, options), _one(options, "pp")
@@ -336,7 +362,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
         raise Error(f"--seq {training.sequence_length} is more than the model's {found.description.positions} learned positions; give "
                     f"{found.description.positions} or less")
     try:
-        model = Model(found.description, training, device, options.get("table"))
+        model = model_on(found.description, training, device, options.get("table"))
     except Error as error:
         message = str(error)
         for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):

@@ -16,14 +16,14 @@ from .._core.runs_on import runnable_first
 from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
-from .device_types import pipeline_of, read_types, sheets_of, types_row
+from .device_types import pipeline_of, sheets_of, types_of_job, types_row
 from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of
+from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of, with_precision
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
@@ -379,7 +379,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     device = device_given(arguments)
     tell_one_pod(arguments, device, int(arguments.gpus))
     from .gpus_pick import run_gpus_pick  # takes long to load
-    run_gpus_pick(file, options, with_margin(arguments, values, device), arguments, device)
+    run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
 
 
 def run_model_pick(arguments: argparse.Namespace) -> None:
@@ -397,20 +397,18 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     values = _values(arguments)
     _check(arguments, values)
     file, options = _options(arguments)
-    types = read_types(values["device_types"]) if values.get("device_types") is not None else None
+    types = types_of_job(values) if values.get("device_types") is not None else None
     if types is not None and arguments.device is not None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
-    of_pods = next((name for name in PODS if getattr(arguments, name) is not None), None)
-    if types is not None and of_pods is not None:
-        raise UsageError(f"--device-types, --{of_pods.replace('_', '-')}: state pods in the files of the types, as pod_nodes and beyond")
     if types is not None and options.get("pp") is None:
         options = {**options, "pp": pipeline_of(types, options)}
-    device = device_given(arguments) if types is None else sheets_of(types)[0]
+    devices = [device_given(arguments)] if types is None else sheets_of(types)
+    device, options = devices[0], with_precision(arguments, options, devices)
     values = with_margin(arguments, values, device)
     layouts = list(_layouts(options))
     _check_measured(arguments, layouts)
     found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]
-    if types is None:
+    if types is None or len(types) == 1:  # between types, links are those between pods
         tell_one_pod(arguments, device, max((one.made.job.devices for one in found if one.made is not None), default=device.node_devices))
     found.sort(key=_cost)
     best = found[0]

@@ -62,7 +62,8 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
     configs = []
     for number, speeds in enumerate(given):
         if len(speeds) not in (1, base.devices):
-            raise UsageError(f"--replica-speeds: replica {number} has {len(speeds)} speeds; give 1, or {base.devices}, one per device")
+            raise UsageError(f"--replica-speeds: replica {number} has {len(speeds)} speeds; give 1, or {base.devices}, one per device, and the option "
+                             "once for each replica")
         wrong = next((speed for speed in speeds if not speed > 0), None)
         if wrong is not None:
             raise UsageError(f"--replica-speeds: replica {number} has the speed {wrong:g}; it must be above 0")

@@ -42,7 +42,8 @@ def error_of(model: Model) -> Tuple[str, Dict[str, Optional[float]]]:
     name, has_experts, precision = _key(model)
     device, models, shipped = model.accelerator, "MoE" if has_experts else "dense", is_shipped(model.accelerator)
     own = next((error for error in device.errors if (error.models, error.precision) == (models, precision)), None) if device is not None else None
-    what = f"{models} models on {name}{', changed,' if not shipped and own is None and any(key[0] == name for key in ERRORS) else ''} in {precision}"
+    changed = ", changed," if not shipped and own is None and any(key[0] == name for key in ERRORS) else ""
+    what = f"{models} models on {name}{changed} in {model.training.precision}"
     if own is not None:
         return f"the {own.layouts} calibration runs of {what}, each left out of the fit", {"median": own.median, "p90": own.p90}
     found = ERRORS.get((name, has_experts, precision)) if shipped else None

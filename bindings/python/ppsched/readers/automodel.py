@@ -91,13 +91,15 @@ def _options(path: str, fields: Mapping[str, Any], not_taken: List[str]) -> Dict
     _batches(path, fields, options, not_taken)
     if spread.get("activation_checkpointing"):
         options["recompute"] = "full"
+    if _section(fields, "fp8").get("enabled"):
+        options["precision"] = "fp8"
     return options
 
 
 def _not_taken(fields: Mapping[str, Any]) -> List[str]:
     model = _section(fields, "model")
     found = [f"model.{name}" for name, value in model.items() if name not in NOTHING and not _is_size(name, value) and value]
-    found += [name for name in ("fp8", "quantization") if _section(fields, name).get("enabled", name in fields and name != "fp8")]
+    found += ["quantization"] if _section(fields, "quantization").get("enabled", "quantization" in fields) else []
     found += ["teacher_model"] if fields.get("teacher_model") else []
     found += ["distributed.dp_replicate_size (all replicas shard here)"] if _section(fields, "distributed").get("dp_replicate_size") not in (None, 1, "none") else []
     return found

@@ -79,9 +79,9 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
                 raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, 1 to {MOST}")
             row[name] = value
-        elif name == "shares_ports":
+        elif name in ("shares_ports", "lacks_bf16"):
             if not isinstance(value, bool):
-                raise Error(f"{where}: shares_ports is {shown(value)}; it must be true or false")
+                raise Error(f"{where}: {name} is {shown(value)}; it must be true or false")
             row[name] = value
         elif name == "name":
             if not isinstance(value, str):
@@ -99,8 +99,9 @@ PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that f
 
 def numbers_of(device: Accelerator) -> str:
     """All numbers of a device, as a text."""
-    fields = device._replace(name="", errors=())
-    return json.dumps(fields if device.pod_nodes else fields[:PODS])
+    fields = device._replace(name="", errors=())[:-1]  # without lacks_bf16, which changes no time
+    of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
+    return json.dumps(fields if device.pod_nodes else (*fields[:PODS], *of_scale))
 
 
 def digest_of(device: Accelerator) -> str:
@@ -147,7 +148,7 @@ def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
         raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\" with the name of a known device")
     device = Accelerator(**row)
     try:
-        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # checks all numbers of the device
+        Model(Transformer(1, 1, 1, 1, 1), Training(precision=device.usual_precision), device)  # checks all numbers of the device
     except Error as error:
         raise Error(f"{name}: {error}") from None
     return _with_errors(name, device, errors, of)

@@ -32,6 +32,7 @@ DEGREES = {"tensor_parallel_degree": "tp", "pipeline_parallel_degree": "pp", "co
            "expert_tensor_parallel_degree": "etp"}
 SHARD, REPLICATE = "data_parallel_shard_degree", "data_parallel_replicate_degree"
 # Of releases before 0.1: degrees in other sections, and another name of the batch.
+CONVERTERS = {"float8": "fp8", "quantize.linear.float8": "fp8", "mx": "mxfp8", "quantize.linear.mx": "mxfp8"}  # of linear layers
 KERNELS = ("primus_turbo",)  # converters that change kernels alone
 OLDER = {"batch_size": "local_batch_size"}
 
@@ -188,9 +189,18 @@ def _recomputation(path: str, fields: Mapping[str, Any], options: Dict[str, Any]
         raise Error(f"{path}: activation_checkpoint.mode is {shown(mode)}; it must be none, full, selective or memory_budget")
 
 
-def _others(path: str, fields: Mapping[str, Any], parallel: Section, training: Section, model: Section) -> List[str]:
-    """What would change times or memory, and is not counted."""
-    found = [f"model.converters {name}" for name in model.get("converters") or () if name not in KERNELS]
+def _precision(model: Section, values: Mapping[str, Any]) -> Dict[str, str]:
+    """The converters of the linear layers in few bits, with their precision. Experts have converters of their own."""
+    names = [name for name in model.get("converters") or () if isinstance(name, str)]
+    found = {name: CONVERTERS[name] for name in names if name in CONVERTERS}
+    experts = {name: found[of] for of in found for name in names if name == of.replace(".linear.", ".grouped_mm.") != of}
+    is_whole = bool(experts) or not any("experts" in name for name in values)
+    return {**found, **experts} if len(set(found.values())) == 1 and is_whole else {}
+
+
+def _others(path: str, fields: Mapping[str, Any], parallel: Section, training: Section, model: Section, taken: Mapping[str, str]) -> List[str]:
+    """What would change times or memory, and is not counted. taken: converters."""
+    found = [f"model.converters {name}" for name in model.get("converters") or () if name not in KERNELS and name not in taken]
     found += ["parallelism.enable_async_tensor_parallel"] if switch_of(path, parallel, "enable_async_tensor_parallel") else []
     found += ["training.enable_cpu_offload"] if switch_of(path, training, "enable_cpu_offload") else []
     optimizer = _section(path, fields, "optimizer")
@@ -228,5 +238,8 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
     _recomputation(path, fields, options, not_taken, assumed)
     if training.get("mixed_precision_param", "bfloat16") == "float32":
         options["sizes"] = ["weight=4", "gradient=4", "optimizer=8", "activation=4"]
-    not_taken += _others(path, fields, parallel, training, model)
+    few_bits = _precision(model, values)
+    if few_bits:
+        options["precision"] = next(iter(few_bits.values()))
+    not_taken += _others(path, fields, parallel, training, model, few_bits)
     return values, Job(options, not_taken, assumed)
