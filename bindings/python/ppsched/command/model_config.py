@@ -68,5 +68,5 @@ def take_pick_config(arguments: argparse.Namespace) -> None:
     config = {str(name): value for name, value in config.items()}
     of_job = [name for name in config if name.replace("-", "_") in (*TRAINING, *SHORT, *TAKEN)]
     arguments.job = dict(plain(arguments.config, {name: config[name] for name in of_job}))
-    arguments.job_keys = (*OPTIONS, *TRAINING, *SHORT, *TAKEN, *of_job)
+    arguments.job_keys = (*OPTIONS, *TRAINING, *SHORT, *TAKEN, *of_job, *(name for name in config if name.replace("-", "_") == "use_tp_pp_dp_mapping"))
     _set_options(arguments, config)
