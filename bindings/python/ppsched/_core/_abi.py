@@ -2305,6 +2305,7 @@ class Accelerator(Structure):
     lacks_bf16: int
     beyond: LinkRate
     scale_slowdown: float
+    part_node_ports: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2343,6 +2344,7 @@ class Accelerator(Structure):
         ("lacks_bf16", c_uint32),
         ("beyond", LinkRate),
         ("scale_slowdown", c_double),
+        ("part_node_ports", c_double),
     ]
 
 
