@@ -13,7 +13,7 @@ from .._core.description import Description
 from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
-from .._core.words import nearest
+from .._core.words import counted, nearest
 from ..readers.layer_table import read_layer_table
 from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
@@ -343,7 +343,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     if recompute not in RECOMPUTE:
         raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
     if pp > found.description.layers:
-        raise Error(f"--pp {pp} is more than the {found.description.layers} layers of the model; give {found.description.layers} or less")
+        raise Error(f"--pp {pp} is more than the {counted(found.description.layers, 'layer')} of the model; give {found.description.layers} or less")
     vpp = _one(options, "vpp")
     if pp * vpp > found.description.layers:
         raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.description.layers} layers of the model; give --vpp "
