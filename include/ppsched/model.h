@@ -218,8 +218,7 @@ typedef struct ppsched_accelerator {
     uint32_t matrix_efficiency_count;
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
-    uint32_t shares_ports; /* 1: a collective over whole nodes uses the network ports of all their
-                              devices */
+    uint32_t shares_ports; /* 1: a collective uses the network ports of all its devices in a node */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
     double rate_8bit;          /* peak rate of matrix products with factors of 8 bits; 0: not
@@ -249,6 +248,7 @@ typedef struct ppsched_accelerator {
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
     double scale_slowdown;    /* share by which a price makes a pipeline longer for each doubling of
                                  the number of devices, because devices wait for the slowest */
+    double part_node_ports;   /* most ports of a ring over a part of a node; 0: no limit */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a

@@ -195,6 +195,15 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, doub
                                                            uint32_t from, uint32_t to,
                                                            ppsched_error *error);
 
+/* The cost of the update as ppsched_model_get_update_cost computes it, for a pipeline whose order
+ * of ranks may put replicas farther apart. A NULL `pipeline` means one device; of the pipeline only
+ * the devices and the order of ranks are read.
+ * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that the experts do not
+ * allow. */
+PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
+    ppsched_update_cost *out, const ppsched_model *model, const ppsched_pipeline *pipeline,
+    double parameters, double expert_parameters, ppsched_error *error);
+
 /* The time, once a step, in which `copies` devices of a job of `devices` devices sum the gradients
  * of the embedding and its copies. Each stage with MTP layers has a copy. It is an all-reduce of
  * devices that share no node, unless the whole job is in one. If the model has a table with

@@ -89,8 +89,8 @@ static ppsched_status take_options(ppsched_replan_options *own, const ppsched_co
     if (own->lost_count > 0)
         PPI_REQUIRE(own->lost);
     own->running_devices = own->running_devices > 0 ? own->running_devices : config->shape.devices;
-    if (own->split_effort == 0)
-        own->split_effort = own->running_stages > own->running_devices ? 2 : 3; /* of several stages each split takes longer */
+    if (own->split_effort == 0) /* splits of several stages take longer, and there are as many searches as orders */
+        own->split_effort = own->running_stages > own->running_devices || own->free_device_order ? 2 : 3;
     status = check_running(own, config, error);
     if (status == PPSCHED_OK && own->running_order != NULL)
         status = ppi_check_device_order(own->running_devices, own->running_order, own->running_devices, &config->host, error);

@@ -268,6 +268,38 @@ static void test_ports(void **state)
     expect_near(one.communication_time - all.communication_time, 4 * (bytes / 1e10 - bytes / 2e10));
 }
 
+static double reduce_time(const ppsched_training *training, const ppsched_accelerator *device)
+{
+    ppsched_model *model = make(&shape, training, device);
+    ppsched_update_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_update_cost(&cost, model, 1e9, 0, NULL), NULL);
+    ppsched_model_destroy(model);
+    return cost.reduce_time;
+}
+
+/* Replicas of 2 devices, on 4 nodes of 8 devices: each ring has 4 devices of a node. */
+static void test_ports_of_part_of_a_node(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    (void)state;
+    training.tensor_parallel = 2, training.data_parallel = 16;
+    device.shares_ports = 1;
+    const double one = 2 * 4e9 * 15 / 16 / 1e10; /* 4 bytes of each gradient, at one port */
+    for (double ports = 0; ports <= 5; ports += 0.5) {
+        device.part_node_ports = ports;
+        expect_near(reduce_time(&training, &device), device.between.latency + one / (ports == 0 || ports > 4 ? 4 : ports));
+    }
+    device.part_node_ports = 1;
+    training.tensor_parallel = 1; /* all devices of two nodes */
+    expect_near(reduce_time(&training, &device), device.between.latency + one / 8);
+    training.tensor_parallel = 8; /* one of a node */
+    expect_near(reduce_time(&training, &device), device.between.latency + one);
+    training.tensor_parallel = 2, training.data_parallel = 4; /* one node */
+    device.part_node_ports = 2;
+    expect_near(reduce_time(&training, &device), device.inside.latency + 2 * 4e9 * 3 / 4 / 1e11);
+}
+
 static void test_ops_and_host(void **state)
 {
     ppsched_accelerator device = flat();
@@ -472,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_overlap_of_experts),
         cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_ports_of_part_of_a_node),
         cmocka_unit_test(test_ops_and_host),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_frozen_weights),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The price of a layout that is told: the time of a step with its parts, and the memory of each device."""
 import ctypes
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
@@ -55,6 +55,16 @@ def rank_order_number(word: object) -> int:
     if word not in RANK_ORDERS:
         raise Error(f"rank_order is {shown(word)}; it must be {' or '.join(RANK_ORDERS)}")
     return RANK_ORDERS.index(str(word))
+
+
+def pipeline_links(model: Model, devices: int, rank_order: str) -> Tuple[Any, Any]:
+    """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
+    pipeline = pipeline_record(devices, rank_order=rank_order)
+    pairs = [model.pipeline_link(pipeline, one, other) for one in range(devices) for other in range(devices)]
+    distinct = {pair for number, pair in enumerate(pairs) if number % (devices + 1)} or set(pairs)
+    if len(distinct) == 1:
+        return distinct.pop()
+    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
 
 
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,

@@ -17,6 +17,7 @@ from ..readers.config_file import WRITTEN
 from ..readers.model_files import guessed_model, parts_not_described, read_model
 from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
+from .gpus_options import order_of_layouts
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, even_split
 from .model_options import RECOMPUTE, Job, add_model_arguments, described, job_of, with_precision
@@ -210,9 +211,10 @@ def run_model(arguments: argparse.Namespace) -> None:
         _describe(arguments)
         return
     take_model_config(arguments)
+    order = order_of_layouts(arguments)
     found, options = described(arguments)
     device = device_given(arguments)
-    job = job_of(found, with_precision(arguments, options, [device]), device)
+    job = job_of(found, {**with_precision(arguments, options, [device]), "rank_order": order}, device)
     tell_one_pod(arguments, device, job.devices)
     if job.recompute == "selective" and not job.model.training.keeps_scores:
         tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")

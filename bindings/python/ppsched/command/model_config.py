@@ -68,5 +68,5 @@ def take_pick_config(arguments: argparse.Namespace) -> None:
     config = {str(name): value for name, value in config.items()}
     arguments.job = {name: value for name, value in
                      plain(arguments.config, {name: value for name, value in config.items() if name.replace("-", "_") in OF_JOB}).items()}
-    arguments.job_keys = (*OPTIONS, *OF_JOB, *(name for name in config if name.replace("-", "_") in OF_JOB))
+    arguments.job_keys = (*OPTIONS, *OF_JOB, *(name for name in config if name.replace("-", "_") in (*OF_JOB, "use_tp_pp_dp_mapping")))
     _set_options(arguments, config)

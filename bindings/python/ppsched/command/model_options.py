@@ -11,6 +11,7 @@ from .._core.command_words import option_word
 from .._core.layer_table import LayerTable
 from .._core.description import Description
 from .._core.model import Model, Training
+from .._core.price import RANK_ORDERS, pipeline_record
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
 from .._core.words import counted, nearest
@@ -57,6 +58,12 @@ class Job(NamedTuple):
     microbatches: int
     vpp: int = 1
     recompute: str = "none"
+    rank_order: str = RANK_ORDERS[0]
+
+    @property
+    def pipeline(self) -> Any:
+        """The library's record of the pipeline, if its ranks are not in the usual order; None: they are."""
+        return None if self.rank_order == RANK_ORDERS[0] else pipeline_record(self.pp, rank_order=self.rank_order)
 
     @property
     def devices(self) -> int:
@@ -359,4 +366,4 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
             message = message.replace(name, word)
         error.args = (message,)
         raise
-    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute)
+    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute, options.get("rank_order") or RANK_ORDERS[0])

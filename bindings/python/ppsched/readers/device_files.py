@@ -95,14 +95,16 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 # --- the errors of a calibration ---
 
-PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that few devices have
+PODS, PORTS = map(Accelerator._fields.index, ("pod_nodes", "part_node_ports"))  # few devices have what comes from here on
 
 
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
-    fields = device._replace(name="", errors=())[:-1]  # without lacks_bf16, which changes no time
+    fields = device._replace(name="", errors=())[:PORTS]  # lacks_bf16 changes no time
     of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
-    return hashlib.sha256(json.dumps(fields if device.pod_nodes else (*fields[:PODS], *of_scale)).encode()).hexdigest()[:16]
+    of_ports = ("part_node_ports", device.part_node_ports) if device.part_node_ports else ()
+    used = fields if device.pod_nodes else (*fields[:PODS], *of_scale)
+    return hashlib.sha256(json.dumps((*used, *of_ports)).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
