@@ -12,6 +12,7 @@ from .._core.layers import LayerSplit, Split, config_from_layers
 from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.units import Units
+from .._core.words import counted
 from .layer_options import layers_of
 from .number_options import whole
 from .problem_values import make_config
@@ -80,9 +81,9 @@ def _check(profile: "Profile", timeline: Timeline) -> None:
     """Whether the run had these stages on these devices."""
     schedule = timeline.schedule
     if profile.stages != schedule.stages:
-        raise Error(f"{profile.name}: the measured run has {profile.stages} stages, the split {schedule.stages}")
+        raise Error(f"{profile.name}: the measured run has {counted(profile.stages, 'stage')}, the split {schedule.stages}")
     if profile.devices not in (None, schedule.devices):
-        raise Error(f"{profile.name}: the measured run has {profile.devices} devices, the running job {schedule.devices}")
+        raise Error(f"{profile.name}: the measured run has {counted(profile.devices, 'device')}, the running job {schedule.devices}")
     for ops, times in profile.repetitions.items():
         own = schedule.device_of(ops[0].stage, ops[0].microbatch or 0)
         if times[0].device != own:
@@ -193,7 +194,7 @@ def with_measured(values: Dict[str, Any]) -> Dict[str, Any]:
         raise UsageError("--measured needs --measured-split: the layers of each stage of the run that was measured")
     config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     if len(split) != config.devices:
-        raise UsageError(f"--measured-split has {len(split)} stages; give {config.devices}, one per device; ppsched replan takes several")
+        raise UsageError(f"--measured-split has {counted(len(split), 'stage')}; give {config.devices}, one per device; ppsched replan takes several")
     order = values.get("device_order") or list(range(config.devices))
     timeline = running_timeline(config, LayerSplit(layers, Split(list(split), [0] * len(layers))), order, "1f1b", {})
     factors = measured_factors(timeline, order, values)

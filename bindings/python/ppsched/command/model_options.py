@@ -14,7 +14,7 @@ from .._core.model import Model, Training
 from .._core.price import RANK_ORDERS, pipeline_record
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
-from .._core.words import nearest
+from .._core.words import counted, nearest
 from ..readers.file_kinds import is_megatron
 from ..readers.model_files import ModelFile, guessed_model, model_of, read_model, with_frozen_towers
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
@@ -360,7 +360,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     if recompute not in RECOMPUTE:
         raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
     if pp > found.description.layers:
-        raise Error(f"--pp {pp} is more than the {found.description.layers} layers of the model; give {found.description.layers} or less")
+        raise Error(f"--pp {pp} is more than the {counted(found.description.layers, 'layer')} of the model; give {found.description.layers} or less")
     vpp = _one(options, "vpp")
     if pp * vpp > found.description.layers:
         raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.description.layers} layers of the model; give --vpp "

@@ -14,6 +14,7 @@ from .._core.plan import Plan
 from .._core.plan_table import candidate_name
 from .._core.price import RANK_ORDERS
 from .._core.runs_on import runnable_first
+from .._core.words import counted
 from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
@@ -264,8 +265,8 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
     step, layout = found.step, found.layout
     parts = f"{time_word(step.pipeline_time)} pipeline, {time_word(step.optimizer_time)} optimizer, {time_word(step.data_parallel_time)} data parallel"
     lines = [f"step {time_word(step.step_time)} ({parts}), {step.tokens_per_second:,.0f} tokens/s, MFU {step.mfu:.1%}",
-             f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
-             f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
+             f"{counted(layout['gpus'], 'device')}: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
+             f"zero {layout['zero']}; {counted(layout['microbatches'], 'microbatch', 'es')} of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if found.made.job.pipeline is not None:
         notes.append(f"order of ranks: {found.made.job.rank_order}, which only {', '.join(ORDERS_RANKS)} can have")

@@ -9,6 +9,7 @@ from .._core.timeline import Timeline
 from .._core.unit_texts import with_member
 from .._core.units import TIMES
 from .._core.windows import OF_WINDOWS
+from .._core.words import counted
 from .number_options import whole
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Measurement:
 
     def check(self, stages: int) -> None:
         if self.profile is not None and self.profile.stages != stages:
-            raise Error(f"{self.profile.name}: the profile has {self.profile.stages} stages, the problem {stages}")
+            raise Error(f"{self.profile.name}: the profile has {counted(self.profile.stages, 'stage')}, the problem {stages}")
 
     def beside(self, timeline: Timeline, export: str, format: Optional[str]) -> str:
         """The export of a timeline, followed by the comparison if there is one."""
