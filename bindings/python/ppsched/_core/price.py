@@ -12,6 +12,7 @@ from .listener import Progress, Told, check_progress
 from .model import Model, check_kind
 from .shown import shown
 from .views import sized
+from .words import counted
 
 
 class DevicePrice(NamedTuple):
@@ -117,7 +118,7 @@ def _counts(split: Sequence[int], stages: int) -> "ctypes.Array[ctypes.c_uint32]
     if isinstance(split, (str, bytes)) or not isinstance(split, Sequence):
         raise TypeError(f"price: split must be a list of numbers, not {shown(split)}")
     if len(split) != stages:
-        raise Error(f"split has {len(split)} stages; devices times chunks are {stages}")
+        raise Error(f"split has {counted(len(split), 'stage')}; devices times chunks are {stages}")
     return (ctypes.c_uint32 * stages)(*(c_count("split", count) for count in split))
 
 

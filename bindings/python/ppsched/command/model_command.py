@@ -12,6 +12,7 @@ from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from .._core.text_table import Column, laid_out
+from .._core.words import counted
 from ..readers.config_file import WRITTEN
 from ..readers.model_files import guessed_model, parts_not_described, read_model
 from .commands import COMMANDS, Commands
@@ -148,7 +149,7 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
     others += [f"{_of_adapters(model):,} in adapters"] if model.training.adapter_rank else []
     besides = f", {' and '.join(others)} besides" if others else ""
     lines = [f"{counts.total:,} parameters, {counts.active:,} active{besides}\n", "\n", _layer_table(model, row["layers"]), "\n",
-             f"even split, 1F1B, {job.microbatches} microbatches, recompute {job.recompute}:\n", _device_table(memory)]
+             f"even split, 1F1B, {counted(job.microbatches, 'microbatch', 'es')}, recompute {job.recompute}:\n", _device_table(memory)]
     if "megatron" in row:
         lines.append(f"\nMegatron-LM's formula: weights and optimizer {_bytes_word(row['megatron']['weight_and_optimizer_bytes'])} GiB, "
                      f"activations {_bytes_word(row['megatron']['activation_bytes'])} GiB\n")

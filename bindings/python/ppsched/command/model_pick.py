@@ -14,13 +14,13 @@ from .._core.plan import Plan
 from .._core.plan_table import candidate_name
 from .._core.price import RANK_ORDERS
 from .._core.runs_on import runnable_first
+from .._core.words import counted
 from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, sheets_of, types_of_job, types_row
 from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, order_of_layouts, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
-from .gpus_pick import run_gpus_pick
 from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
@@ -265,8 +265,8 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
     step, layout = found.step, found.layout
     parts = f"{time_word(step.pipeline_time)} pipeline, {time_word(step.optimizer_time)} optimizer, {time_word(step.data_parallel_time)} data parallel"
     lines = [f"step {time_word(step.step_time)} ({parts}), {step.tokens_per_second:,.0f} tokens/s, MFU {step.mfu:.1%}",
-             f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
-             f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
+             f"{counted(layout['gpus'], 'device')}: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
+             f"zero {layout['zero']}; {counted(layout['microbatches'], 'microbatch', 'es')} of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if found.made.job.pipeline is not None:
         notes.append(f"order of ranks: {found.made.job.rank_order}, which only {', '.join(ORDERS_RANKS)} can have")
@@ -408,6 +408,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     file, options = _options(arguments)
     device = device_given(arguments)
     tell_one_pod(arguments, device, int(arguments.gpus))
+    from .gpus_pick import run_gpus_pick  # takes long to load
     run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
 
 

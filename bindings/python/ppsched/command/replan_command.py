@@ -11,6 +11,7 @@ from .._core.microbatch_map import device_order_line
 from .._core.progress import ProgressBar
 from .._core.replan import Move, Replan, replan
 from .._core.units import Units
+from .._core.words import counted
 from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments, split_of
 from .measured_devices import Factor, add_measured_run_argument, factor_lines, factor_rows, measured_factors, running_timeline, scaled
@@ -102,7 +103,7 @@ def _measured(values: Mapping[str, Any], config: Config, model: LayerSplit) -> T
         raise UsageError(f"--device-order must have each of the {running} running devices once")
     chunks = len(model.split.layers) // running
     if chunks * running != len(model.split.layers):
-        raise UsageError(f"--split has {len(model.split.layers)} stages; it must be a multiple of {running}, the running devices")
+        raise UsageError(f"--split has {counted(len(model.split.layers), 'stage')}; it must be a multiple of {running}, the running devices")
     settings = {"group_size": values["group_size"]} if values["group_size"] else {}
     timeline = running_timeline(config, model, order, values.get("strategy") or "1f1b", settings)
     factors = measured_factors(timeline, order, values)
