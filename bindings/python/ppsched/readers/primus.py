@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.shown import shown
+from .file_kinds import PRIMUS_TYPES
 from .megatron_names import KNOWN
 from .primus_models import FAMILIES, OF_STACKS, PrimusModel, family_model, family_of, is_read_by, is_stack, stack_model
 
@@ -16,7 +17,6 @@ DEEPEST = 16                                   # files that extend each other
 MODELS = ("primus", "configs", "models")       # folders of Primus with models, by framework
 MODULES = ("primus", "configs", "modules")     # and with what a run has where it says nothing
 FRAMEWORKS = ("megatron", "torchtitan", "megatron_bridge")
-TYPES = ("gpt", "mamba", "hybrid")             # of models, beside Megatron-LM's names
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 
 # Primus' own names that change neither layers nor the bytes and operations that are counted: logs, checks, kernels, data, other trainers.
@@ -36,12 +36,6 @@ stderr_sink_level file_sink_level sink_level enable_zb_runtime enable_zero_bubbl
 
 
 # --- files ---
-
-def is_primus(fields: Mapping[str, Any]) -> bool:
-    """A run's file, or a model's with a type that is no family of Hugging Face."""
-    is_run = isinstance(fields.get("modules"), dict) and any(isinstance(module, dict) and "model" in module for module in fields["modules"].values())
-    return is_run or "extends" in fields or "bases" in fields or (fields.get("model_type") in TYPES and "num_layers" in fields)
-
 
 def _resolved(value: Any) -> Any:
     """Replaces ${NAME:default} by its default. A text that is only a number, true, false or null becomes that value."""
@@ -207,8 +201,8 @@ def primus_model(path: str, fields: Mapping[str, Any], read: Read) -> PrimusMode
     is_run = isinstance(fields.get("modules"), dict)
     values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
     kind: Optional[object] = values.pop("model_type", None)
-    if kind is not None and kind not in TYPES and kind not in FAMILIES:
-        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join((*TYPES, *FAMILIES))}; "
+    if kind is not None and kind not in PRIMUS_TYPES and kind not in FAMILIES:
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join((*PRIMUS_TYPES, *FAMILIES))}; "
                     "give Hugging Face's config.json")
     if values.get("hf_path"):
         raise Error(f"{path}: its model is {shown(values['hf_path'])} of Hugging Face; give the run that takes it, or the model's config.json")

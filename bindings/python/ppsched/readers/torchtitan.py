@@ -7,10 +7,10 @@ from .._core._library import Error
 from .._core.description import Description
 from .._core.shown import shown
 from .._core.words import nearest
+from .file_kinds import TORCHTITAN
 from .megatron_training import integer_of, switch_of
 from .torchtitan_models import DROPPED, ENDINGS, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
 
-PREFIX = "torchtitan:"
 Section = Mapping[str, Any]
 
 # What each section may have that changes neither the model nor its costs; of the sections below, all.
@@ -46,14 +46,6 @@ class Job(NamedTuple):
 
 
 # --- names ---
-
-def is_name(path: str) -> bool:
-    return path.startswith(PREFIX)
-
-
-def is_toml(path: str) -> bool:
-    return path.lower().endswith(".toml")
-
 
 def _listed(names: Any) -> str:
     return ", ".join(names)
@@ -93,7 +85,7 @@ def _plain(fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 def named_values(path: str) -> Dict[str, Any]:
     """Of torchtitan:FAMILY/FLAVOUR."""
-    family, _, flavour = path[len(PREFIX):].partition("/")
+    family, _, flavour = path[len(TORCHTITAN):].partition("/")
     return model_values(path, family, flavour)
 
 
@@ -113,10 +105,6 @@ def read_toml(path: str, text: str) -> Dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
         raise Error(f"{path}: broken TOML: {reason}") from None
-
-
-def is_job(fields: Mapping[str, Any]) -> bool:
-    return isinstance(fields.get("model"), dict) and "flavor" in fields["model"]
 
 
 def _section(path: str, fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
