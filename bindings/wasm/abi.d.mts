@@ -1102,6 +1102,7 @@ export interface Pipeline {
   memory_limit: number;
   offload_layers: number;
   rank_order: Lowercase<keyof typeof RankOrder>;
+  reduce_every: number;
 }
 
 export interface StepPrice {
@@ -1402,8 +1403,10 @@ export interface Accelerator {
   scan_share: number;
   host_bandwidth: number;
   pod_nodes: number;
+  lacks_bf16: number;
   beyond: LinkRate;
   scale_slowdown: number;
+  part_node_ports: number;
 }
 
 export interface PairWindows {

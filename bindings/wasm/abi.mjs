@@ -1049,7 +1049,7 @@ export const STRUCTS = {
     makespan: ["f64", 8, 1],
     equal_makespan: ["f64", 16, 1],
   } },
-  Pipeline: { size: 64, fields: {
+  Pipeline: { size: 72, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -1064,6 +1064,8 @@ export const STRUCTS = {
     memory_limit: ["f64", 48, 1],
     offload_layers: ["u32", 56, 1],
     rank_order: ["i32", 60, 1, RankOrder],
+    reduce_every: ["u32", 64, 1],
+    reserved: ["u32", 68, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],
@@ -1327,7 +1329,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 352, fields: {
+  Accelerator: { size: 360, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1362,9 +1364,10 @@ export const STRUCTS = {
     scan_share: ["f64", 280, 1],
     host_bandwidth: ["f64", 288, 1],
     pod_nodes: ["u32", 296, 1],
-    reserved: ["u32", 300, 1],
+    lacks_bf16: ["u32", 300, 1],
     beyond: ["LinkRate", 304, 1],
     scale_slowdown: ["f64", 344, 1],
+    part_node_ports: ["f64", 352, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],
@@ -1671,6 +1674,8 @@ export const FUNCTIONS = {
   ppsched_price_get_device: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_price_get_pipeline: ["i32", "pointer", "pointer", "pointer"],
   ppsched_model_get_pipeline_link: ["i32", "pointer", "pointer", "pointer", "pointer", "u32", "u32", "pointer"],
+  ppsched_model_get_pipeline_update_cost: ["i32", "pointer", "pointer", "pointer", "f64", "f64", "pointer"],
+  ppsched_model_get_copies_time: ["i32", "pointer", "pointer", "u32", "i64", "pointer"],
   ppsched_quantity_name: ["string", "i32"],
   ppsched_replan_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_replan_destroy: ["void", "pointer"],

@@ -11,7 +11,7 @@
 // What a handle hands out as Records is the library's own memory, not a copy: it holds as long as its handle is not
 // destroyed. Handles that are forgotten are freed when the collector finds them; destroy() does it at once.
 import { FUNCTIONS, Format, JobDimension, Kind, NONE, Objective, Placement, Quantity, Runtime, STRUCTS, SenderWaits, Status, ABI_VERSION,
-  MemoryCause, TrainingFlag } from "./abi.mjs";
+  MemoryCause, Precision, TrainingFlag } from "./abi.mjs";
 
 export { Format, Kind, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status, MemoryCause };
 
@@ -823,7 +823,7 @@ export class Engine {
   /** The layouts of a model, the text of its config.json, on so many devices of a name. fixed: numbers or lists of tp, cp, ep, etp, pp,
    * chunks, micro_batch, zero and global_batch; all that is possible is tried for the others. What overlaps is that of pick --gpus. */
   job(model, { device, gpus, sequence, memoryLimit = 0, top = 10, ...fixed }) {
-    const names = this.accelerators().map(({ name }) => name), number = names.findIndex((name) => name.toLowerCase() === String(device).toLowerCase());
+    const known = this.accelerators(), names = known.map(({ name }) => name), number = names.findIndex((name) => name.toLowerCase() === String(device).toLowerCase());
     if (number < 0)
       throw new TypeError(`no device is called ${shown(device)}; ${namesNear(device, names)}`);
     const unknown = Object.keys(fixed).find((name) => !(name in JOB_DIMENSIONS));
@@ -840,7 +840,8 @@ export class Engine {
           return { dimension: JobDimension[JOB_DIMENSIONS[name]], count: values.length, values: room.list("u32", name, values) };
         });
         const options = room.struct("JobOptions", { gpus, top, memory_limit: memoryLimit, lists: lists.length > 0 ? room.records("JobList", lists) : 0, list_count: lists.length });
-        const training = room.struct("Training", { sequence_length: sequence, flags: SEQUENCE_PARALLEL | OVERLAPS_GRADIENTS | OVERLAPS_PARAMETERS | OVERLAPS_CONTEXT });
+        const precision = known[number].lacks_bf16 ? Precision.FP16 : Precision.BF16;
+        const training = room.struct("Training", { sequence_length: sequence, precision, flags: SEQUENCE_PARALLEL | OVERLAPS_GRADIENTS | OVERLAPS_PARAMETERS | OVERLAPS_CONTEXT });
         return new Job(this, this.made("ppsched_job_create", description, training, this.call("ppsched_accelerator_at", number), options, 0));
       } finally {
         this.exports.ppsched_description_release(description);

@@ -229,7 +229,8 @@ static ppsched_status find_best(struct search *search, ppsched_error *error)
                                           .devices = search->layout->pipeline,
                                           .chunks = search->layout->chunks,
                                           .microbatches = search->layout->microbatches,
-                                          .rank_order = search->layout->rank_order};
+                                          .rank_order = search->layout->rank_order,
+                                          .reduce_every = 1};
     return try_splits(search, error);
 }
 

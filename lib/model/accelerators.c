@@ -18,7 +18,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     .memory_efficiency_count = COUNT_OF(memory)
 #define DEVICE(text) .size = sizeof(ppsched_accelerator), .name = (text), EFFICIENCIES
 
-/* Efficiencies and latencies of links are from calculon too. */
+/* Efficiencies and latencies of links are from calculon too, except that inside a node of A100s, which was measured. */
 #define LINK(rate, share, wait)                                                                                                \
     {                                                                                                                          \
         .bandwidth = (rate), .efficiency = (share), .latency = (wait)                                                          \
@@ -38,8 +38,9 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
 
 #define CDNA3 .shares_ports = 1, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12, .fused_permute_traffic = 12
 
-/* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 4: 64 GB/s both ways, gen 5: 128), and
- * half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */
+/* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 3: 32 GB/s both ways, gen 4: 64,
+ * gen 5: 128), and half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */
+#define PCIE_3 .host_bandwidth = 16e9
 #define PCIE_4 .host_bandwidth = 32e9
 #define PCIE_5 .host_bandwidth = 64e9
 #define GRACE .host_bandwidth = 225e9
@@ -51,8 +52,8 @@ static const ppsched_accelerator devices[] = {
     /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. The
      * driver reports 81,920 MiB. */
     {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9,
-     .memory = 81920 * MIB, .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), OF_SOFTWARE,
-     .matrix_share = 0.9, .host_time = 53e-6, PCIE_4},
+     .memory = 81920 * MIB, .inside = LINK(300e9, 0.85, 70e-6), .between = LINK(25e9, 0.9, 20e-6), OF_SOFTWARE,
+     .part_node_ports = 1, .matrix_share = 0.9, .attention_share = 0.6, .host_time = 53e-6, PCIE_4},
     /* NVIDIA H100 SXM data sheet (2023): 989.4 TFLOPS, 1978.9 (8 bits), 133.8 (fp16), 3.35 TB/s, NVLink 900 GB/s both ways;
      * NDR 400 Gb/s. The driver reports 81,559 MiB. */
     {DEVICE("h100"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,
@@ -107,6 +108,12 @@ static const ppsched_accelerator devices[] = {
     {DEVICE("mi355x"), .node_devices = 8, .matrix_rate = 2516.6e12, .rate_8bit = 5033.2e12, .vector_rate = 157.3e12,
      .memory_bandwidth = 8000e9, .memory = 294896 * MIB, .inside = LINK(537.6e9, 0.65, 10e-6),
      .between = LINK(50e9, 0.9, 20e-6), PCIE_5, CDNA3, .mxfp8_share = 1},
+    /* NVIDIA V100 SXM2 32GB data sheet (2020): 125 TFLOPS (fp16; bf16 came with the A100), 15.7 (fp32), twice that in fp16,
+     * 900 GB/s, NVLink 300 GB/s both ways; a DGX-1 has four ports of EDR 100 Gb/s for eight GPUs. The driver reports
+     * 32,510 MiB. No run is known, so that it has only what the software says. */
+    {DEVICE("v100"), .node_devices = 8, .matrix_rate = 125e12, .vector_rate = 31.4e12, .memory_bandwidth = 900e9,
+     .memory = 32510 * MIB, .inside = LINK(150e9, 0.65, 10e-6), .between = LINK(6.25e9, 0.9, 20e-6), .lacks_bf16 = 1, PCIE_3,
+     OF_SOFTWARE},
 };
 
 uint32_t ppi_accelerator_count(void)

@@ -152,7 +152,7 @@ static ppsched_status check_link(const char *name, const ppsched_link_rate *link
 
 static ppsched_status check_pods(const ppsched_accelerator *device, ppsched_error *error)
 {
-    const struct bounded pods[] = {{"pod_nodes", device->pod_nodes, 0, MOST_COUNT}, {"reserved", device->reserved, 0, 0}};
+    const struct bounded pods[] = {{"pod_nodes", device->pod_nodes, 0, MOST_COUNT}, {"lacks_bf16", device->lacks_bf16, 0, 1}};
     ppsched_status status = check_bounds(pods, sizeof pods / sizeof pods[0], error);
     if (status == PPSCHED_OK && device->pod_nodes == 0 && device->beyond.bandwidth != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
@@ -210,7 +210,8 @@ static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_
                 {"memory_hidden", device->memory_hidden, 1},
                 {"scan_share", device->scan_share, 2},
                 {"host_bandwidth", device->host_bandwidth, 1e30},
-                {"scale_slowdown", device->scale_slowdown, 1}};
+                {"scale_slowdown", device->scale_slowdown, 1},
+                {"part_node_ports", device->part_node_ports, 1000}};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if (!(list[i].value >= 0 && list[i].value <= list[i].most))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to %g", list[i].name, list[i].value,
@@ -234,13 +235,16 @@ static ppsched_status check_precision(const ppsched_model *model, ppsched_error 
     const ppsched_training *training = &model->training;
     bool is_8bit = training->precision == PPSCHED_PRECISION_FP8 || training->precision == PPSCHED_PRECISION_MXFP8 ||
                    (training->flags & PPSCHED_TRAINING_FLAG_ATTENTION_8BIT) != 0;
+    const char *of_16_bits = model->device.lacks_bf16 ? "fp16" : "bf16 or fp16";
+    if (training->precision == PPSCHED_PRECISION_BF16 && model->device.lacks_bf16)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no bf16 (lacks_bf16 is 1); use fp16");
     if (is_8bit && model->device.rate_8bit == 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16");
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 8 bits (rate_8bit); use %s", of_16_bits);
     if (training->precision == PPSCHED_PRECISION_MXFP8 && model->device.mxfp8_share == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8");
     if (training->precision == PPSCHED_PRECISION_NVFP4 && model->device.rate_4bit == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 4 bits (rate_4bit); use %s",
-                        model->device.rate_8bit > 0 ? "bf16, fp16 or fp8" : "bf16 or fp16");
+                        model->device.rate_8bit > 0 ? "bf16, fp16 or fp8" : of_16_bits);
     return PPSCHED_OK;
 }
 

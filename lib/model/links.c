@@ -102,7 +102,14 @@ double ppi_exchange_time(const ppsched_model *model, struct ppi_spread group, do
     return device->beyond.latency + (inside > outside ? inside : outside);
 }
 
-/* Between nodes a ring has one port, or with shared ports one for each device of the group in a node, up to the rate inside.
+/* Of a ring between nodes: one for each device of the group in a node; of a part of a node there may be a limit. */
+static double ports_of(const ppsched_model *model, struct ppi_spread group)
+{
+    double near = near_of(model, group), most = model->device.part_node_ports;
+    return most > 0 && near < model->device.node_devices && near > most ? most : near;
+}
+
+/* Between nodes a ring has one port, or with shared ports several, up to the rate inside.
  * Between pods it is as slow as the slower of both links. */
 static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective, double bytes)
 {
@@ -114,7 +121,7 @@ static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi
         time = over(&device->between, sent);
     if (link != &device->inside && device->shares_ports != 0) {
         double inside = over(&device->inside, sent);
-        time /= near_of(model, group);
+        time /= ports_of(model, group);
         time = time > inside ? time : inside;
     }
     return link->latency + time;

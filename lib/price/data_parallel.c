@@ -87,7 +87,7 @@ static double parameters_wait(const struct ppi_pricing *pricing, uint32_t device
 /* With sharded weights: each microbatch gathers and sums; what a device's own work hides is not exposed. */
 static double sharded_exposed(const struct ppi_pricing *pricing, uint32_t device)
 {
-    double gradients = 0, parameters = 0, busy = pricing->timeline->devices[device].busy,
+    double gradients = 0, parameters = 0, busy = pricing->timeline->devices[device].busy * pricing->pipeline.reduce_every,
            times = pricing->pipeline.microbatches;
     uint32_t count;
     const uint32_t *own = ppi_priced_stages(pricing, device, &count);

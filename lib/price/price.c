@@ -77,7 +77,7 @@ static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pric
     for (uint32_t d = 1; d < pricing->pipeline.devices; d++)
         busiest = devices[d].busy > devices[busiest].busy ? d : busiest;
     const uint32_t *own = ppi_priced_stages(pricing, busiest, &count);
-    double hidden = -devices[busiest].busy; /* by overlapped pairs */
+    double busy = devices[busiest].busy * pricing->pipeline.reduce_every, hidden = -busy; /* by overlapped pairs */
     for (uint32_t i = 0; i < count; i++) {
         hidden += pricing->pipeline.microbatches * pricing->stages[own[i]].work;
         step->exposed_tensor_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].tensor;
@@ -89,17 +89,18 @@ static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pric
         take_off(&step->exposed_tensor_parallel, &hidden);
         take_off(&step->exposed_context_parallel, &hidden);
     }
-    step->exposed_pipeline = step->pipeline_time - devices[busiest].busy;
+    step->exposed_pipeline = step->pipeline_time - busy;
 }
 
 static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing)
 {
     const ppsched_training *training = &pricing->model->training;
     double microbatches = pricing->pipeline.microbatches,
-           shared = (double)training->tensor_parallel * training->context_parallel;
+           shared = (double)training->tensor_parallel * training->context_parallel,
+           run = pricing->timeline->metrics.makespan * pricing->pipeline.reduce_every;
     *step = (ppsched_step_price){.size = sizeof *step,
                                  .devices = (uint32_t)devices_of(pricing),
-                                 .pipeline_time = pricing->timeline->metrics.makespan * ppi_pricing_scale(pricing),
+                                 .pipeline_time = run * ppi_pricing_scale(pricing),
                                  .optimizer_time = optimizer_time(pricing),
                                  .exposed_data_parallel = ppi_pricing_exposed(pricing)};
     step->step_time = step->pipeline_time + step->exposed_data_parallel + step->optimizer_time;
@@ -186,11 +187,17 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     pipeline->devices = pipeline->devices > 0 ? pipeline->devices : 1;
     pipeline->chunks = pipeline->chunks > 0 ? pipeline->chunks : 1;
     pipeline->microbatches = pipeline->microbatches > 0 ? pipeline->microbatches : 1;
+    pipeline->reduce_every = pipeline->reduce_every > 0 ? pipeline->reduce_every : 1;
     if (pipeline->strategy == NULL)
         pipeline->strategy = pipeline->chunks > 1 ? "interleaved_1f1b" : "1f1b";
     if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
+    if (pipeline->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if (pipeline->microbatches % pipeline->reduce_every != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_every is %u; it must divide the %u microbatch%s of a step",
+                        pipeline->reduce_every, pipeline->microbatches, pipeline->microbatches == 1 ? "" : "es");
     if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
                         PPSCHED_PAIR_RULE_MEGATRON_DELAYED);
@@ -198,7 +205,7 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limit is %g; it must be finite and at least 0",
                         pipeline->memory_limit);
     if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u devices of %u chunks are too many stages; at most %d",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u device%p of %u chunk%p are too many stages; at most %d",
                         pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);
     ppsched_status status = ppi_strategy_find(pipeline->strategy, &strategy, error);
     if (status == PPSCHED_OK)

@@ -25,7 +25,8 @@ static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pric
     const ppsched_pipeline *pipeline = &pricing->pipeline;
     struct ppi_shape shape;
     ppsched_config *plain = NULL;
-    ppsched_status status = ppi_shape_make(&shape, pipeline->devices, pricing->stage_count, pipeline->microbatches, 1, error);
+    uint32_t microbatches = pipeline->microbatches / pipeline->reduce_every;
+    ppsched_status status = ppi_shape_make(&shape, pipeline->devices, pricing->stage_count, microbatches, 1, error);
     if (status == PPSCHED_OK)
         status = ppi_config_create(&plain, &shape, &pricing->model->host, error);
     if (status == PPSCHED_OK)

@@ -31,6 +31,13 @@ static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_dept
     return status;
 }
 
+/* Orders that own their ops, also after an error. */
+static ppsched_status make_orders(struct ppi_orders *out, struct ppi_attempt *attempt, ppsched_error *error)
+{
+    out->ops = ppi_allocate(attempt->arena.host, ppi_orders_space(&attempt->problem), sizeof *out->ops);
+    return ppi_orders_make_in(out, &attempt->arena, &attempt->problem, out->ops, error);
+}
+
 ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, const char *name, const ppsched_config *config,
                                 int32_t placement, bool by_span, ppsched_error *error)
 {
@@ -45,9 +52,9 @@ ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, cons
     if (status == PPSCHED_OK)
         status = find_goal(&attempt, PPI_BOUND_SUMS, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&attempt.best, &attempt.arena, &attempt.problem, error);
+        status = make_orders(&attempt.best, &attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&attempt.candidate, &attempt.arena, &attempt.problem, error);
+        status = make_orders(&attempt.candidate, &attempt, error);
     if (status == PPSCHED_OK)
         *out = attempt;
     else
@@ -58,9 +65,21 @@ ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, cons
 void ppi_attempt_clear(struct ppi_attempt *attempt)
 {
     ppi_pricer_clear(&attempt->pricer);
+    if (attempt->arena.host != NULL) { /* it was made */
+        ppi_release(attempt->arena.host, attempt->best.ops);
+        ppi_release(attempt->arena.host, attempt->candidate.ops);
+    }
+    attempt->best.ops = attempt->candidate.ops = NULL;
     ppi_arena_clear(&attempt->arena);
     ppi_config_destroy(attempt->expected); /* last: the arena uses its allocator */
     attempt->expected = NULL;
+}
+
+ppsched_op *ppi_attempt_release_best(struct ppi_attempt *attempt)
+{
+    ppsched_op *ops = attempt->best.ops;
+    attempt->best.ops = NULL;
+    return ops;
 }
 
 ppsched_status ppi_attempt_require_fit(const struct ppi_attempt *attempt, ppsched_error *error)
@@ -85,15 +104,25 @@ void ppi_attempt_split_only(struct ppi_attempt *attempt)
 }
 
 /* Searches plan with the mean of microbatches that differ, and ignore that senders wait; the evaluator does neither. */
+static bool must_evaluate(const struct ppi_attempt *attempt)
+{
+    return attempt->problem.ratio != NULL || attempt->config->senders_wait;
+}
+
 static double true_objective(struct ppi_attempt *attempt, double reckoned)
 {
     double objective = reckoned;
-    if ((attempt->problem.ratio == NULL && !attempt->config->senders_wait) || !ppi_is_finite(reckoned))
+    if (!must_evaluate(attempt) || !ppi_is_finite(reckoned))
         return reckoned;
     ppi_pricer_clear(&attempt->pricer); /* it still pairs ops as in the order it was made with */
     ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);
     attempt->is_out_of_memory |= status == PPSCHED_ERROR_NO_MEMORY;
     return status == PPSCHED_OK ? objective : PPI_INFINITE;
+}
+
+bool ppi_attempt_keeps_by_time(const struct ppi_attempt *attempt)
+{
+    return attempt->pool == NULL && !must_evaluate(attempt) && !(attempt->problem.rises && attempt->problem.has_limits);
 }
 
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)

@@ -19,10 +19,10 @@ struct ppi_attempt {
     struct ppi_poll poll;
     struct ppi_arena arena;      /* of arrays that live as long as the attempt */
     struct ppi_problem problem;  /* the config on that placement */
-    struct ppi_orders best;      /* the best so far */
+    struct ppi_orders best;      /* the best so far; owns its ops */
     double objective;            /* its time; infinite where there is none */
     double goal;                 /* a lower bound, with rounding: a search stops here */
-    struct ppi_orders candidate; /* scratch for one more; changes place with `best` where it is better */
+    struct ppi_orders candidate; /* scratch for one more, which owns its ops; changes place with `best` where it is better */
     struct ppi_pool *pool;       /* of the shortest candidates; NULL: they are not kept */
     bool is_out_of_memory;       /* a candidate could not be priced, so the best may have been missed */
     struct ppi_pricer pricer;    /* holds the candidate, or what a search puts there */
@@ -33,6 +33,9 @@ struct ppi_attempt {
 ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, const char *name, const ppsched_config *config,
                                 int32_t placement, bool by_span, ppsched_error *error);
 void ppi_attempt_clear(struct ppi_attempt *attempt);
+
+/* Hands the ops of the best over to the caller: memory of the config's host. */
+ppsched_op *ppi_attempt_release_best(struct ppi_attempt *attempt);
 
 /* REFUSED, with the least limit that works, where a device cannot hold one microbatch's activations; otherwise some schedule
  * fits. */
@@ -60,6 +63,9 @@ static inline ppsched_status ppi_attempt_spend(struct ppi_attempt *attempt, doub
 /* The candidate becomes the best where its time, which the search passes, is shorter; it is offered to the pool too. Best and
  * candidate change places, so a search must write each candidate whole, counts included. */
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective);
+
+/* Whether that depends on the time alone, and not on the ops. */
+bool ppi_attempt_keeps_by_time(const struct ppi_attempt *attempt);
 
 /* Prices the candidate with the evaluator. Errors: INVALID_SCHEDULE where it cannot be run; RANGE where its times overflow;
  * NO_MEMORY. */

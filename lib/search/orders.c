@@ -4,15 +4,35 @@
 
 #include <string.h>
 
+#include "base/error.h"
+
+/* Space for the ops of a stage; PPSCHED_MAX_CELLS bounds the total. */
+static size_t space_of_stage(const struct ppi_problem *problem)
+{
+    return (size_t)PPI_OPS_OF_PASS * problem->microbatches;
+}
+
+size_t ppi_orders_space(const struct ppi_problem *problem)
+{
+    return space_of_stage(problem) * problem->stages;
+}
+
 ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error)
 {
-    size_t each = (size_t)PPI_OPS_OF_PASS * problem->microbatches; /* of a stage; PPSCHED_MAX_CELLS bounds the total */
+    ppsched_op *ops = ppi_arena_take(arena, ppi_orders_space(problem), sizeof *ops);
+    return ppi_orders_make_in(out, arena, problem, ops, error);
+}
+
+ppsched_status ppi_orders_make_in(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
+                                  ppsched_op *ops, ppsched_error *error)
+{
+    const size_t each = space_of_stage(problem);
     struct ppi_orders orders = {.devices = problem->devices,
                                 .first = ppi_arena_take(arena, (size_t)problem->devices + 1, sizeof *orders.first),
                                 .count = ppi_arena_take(arena, problem->devices, sizeof *orders.count),
-                                .ops = ppi_arena_take(arena, each * problem->stages, sizeof *orders.ops)};
-    ppsched_status status = ppi_arena_check(arena, "the search", error);
+                                .ops = ops};
+    ppsched_status status = ops == NULL ? ppi_fail_memory(error, "the search") : ppi_arena_check(arena, "the search", error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t d = 0; d < problem->devices; d++) {
@@ -22,6 +42,14 @@ ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, 
     orders.first[problem->devices] = each * problem->stages;
     *out = orders;
     return PPSCHED_OK;
+}
+
+bool ppi_orders_are_full(const struct ppi_orders *orders)
+{
+    for (uint32_t d = 0; d < orders->devices; d++)
+        if (orders->count[d] != orders->first[d + 1] - orders->first[d])
+            return false;
+    return true;
 }
 
 void ppi_orders_copy(struct ppi_orders *to, const struct ppi_orders *from)

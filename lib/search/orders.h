@@ -18,6 +18,14 @@ struct ppi_orders {
 ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error);
 
+/* The same, with ops in memory of the caller, as many as ppi_orders_space; NULL: memory was short. */
+ppsched_status ppi_orders_make_in(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
+                                  ppsched_op *ops, ppsched_error *error);
+size_t ppi_orders_space(const struct ppi_problem *problem);
+
+/* Whether all devices use their whole space. */
+bool ppi_orders_are_full(const struct ppi_orders *orders);
+
 /* Copies ops and counts; both must be made for the same problem, or one of the same shape and placement. */
 void ppi_orders_copy(struct ppi_orders *to, const struct ppi_orders *from);
 

@@ -18,14 +18,13 @@ ppsched_status ppi_repeat_make(struct ppi_repeat *out, struct ppi_arena *arena, 
 {
     const uint32_t devices = problem->devices;
     *out = (struct ppi_repeat){.clock = ppi_arena_take(arena, devices, 2 * sizeof *out->clock),
-                               .put = ppi_arena_take(arena, devices, 2 * sizeof *out->put),
+                               .due = ppi_arena_take(arena, devices, sizeof *out->due),
                                .asked = ppi_arena_take(arena, devices, sizeof *out->asked),
                                .done = ppi_arena_take(arena, problem->stages, PPI_COMPUTE_KINDS * sizeof *out->done)};
     ppsched_status status = ppi_arena_check(arena, "the search", error);
     if (status != PPSCHED_OK)
         return status;
     out->idle = out->clock + devices;
-    out->due = out->put + devices;
     return PPSCHED_OK;
 }
 
@@ -39,28 +38,23 @@ void ppi_repeat_start(struct ppi_repeat *repeat, const struct ppi_greedy *greedy
 
 /* --- the state --- */
 
-static size_t put_by(const struct ppi_greedy *greedy, const struct ppi_orders *out, uint32_t device)
-{
-    return (size_t)(greedy->device[device].next - (out->ops + out->first[device]));
-}
-
 /* The Is of a device whose Ws may be due, in the order they ran. */
-static struct ppi_greedy_stage **inputs_of(const struct ppi_greedy *greedy, uint32_t device)
+static uint16_t *inputs_of(const struct ppi_greedy *greedy, uint32_t device)
 {
     return greedy->due + (size_t)greedy->problem->device[device].first * greedy->problem->microbatches;
 }
 
-static void take_state(struct ppi_repeat *repeat, const struct ppi_greedy *greedy, const struct ppi_orders *out, uint32_t round)
+static void take_state(struct ppi_repeat *repeat, const struct ppi_greedy *greedy, uint32_t round)
 {
     const struct ppi_problem *problem = greedy->problem;
     const uint32_t later = LEAST_ROUNDS + round / SHARE;
     repeat->round = round;
     repeat->next = round + later;
     repeat->worst_idle = greedy->worst_idle;
+    repeat->put = greedy->plan.count;
     for (uint32_t d = 0; d < problem->devices; d++) {
         repeat->clock[d] = greedy->device[d].clock;
         repeat->idle[d] = greedy->device[d].idle;
-        repeat->put[d] = put_by(greedy, out, d);
         repeat->due[d] = (size_t)(greedy->device[d].due - inputs_of(greedy, d));
         repeat->asked[d] = false;
     }
@@ -76,9 +70,9 @@ static bool is_near(double a, double b, double time)
 /* Whether the Ws that are due are of the same stages. */
 static bool are_due_alike(const struct ppi_repeat *repeat, const struct ppi_greedy *greedy, uint32_t device)
 {
-    struct ppi_greedy_stage *const *before = inputs_of(greedy, device) + repeat->due[device];
+    const uint16_t *before = inputs_of(greedy, device) + repeat->due[device];
     const struct ppi_greedy_device *own = &greedy->device[device];
-    for (struct ppi_greedy_stage **now = own->due; now < own->due_end; now++, before++)
+    for (const uint16_t *now = own->due; now < own->due_end; now++, before++)
         if (*now != *before)
             return false;
     return true;
@@ -93,6 +87,14 @@ static bool is_device_back(const struct ppi_repeat *repeat, const struct ppi_gre
            are_due_alike(repeat, greedy, device);
 }
 
+/* The times at which what a stage waits for next has been made, up to an infinite one; the first stage's forwards wait for
+ * nothing. */
+static double *inputs_of_stage(const struct ppi_greedy *greedy, uint32_t stage, uint8_t kind)
+{
+    const bool waits = stage > 0 || kind != PPSCHED_KIND_F;
+    return waits ? greedy->stage[stage].awaited[kind] : greedy->zeros + greedy->problem->microbatches;
+}
+
 /* Whether a stage has run one F, I and W in each of `rounds`, and what it waits for next arrives so much later. */
 static bool is_stage_back(const struct ppi_repeat *repeat, const struct ppi_greedy *greedy, uint32_t stage, uint32_t rounds,
                           double later)
@@ -104,11 +106,9 @@ static bool is_stage_back(const struct ppi_repeat *repeat, const struct ppi_gree
         if (own->done[kinds[i]] - done[kinds[i]] != rounds)
             return false;
     for (int i = 0; i < 2; i++) {
-        const double *arrival = own->awaited[kinds[i]];
-        if (arrival == greedy->ends) /* the first stage's forwards wait for nothing */
-            continue;
-        for (uint32_t m = own->done[kinds[i]]; arrival[m] < PPI_INFINITE; m++)
-            if (!is_near(arrival[m], arrival[m - rounds] + later, arrival[m]))
+        const size_t apart = own->apart[kinds[i]];
+        for (const double *arrival = inputs_of_stage(greedy, stage, kinds[i]); *arrival < PPI_INFINITE; arrival += apart)
+            if (!is_near(*arrival, *(arrival - rounds * apart) + later, *arrival))
                 return false;
     }
     return true;
@@ -131,43 +131,25 @@ static bool is_back(const struct ppi_repeat *repeat, const struct ppi_greedy *gr
 
 /* --- repetition --- */
 
-static void repeat_device(const struct ppi_repeat *repeat, struct ppi_greedy *greedy, const struct ppi_orders *out,
-                          uint32_t device, uint32_t rounds, uint32_t times, double later)
+/* Leaves a device's ops out: it goes on so much later. */
+static void leave_out_device(const struct ppi_repeat *repeat, struct ppi_greedy *greedy, uint32_t device, uint32_t times,
+                             double later)
 {
     struct ppi_greedy_device *own = &greedy->device[device];
-    const ppsched_op *block = out->ops + out->first[device] + repeat->put[device];
-    const size_t length = (size_t)(own->next - block), due = (size_t)(own->due_end - own->due);
-    for (uint32_t k = 1; k <= times; k++)
-        for (size_t i = 0; i < length; i++) {
-            *own->next = block[i];
-            own->next++->microbatch += k * rounds;
-        }
-    greedy->count += length * times;
-    struct ppi_greedy_stage **from = own->due,
-                            **to = own->due + ((size_t)(own->due - inputs_of(greedy, device)) - repeat->due[device]) * times;
-    for (size_t i = due; i-- > 0;) /* the last first: they may overlap */
-        to[i] = from[i];
-    own->due = to;
-    own->due_end = to + due;
     own->idle += times * (own->idle - repeat->idle[device]);
     own->clock += times * later;
     greedy->longest = ppi_larger(greedy->longest, own->work + own->idle);
 }
 
-static void repeat_stage(struct ppi_greedy *greedy, uint32_t stage, uint32_t count, double later)
+/* What a stage waits for next arrives so much later. */
+static void delay_inputs(struct ppi_greedy *greedy, uint32_t stage, double later)
 {
-    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND_W};
-    struct ppi_greedy_stage *own = &greedy->stage[stage];
-    for (int i = 0; i < 2; i++) {
-        double *arrival = greedy->ends + (own->awaited[kinds[i]] - greedy->ends);
-        uint32_t end = own->done[kinds[i]];
-        while (arrival > greedy->ends && arrival[end] < PPI_INFINITE)
-            end++;
-        for (uint32_t m = end; m-- > own->done[kinds[i]];) /* the last first: they may overlap */
-            arrival[m + count] = arrival[m] + later;
-    }
-    for (int i = 0; i < 3; i++)
-        own->done[kinds[i]] += count;
+    static const uint8_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I};
+    const struct ppi_greedy_stage *own = &greedy->stage[stage];
+    for (int i = 0; i < 2; i++)
+        for (double *arrival = inputs_of_stage(greedy, stage, kinds[i]); *arrival < PPI_INFINITE;
+             arrival += own->apart[kinds[i]])
+            *arrival += later;
 }
 
 /* How often so many rounds fit until a stage has no forwards left. */
@@ -176,35 +158,38 @@ static uint32_t times_of(const struct ppi_greedy *greedy, uint32_t rounds)
     uint32_t most = 0;
     for (uint32_t s = 0; s < greedy->problem->stages; s++)
         most = greedy->stage[s].done[PPSCHED_KIND_F] > most ? greedy->stage[s].done[PPSCHED_KIND_F] : most;
-    return (greedy->problem->microbatches - most) / rounds;
+    return (greedy->microbatches - most) / rounds;
 }
 
-static uint32_t repeat_all(const struct ppi_repeat *repeat, struct ppi_greedy *greedy, const struct ppi_orders *out,
-                           uint32_t rounds, double later)
+static void leave_out(const struct ppi_repeat *repeat, struct ppi_greedy *greedy, uint32_t rounds, double later)
 {
     const uint32_t times = times_of(greedy, rounds);
-    for (uint32_t s = 0; s < greedy->problem->stages; s++)
-        repeat_stage(greedy, s, times * rounds, times * later);
-    for (uint32_t d = 0; d < greedy->problem->devices; d++)
-        repeat_device(repeat, greedy, out, d, rounds, times, later);
+    struct ppi_greedy_plan *plan = &greedy->plan;
+    plan->first = repeat->put;
+    plan->end = plan->count;
+    plan->times = times;
+    plan->rounds = rounds;
+    greedy->microbatches -= times * rounds;
     greedy->worst_idle += times * (greedy->worst_idle - repeat->worst_idle);
-    return times * rounds;
+    for (uint32_t s = 0; s < greedy->problem->stages; s++)
+        delay_inputs(greedy, s, times * later);
+    for (uint32_t d = 0; d < greedy->problem->devices; d++)
+        leave_out_device(repeat, greedy, d, times, later);
 }
 
-uint32_t ppi_repeat_rounds(struct ppi_repeat *repeat, struct ppi_greedy *greedy, const struct ppi_orders *out, uint32_t round)
+void ppi_repeat_rounds(struct ppi_repeat *repeat, struct ppi_greedy *greedy, uint32_t round)
 {
     if (repeat->is_over)
-        return 0;
+        return;
     if (repeat->round > 0) {
         const uint32_t rounds = round - repeat->round;
         const double later = greedy->device[0].clock - repeat->clock[0];
         repeat->is_over = times_of(greedy, rounds) == 0;
         if (!repeat->is_over && is_back(repeat, greedy, rounds, later)) {
             repeat->is_over = true;
-            return repeat_all(repeat, greedy, out, rounds, later);
+            leave_out(repeat, greedy, rounds, later);
         }
     }
-    if (round >= repeat->next)
-        take_state(repeat, greedy, out, round);
-    return 0;
+    if (!repeat->is_over && round >= repeat->next)
+        take_state(repeat, greedy, round);
 }

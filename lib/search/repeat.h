@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounds of a greedy plan that repeat: once the state after a round is an earlier one, later by some time, all that follows is
- * the same, and ops and times are copied. */
+ * the same. These rounds are left out of the plan, and their ops written at the end. */
 #ifndef PPSCHED_SEARCH_REPEAT_H
 #define PPSCHED_SEARCH_REPEAT_H
 
@@ -10,7 +10,7 @@
 struct ppi_repeat {
     uint32_t round, next; /* of the state; and when it is taken anew */
     double *clock, *idle; /* by device */
-    size_t *put, *due;    /* by device: ops so far; and Ws that have run */
+    size_t put, *due;     /* ops so far; and, by device, Ws that have run */
     bool *asked;          /* by device: since then, a choice depended on how much longer another had been idle */
     uint32_t *done;       /* by stage and kind */
     double worst_idle;
@@ -30,8 +30,8 @@ static inline void ppi_repeat_note(struct ppi_repeat *repeat, uint32_t device)
     repeat->asked[device] = true;
 }
 
-/* After a round, before which so many were: repeats what came since an earlier state until a stage has no forwards left.
- * Returns how many rounds that are; 0: the state has not come back. */
-uint32_t ppi_repeat_rounds(struct ppi_repeat *repeat, struct ppi_greedy *greedy, const struct ppi_orders *out, uint32_t round);
+/* After a round, before which so many were: where an earlier state has come back, leaves out what came since then, as often as
+ * it repeats until a stage has no forwards left. The plan goes on with fewer microbatches, at the time after these rounds. */
+void ppi_repeat_rounds(struct ppi_repeat *repeat, struct ppi_greedy *greedy, uint32_t round);
 
 #endif

@@ -187,7 +187,7 @@ static ppsched_status refuse_slices(const struct ppi_task *task, ppsched_error *
 {
     char names[200];
     list_strategies(names, sizeof names, cuts);
-    return ppi_refuse(error, task, "runs whole microbatches, not %u slices of each; these support slices: %s",
+    return ppi_refuse(error, task, "runs whole microbatches, not %u slice%p of each; these support slices: %s",
                       task->shape.slices, names);
 }
 
@@ -226,7 +226,7 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
                           strategy->chunks == 1 ? "" : "s", shape->stages, shape->stages == 1 ? "" : "s", shape->devices,
                           shape->devices == 1 ? "" : "s");
     if (!task->has_graph && strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
-        return ppi_refuse(error, task, "needs a multiple of %u stages on %u devices, not %u", shape->devices, shape->devices,
+        return ppi_refuse(error, task, "needs a multiple of %u stage%p on %u device%p, not %u", shape->devices, shape->devices,
                           shape->stages);
     task->chunks = shape->stages / shape->devices;
     task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);
@@ -296,11 +296,17 @@ static void put_ops(ppsched_builder *builder, const struct ppi_task *task)
     }
 }
 
-/* Repeats one iteration's ops for all iterations. */
-static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_task *task, struct ppi_orders *orders,
+/* Repeats one iteration's ops for all iterations. A single iteration of full queues is the schedule's memory. */
+static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_task *task, struct ppi_attempt *attempt,
                                   ppsched_error *error)
 {
+    struct ppi_orders *orders = &attempt->best;
     ppsched_status status = PPSCHED_OK;
+    if (task->shape.iterations == 1 && ppi_orders_are_full(orders)) {
+        ppi_release(&builder->host, builder->block);
+        ppi_builder_adopt(builder, ppi_attempt_release_best(attempt), orders->first + 1);
+        return PPSCHED_OK;
+    }
     for (uint32_t i = 0; i < task->shape.iterations; i++)
         for (uint32_t d = 0; d < task->shape.devices && status == PPSCHED_OK; d++) {
             ppsched_op *ops = orders->ops + orders->first[d];
@@ -360,7 +366,7 @@ static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *
     if (status == PPSCHED_OK)
         status = ppi_poll_report(&attempt.poll, 1, error); /* the callback sees the end, and may still cancel */
     if (status == PPSCHED_OK)
-        status = put_planned(builder, task, &attempt.best, error);
+        status = put_planned(builder, task, &attempt, error);
     ppi_attempt_clear(&attempt);
     return status;
 }

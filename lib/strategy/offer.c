@@ -130,11 +130,24 @@ static bool may_glance(const struct ppi_attempt *attempt)
            problem->stages == problem->devices && problem->most_stages == 1 && !problem->rises;
 }
 
+struct glancer {
+    struct ppi_glance glance;
+    struct ppi_orders fewer; /* of fewer microbatches: close together in the candidate's memory */
+};
+
+static ppsched_status make_glancer(struct glancer *out, struct ppi_attempt *attempt, ppsched_error *error)
+{
+    const uint32_t devices = attempt->problem.devices;
+    out->fewer = (struct ppi_orders){.devices = devices,
+                                     .first = ppi_arena_take(&attempt->arena, (size_t)devices + 1, sizeof *out->fewer.first),
+                                     .count = ppi_arena_take(&attempt->arena, devices, sizeof *out->fewer.count)};
+    return ppi_glance_make(&out->glance, &attempt->arena, &attempt->problem, error);
+}
+
 /* Whether a device exceeds its limit after a forward. */
-static bool is_over(const struct ppi_attempt *attempt, uint32_t number)
+static bool is_over(const struct ppi_attempt *attempt, const struct ppi_orders *orders, uint32_t number)
 {
     const struct ppi_device *device = &attempt->problem.device[number];
-    const struct ppi_orders *orders = &attempt->candidate;
     const double *memory = attempt->problem.stage[attempt->problem.stage_list[device->first]].memory;
     const double change[] = {[PPSCHED_KIND_F] = memory[PPSCHED_KIND_F],
                              [PPSCHED_KIND_B] = memory[PPSCHED_KIND_I] + memory[PPSCHED_KIND_W],
@@ -148,28 +161,57 @@ static bool is_over(const struct ppi_attempt *attempt, uint32_t number)
     return most > device->peak_limit + (device->peak_limit + device->fixed) * PPI_ROUNDING;
 }
 
-/* Writes a rule's ops; false where they break a memory limit, or are not shorter than the best. */
-static bool is_promising(struct ppi_attempt *attempt, const struct ppi_glance *glance, const struct ppi_strategy *other)
+/* Writes a task's ops; false where they break a memory limit. */
+static bool put_within_limits(const struct ppi_attempt *attempt, const struct ppi_task *task, struct ppi_orders *orders)
 {
-    const struct ppi_task task = task_of(attempt, other);
-    for (uint32_t d = 0; d < attempt->problem.devices; d++) {
-        put_queue(&task, &attempt->candidate, d);
-        if (attempt->problem.has_limits && is_over(attempt, d))
+    for (uint32_t d = 0; d < orders->devices; d++) {
+        put_queue(task, orders, d);
+        if (attempt->problem.has_limits && is_over(attempt, orders, d))
             return false;
     }
-    return ppi_glance_may_be_shorter(glance, &attempt->candidate, attempt->objective);
+    return true;
+}
+
+/* A look at fewer microbatches, which do not need more memory: rules for one stage a device run the same up to the last
+ * forward, and repeat once they have warmed up. */
+static bool may_stay_promising(const struct ppi_attempt *attempt, struct glancer *glancer, const struct ppi_task *task)
+{
+    struct ppi_orders *orders = &glancer->fewer;
+    enum { MORE = 4 }; /* than in the warm-up, which has as many microbatches as devices, or twice as many */
+    struct ppi_task fewer = *task;
+    for (uint32_t warmup = task->shape.devices; warmup <= 2 * task->shape.devices; warmup += task->shape.devices) {
+        fewer.shape.microbatches = warmup + MORE;
+        if (2 * fewer.shape.microbatches > task->shape.microbatches || !ppi_serves(&fewer))
+            return true;
+        orders->ops = attempt->candidate.ops;
+        for (uint32_t d = 0; d <= orders->devices; d++)
+            orders->first[d] = (size_t)d * PPI_OPS_OF_PASS * fewer.shape.microbatches;
+        if (!put_within_limits(attempt, &fewer, orders))
+            return false;
+        if (ppi_glance_repeats(&glancer->glance, orders))
+            return ppi_glance_may_stay_shorter(&glancer->glance, orders, fewer.shape.microbatches, attempt->objective);
+    }
+    return true;
+}
+
+/* Whether a rule may be within all memory limits, and shorter than the best. */
+static bool is_promising(struct ppi_attempt *attempt, struct glancer *glancer, const struct ppi_strategy *other)
+{
+    const struct ppi_task task = task_of(attempt, other);
+    return may_stay_promising(attempt, glancer, &task) && put_within_limits(attempt, &task, &attempt->candidate) &&
+           ppi_glance_may_be_shorter(&glancer->glance, &attempt->candidate, attempt->objective);
 }
 
 ppsched_status ppi_offer_split(struct ppi_attempt *attempt, const struct ppi_strategy *const *others, ppsched_error *error)
 {
-    struct ppi_glance glance;
+    struct glancer glancer;
     const bool glances = may_glance(attempt);
-    ppsched_status status = glances ? ppi_glance_make(&glance, &attempt->arena, &attempt->problem, error) : PPSCHED_OK;
+    ppsched_status status = glances ? make_glancer(&glancer, attempt, error) : PPSCHED_OK;
     for (; *others != NULL && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); others++) {
         struct ppi_task task = task_of(attempt, *others);
         if (!ppi_serves(&task))
             continue;
-        if (glances && (*others)->order != NULL && !is_promising(attempt, &glance, *others))
+        if (glances && (*others)->order != NULL && !is_promising(attempt, &glancer, *others))
             status = ppi_attempt_spend(attempt, 1, error);
         else
             status = offer(attempt, &task, true, error);

@@ -107,6 +107,7 @@ static void make_problem(struct problem *problem, uint64_t *seed)
     make_shape(&problem->shape, seed);
     problem->training = (ppsched_training){.size = sizeof problem->training,
                                            .flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL,
+                                           .precision = PPSCHED_PRECISION_FP16, /* which all devices have */
                                            .sequence_length = pick(seed, sequences, 3)};
     if (random_below(seed, 2))
         problem->training.flags |= PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS;

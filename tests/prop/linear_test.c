@@ -5,6 +5,7 @@
 #include "support/rounds.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const fixed[] = {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2"};
 
@@ -135,12 +136,54 @@ static void test_many_microbatches(void **state)
     assert_true(sum <= 761.61492242);
 }
 
+static const ppsched_op *queue_of(const ppsched_schedule *schedule, uint32_t device, size_t *count)
+{
+    return ppsched_queue_ops(ppsched_schedule_queue(schedule, device), count);
+}
+
+static int is_same(const ppsched_op *a, const ppsched_op *b)
+{
+    return a->kind == b->kind && a->stage == b->stage && a->microbatch == b->microbatch;
+}
+
+/* What zb_auto takes for granted of the rules that it looks at: up to the last forward, the queues are those of more
+ * microbatches. */
+static void expect_same_start(const char *rule, uint32_t devices, uint32_t fewer, uint32_t more)
+{
+    ppsched_config *configs[] = {make_config(devices, devices, fewer), make_config(devices, devices, more)};
+    ppsched_schedule *schedules[] = {make_schedule(configs[0], rule), make_schedule(configs[1], rule)};
+    for (uint32_t d = 0; d < devices; d++) {
+        size_t counts[2];
+        const ppsched_op *own = queue_of(schedules[0], d, &counts[0]), *longer = queue_of(schedules[1], d, &counts[1]);
+        while (counts[0] > 0 && own[counts[0] - 1].kind != PPSCHED_KIND_F)
+            counts[0]--;
+        for (size_t i = 0; i < counts[0]; i++)
+            if (!is_same(&own[i], &longer[i]))
+                fail_msg("%s on %u devices: op %zu of device %u differs for %u and %u microbatches", rule, devices, i, d, fewer,
+                         more);
+    }
+    for (int i = 0; i < 2; i++) {
+        ppsched_schedule_release(schedules[i]);
+        ppsched_config_destroy(configs[i]);
+    }
+}
+
+static void test_rules_start_alike(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0]; k++)
+        for (uint32_t devices = 2; devices <= 12; devices++)
+            for (uint32_t warmup = devices; warmup <= 2 * devices; warmup += devices)
+                for (uint32_t more = 1; more < 9; more += 2)
+                    if (warmup == 2 * devices || strcmp(fixed[k], "1f1b") == 0 || strcmp(fixed[k], "zb_h1") == 0)
+                        expect_same_start(fixed[k], devices, warmup + 4, warmup + 4 + more);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle_cells_of_alike_stages),
-        cmocka_unit_test(test_ample_memory),
-        cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_rules_start_alike), cmocka_unit_test(test_idle_cells_of_alike_stages),
+        cmocka_unit_test(test_ample_memory),      cmocka_unit_test(test_short_memory),
         cmocka_unit_test(test_many_microbatches),
     };
     return cmocka_run_group_tests_name("linear", tests, NULL, NULL);

@@ -82,7 +82,7 @@ class NamesTest(AskingTest):
         self.refuse(2, "ppsched pick: --pp needs --model", "pick", "--pp", 2, 4, "-b", 8)
 
     def test_number_and_kind_of_devices(self):
-        self.refuse(2, "ppsched pick: argument --devices: 'h100' is not an integer; the kind of device is --device h100", "pick",
+        self.refuse(2, "ppsched pick: argument --devices: 'h100' is not an integer; the kind of device is --device h100, with --model", "pick",
                     "--devices", "h100", "-b", 8)
         self.refuse(2, "ppsched pick: argument --device: '8' is no kind of device, such as h100; the number of devices is --devices 8, with --model "
                     "--gpus 8", "pick", "--device", 8, "-b", 8)
@@ -105,7 +105,7 @@ class SlipsTest(AskingTest):
         self.refuse(2, "ppsched pick: unknown option --zzzz; ppsched pick --help all lists them", "pick", "--zzzz")
         self.refuse(2, "ppsched pick: unknown option -z; ppsched pick --help all lists them", "pick", *PROBLEM, "-z", 3)
         self.refuse(2, "ppsched pick: unexpected word 8; values follow an option, such as --devices D", "pick", 8)
-        self.refuse(2, "ppsched pick: --help us: it takes the word all alone, or none", "pick", "--help", "us")
+        self.refuse(2, "ppsched pick: --help us: --help takes only the word all, or none", "pick", "--help", "us")
 
     def test_commands(self):
         self.refuse(2, "ppsched: unknown command pik; did you mean pick?", "pik", *PROBLEM)

@@ -275,6 +275,8 @@ class CommandTest(unittest.TestCase):
     def test_data_sheets_with_a_model(self):
         self.path("model.json", {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 16,
                                  "intermediate_size": 5632, "vocab_size": 32000, "max_position_embeddings": 2048})
+        for name, like in (("alike.json", "h100"), ("alike_a100.json", "a100")):
+            self.path(name, {"like": like, "scale_slowdown": 0})
         words = ("--model", "model.json", "--seq", 2048, "--global-batch", 16, "--strategies", "1f1b", "--chunks", 1)
         row = self.best(*words, "--device-types", "h100:2", "a100:2")
         split = self.layers_of(row)
@@ -285,14 +287,48 @@ class CommandTest(unittest.TestCase):
         self.assertLess(row["step"]["step_time"], alike["step"]["step_time"])
         self.assertGreater(row["step"]["step_time"], fast["step"]["step_time"])
         same = self.best(*words, "--device-types", "h100:4")
-        self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=0.02 * fast["step"]["pipeline_time"])
+        self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=1e-9 * fast["step"]["pipeline_time"])
+        for name, like in (("slow.json", "h100"), ("slower.json", "a100")):  # each type takes longer on many devices by its own factor
+            self.path(name, {"like": like, "scale_slowdown": 0.1})
+        slower = self.best(*words, "--device-types", "slow.json:2", "slower.json:2", "--p2p-time", 0, "--p2p-bandwidth", "inf")
+        alike = self.best(*words, "--device-types", "alike.json:2", "alike_a100.json:2", "--p2p-time", 0, "--p2p-bandwidth", "inf")
+        self.assertAlmostEqual(slower["step"]["pipeline_time"], 1.2 * alike["step"]["pipeline_time"])  # 4 devices
         for more, message in ((("--device-types", "h100:4", "--device", "a100"), "give one of them"),
                               (("--device-types", "h100:3", "--pp", 4), "needs 4"),
                               (("--device-types", "h100:6", "a100:10", "--tp", 4), "--device-types h100:6: each device of the pipeline is 4 GPUs"),
+                              (("--device-types", "h100:2", "a100:2", "--precision", "fp8"), "a100 has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16"),
+                              (("--device-types", "a100:2", "v100:2", "--precision", "bf16"), "v100 has no bf16; give --precision fp16"),
                               (("--device-types", "fast.json:4"), "needs a data sheet")):
             run = self.run_command("pick", *words, *more)
             self.assertNotEqual(run.returncode, 0)
             self.assertIn(message, run.stderr)
+
+    def test_a_type_without_bf16(self):
+        """fp16 is assumed and told, unless a file or an option gives it; other commands do the same."""
+        self.path("model.json", {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 16,
+                                 "intermediate_size": 2816, "vocab_size": 32000, "max_position_embeddings": 2048})
+        words = ("pick", "--model", "model.json", "--global-batch", 16, "--strategies", "1f1b", "--chunks", 1, "--device-types", "a100:2", "v100:2")
+        run = self.run_command(*words)
+        self.assertEqual((run.returncode, run.stderr), (0, "ppsched pick: note: v100 has no bf16, so fp16 is assumed; --precision gives the precision\n"))
+        told = self.run_command(*words, "--precision", "fp16", "--json")
+        self.assertEqual((told.stderr, told.stdout), ("", self.run_command(*words, "--json").stdout))
+        row = json.loads(told.stdout)[0]
+        self.assertEqual(row["device_types"], ["a100", "a100", "v100", "v100"])
+        split = self.layers_of(row)
+        self.assertGreater(sum(split[:2]), sum(split[2:]))
+        arguments = {"num_layers": 16, "hidden_size": 1024, "num_attention_heads": 16, "vocab_size": 32000}
+        self.path("bf16.json", {**arguments, "bf16": True})
+        self.path("fp16.json", {**arguments, "fp16": True})
+        self.path("open.json", arguments)
+        for command, more in (("model", ()), ("price", ("--pp", 4)), ("pick", ("--pp", 4, "--strategies", "1f1b")), ("pick", ("--gpus", 4, "--global-batch", 16))):
+            run = self.run_command(command, "--model", "bf16.json", "--device", "v100", *more)
+            self.assertEqual((run.returncode, run.stderr), (1, f"ppsched {command}: v100 has no bf16; give --precision fp16\n"))
+            run = self.run_command(command, "--model", "fp16.json", "--device", "v100", *more)
+            self.assertNotIn("no bf16", run.stderr)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            run = self.run_command(command, "--model", "open.json", "--device", "v100", *more)
+            self.assertEqual(run.stderr.count("v100 has no bf16, so fp16 is assumed"), 1)
+            self.assertNotIn("bf16 (the launcher's default", run.stdout)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from in_process import run_command
 
 import ppsched
 from ppsched._core.layout_search import WARMED, JobWords, search_layouts
-from ppsched._core.plan_layouts import lay_out
+from ppsched._core.plan_layouts import found_row, lay_out
 from ppsched.readers.layer_table import COLUMNS
 
 LLAMA = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 8,
@@ -318,8 +318,12 @@ class GpusTest(unittest.TestCase):
             (row,) = search_layouts(words._replace(strategies=(strategy,)), 1).best
             self.assertEqual(row.found.memory_limit > 0, strategy == "zb_auto")
             self.assertLessEqual(row.found.memory, 2.2e10)
-            scale = 1 + words.device.scale_slowdown * 2  # 4 devices
-            self.assertAlmostEqual(lay_out(words, row).schedule.evaluate().metrics.makespan * scale, row.found.price.pipeline_time, places=12)
+            self.assertAlmostEqual(lay_out(words, row).schedule.evaluate().metrics.makespan, row.found.price.pipeline_time, places=12)
+            found = found_row(words, row)
+            self.assertEqual((found["step"]["scale"], found["step_time"]), (1 + words.device.scale_slowdown * 2, row.found.price.pipeline_time))  # 4 devices
+            alone = search_layouts(words._replace(strategies=(strategy,), device=words.device._replace(scale_slowdown=0.0)), 1).best[0]
+            self.assertAlmostEqual(found["step_time"] / alone.found.price.pipeline_time, found["step"]["scale"], places=12)
+            self.assertEqual(lay_out(words._replace(device=words.device._replace(scale_slowdown=0.0)), alone).schedule.export("csv"), lay_out(words, row).schedule.export("csv"))
 
     def test_tables_that_are_refused(self):
         words = ("--gpus", 8, "--global-batch", 32, "--layer-table")
@@ -343,7 +347,7 @@ class GpusTest(unittest.TestCase):
         self.refused("--jobs 0: it must be 1 to", "--gpus", 8, "--jobs", 0)
         self.refused("--gpus, --dp: give one of them", "--gpus", 8, "--dp", 2)
         self.refused("--goal needs --model and --gpus", "--tp", 2, "--goal", "step")
-        self.refused("--rank-order needs --model and --gpus", "--tp", 2, "--rank-order", "tp-cp-ep-pp-dp")
+        self.refused("--rank-order: give one order, or --gpus", "--tp", 2, "--rank-order", "tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
         for more, wanted in ((dict(device=5), "device must be a name or a ppsched.Accelerator, not 5"), (dict(fixed=5), "fixed must be a dict"),
                              (dict(fixed={"tp": None}), r"fixed\['tp'\] must be a number or a list of numbers, not None"),
                              (dict(strategies="1f1b"), "strategies must be a list of names, not '1f1b'"), (dict(executor=5), "executor must have submit")):

@@ -11,6 +11,7 @@ import unittest
 
 from in_process import run_command
 
+import ppsched
 from ppsched.command.commands import COMMANDS
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -27,7 +28,7 @@ MISTAKES = {
     "strategies": [
         ("gpip", 1, "did you mean gpipe?"),
         ("1F1B extra", 2, "apart from options it takes only one name"),
-        ("--strategy 1f1b", 2, "it goes with ppsched schedule and ppsched replan"),
+        ("--strategy 1f1b", 2, "as in ppsched strategies name"),
         ("--json=yes", 2, "write --json alone"),
         ("-o folder", 1, "give the name of a file in it"),
         ("-o", 2, "write --output FILE"),
@@ -138,7 +139,7 @@ MISTAKES = {
         ("s.csv --channel all", 2, "choose from group, direction, pair, none, sends"),
         ("s.csv --devices 2", 2, "it goes with ppsched schedule and ppsched compare"),
         ("s.csv --form csv", 2, "did you mean --from?"),
-        ("s.csv s.csv", 2, "to write to a file: -o s.csv"),
+        ("s.csv s.csv", 2, "apart from options it takes only one FILE"),
     ],
     "convert": [
         ("", 2, "ppsched convert --help says what it may be"),
@@ -220,10 +221,10 @@ MISTAKES = {
         ("runs.csv --device h1000", 1, "a file of runs has the columns gpu, seq, mbs, gbs, measured_"),
         ("runs.csv -m folder", 1, "give a file in it"),
         ("config.json", 1, "a file of runs has the columns gpu, seq, mbs, gbs, measured_"),
-        ("runs.csv runs.csv", 2, "to write to a file: -o runs.csv"),
+        ("runs.csv runs.csv", 2, "apart from options it takes only one RUNS.csv"),
         ("runs.csv --out device.json", 2, "did you mean --output?"),
         ("runs.csv --gpus 8", 2, "it goes with ppsched pick"),
-        ("--runs runs.csv", 2, "it goes with ppsched price"),
+        ("--runs runs.csv", 2, "as in ppsched calibrate RUNS.csv"),
     ],
     "live": [
         ("-o a.png", 2, "give a name that ends with .html"),
@@ -242,18 +243,109 @@ MISTAKES = {
     ],
     "help": [
         ("pik", 2, "did you mean pick?"),
-        ("pick some", 2, "choose from all"),
+        ("pick some", 2, "the command takes only the word all, or none"),
         ("pick all more", 2, "apart from options it takes only one COMMAND and all"),
         ("--completion tcsh", 2, "choose from bash, zsh, fish"),
         ("--completion", 2, "write --completion {bash,zsh,fish}"),
         ("--man --completion bash", 2, "leave out the rest"),
         ("--devices", 2, "it goes with ppsched schedule and ppsched compare"),
         ("all", 2, "known are strategies, schedule, compare, pick, replan, repli"),
-        ("--help pick", 2, "--help pick: it takes the word all alone, or none"),
+        ("--help pick", 2, "write ppsched help pick"),
         ("pick --man all", 2, "apart from options it takes only one COMMAND and all"),
         ("nosuch --man", 2, "known are strategies, schedule, compare, pick, replan, repli"),
     ],
 }
+
+# More of each, as users of other programs make them.
+HABITS = {
+    "strategies": [
+        ("ZBV2", 1, "did you mean zbv?"), ("--format json", 2, "did you mean --json?"), ("--JSON", 2, "did you mean --json?"),
+        ("--name 1f1b", 2, "as in ppsched strategies name"), ("-v", 2, "ppsched strategies --help all lists them"),
+    ],
+    "schedule": [
+        ("--pipeline-model-parallel-size 4 -b 8", 2, "did you mean --pp?"), ("--pipeline_parallel_size 4 -b 8", 2, "did you mean --pp?"),
+        ("--devices 4 --gradient_accumulation_steps 8", 2, "did you mean --microbatches?"), ("--DEVICES 4 -b 8", 2, "did you mean --devices?"),
+        ("--devices 4 -b 8 --activation-checkpointing", 2, "did you mean --recompute?"), ("--devices 4 -b 8 --vpp 2", 2, "did you mean --chunks?"),
+        ("1f1b --devices 4 -b 8", 2, "did you mean --strategy 1f1b?"), ("--devices 4GB -b 8", 2, "write 4"), ("--devices 4, -b 8", 2, "write 4"),
+        ("--devices four -b 8", 2, "write digits, such as 8"), ("--devices 4 --microbatches=", 2, "write digits, such as 8"),
+        ("--devices 4 -b 8 --set group_size 2", 2, "did you mean --set group_size=2?"), ("--devices 4 -b 8 --format JSON", 2, "did you mean json?"),
+        ("--devices 4 -b 8 -f 3 ms", 2, "a unit follows its number at once"), ("--devices h100 -b 8", 2, "--device h100, with --model"),
+        ("--devices 4 -b 8 --launch Megatron-LM", 2, "did you mean megatron?"),
+    ],
+    "compare": [
+        ("--pipeline-model-parallel-size 8 -b 32", 2, "did you mean --pp?"), ("--devices 8 -b 32 --memory 80GB", 2, "did you mean --mem-limit?"),
+        ("--devices 8 -b 32 megatron", 2, "did you mean --runtime megatron?"), ("--devices 8 -b 32 --runtime Megatron", 2, "did you mean megatron?"),
+        ("zbv --devices 8 -b 32", 2, "did you mean --strategies zbv?"), ("--devices 8 -b 32 --sort step", 2, "ppsched compare --help all lists them"),
+    ],
+    "pick": [
+        ("--model config.json --pp 4 --mbs 1", 2, "did you mean --micro-batch?"), ("--model config.json --pp 4 --gbs 64", 2, "did you mean --global-batch?"),
+        ("--model config.json --pp 4 --train_batch_size 64", 2, "did you mean --global-batch?"),
+        ("--model config.json --tensor-parallel-size 2", 2, "did you mean --tp?"), ("--model config.json --pp 4 --seq-len 4096", 2, "did you mean --seq?"),
+        ("--model config.json --pp 4 --zero_stage 1", 2, "did you mean --zero?"), ("--model config.json --world-size 64", 2, "did you mean --gpus?"),
+        ("--model config.json --num-nodes 8", 2, "did you mean --gpus?"), ("--model config.json --pp 4 --gpu h100", 2, "did you mean --device?"),
+        ("--model config.json --pp 4 --hardware h100", 2, "did you mean --device?"), ("--model config.json --gpus 64GB", 2, "write 64"),
+        ("--model config.json --pp 4 --optimizer adam", 2, "did you mean --mem-optimizer?"),
+        ("--model config.json --pp 4 --recompute-activations", 2, "ppsched pick --help all lists them"),
+        ("--model CONFIG.JSON --pp 4", 1, "did you mean config.json?"),
+    ],
+    "replan": [
+        ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slow-rank 3 2", 2, "did you mean --slow-rank 3:2?"),
+        ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --failed 3", 2, "did you mean --lost?"),
+        ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --lost three", 2, "write digits, such as 8"),
+        ("--pipeline-model-parallel-size 4 -b 16 --num-layers 32 --split 8 8 8 8 --lost 3", 2, "did you mean --pp?"),
+    ],
+    "replicas": [
+        ("--devices 4 -b 48 --num-layers 32 --replica-speeds 1,0.5", 2, "write 1 0.5"),
+        ("--devices 4 -b 48 --num-layers 32 --replica-speeds 1 0.5", 2, "and the option once for each replica"),
+        ("--devices 4 -b 48 --num-layers 32 --speeds 1 0.5", 2, "did you mean --replica-speeds?"),
+        ("--devices 4 -b 48 --num-layers 32 --replica-speeds 1 --data-parallel-size 2", 2, "did you mean --replica-speeds?"),
+    ],
+    "check": [
+        ("--file s.csv", 2, "as in ppsched check FILE"), ("-f s.csv", 2, "as in ppsched check FILE"), ("s.csv --format csv", 2, "did you mean --from?"),
+        ("s.csv --from CSV", 2, "did you mean csv?"), ("S.CSV", 1, "did you mean s.csv?"), ("s.csv --channel GROUP", 2, "did you mean group?"),
+    ],
+    "convert": [
+        ("--input s.csv --to json", 2, "as in ppsched convert FILE"), ("s.csv json", 2, "did you mean --to json?"), ("s.csv --to JSON", 2, "did you mean json?"),
+        ("s.csv --output-format json", 2, "did you mean --to?"), ("s.csv to json", 2, "did you mean --to?"),
+    ],
+    "layout": [
+        ("config.json --pp 4", 2, "or --num-layers L"), ("--pp 4 --num-layers 32B", 2, "write 32"), ("--PP 4 --num-layers 32", 2, "did you mean --pp?"),
+        ("--pp 4 --num-layers 32 --virtual-pipeline-model-parallel-size 2", 2, "did you mean --num-virtual-stages-per-pipeline-rank?"),
+        ("--layout Et|tL --pp 2", 2, "as in ppsched layout STRING"), ("--torchtitan --pp 4 --num-layers 32 --schedule 1f1b2", 1, "did you mean 1F1B?"),
+    ],
+    "model": [
+        ("--model-name llama", 2, "did you mean --model?"), ("--model config.json --tp 2GB", 2, "write 2"), ("--model config.json --PP 4", 2, "did you mean --pp?"),
+        ("--model config.json --tensor-parallel-size 2", 2, "did you mean --tp?"), ("--model config.json --gpu h100", 2, "did you mean --device?"),
+    ],
+    "pair": [
+        ("--windows windows.json", 2, "as in ppsched pair FILE"), ("windows.json --pairs 2ms", 2, "write 2"), ("WINDOWS.json", 1, "did you mean windows.json?"),
+        ("windows.json --forward 3", 2, "ppsched pair --help all lists them"), ("windows.json --Order f", 2, "did you mean --order?"),
+    ],
+    "price": [
+        ("--model config.json --pp 4 --gbs 64", 2, "did you mean --global-batch?"), ("--model config.json --pp 4 --precision BF16", 2, "did you mean bf16?"),
+        ("--model config.json --pp 4 --recompute-granularity full", 2, "did you mean --recompute?"),
+        ("--model config.json --pp 4 --overlap-grad-reduce", 2, "did you mean --overlap?"), ("--model config.json --pp 4GB", 2, "write 4"),
+    ],
+    "calibrate": [
+        ("--input runs.csv", 2, "as in ppsched calibrate RUNS.csv"), ("runs.csv --gpu h100", 2, "did you mean --device?"),
+        ("runs.csv config.json", 2, "did you mean --model config.json?"), ("RUNS.csv", 1, "did you mean runs.csv?"),
+    ],
+    "live": [
+        ("--pipeline-model-parallel-size 4 -b 8", 2, "did you mean --pp?"), ("--devices 4 -b eight -o a.html", 2, "write digits, such as 8"),
+        ("--devices 4 -b 8 --beside gpipe,1f1bb -o a.html", 1, "did you mean 1f1b?"), ("zbv --devices 4 -b 8 -o a.html", 2, "did you mean --strategy zbv?"),
+    ],
+    "help": [
+        ("PICK", 2, "did you mean pick?"), ("--all", 2, "write the word all without dashes"), ("pick --all", 2, "write the word all without dashes"),
+        ("--completion BASH", 2, "did you mean bash?"), ("pick schedule", 2, "takes only the word all, or none"),
+    ],
+}
+
+# Words before any command.
+FIRST = [
+    ("-V", "did you mean --version?"), ("version", "did you mean --version?"), ("--vers", "did you mean --version?"), ("PICK --devices 8", "did you mean pick?"),
+    ("-h schedule", "write ppsched help schedule"), ("--devices 8 pick", "it goes with ppsched schedule and ppsched compare"),
+]
+
 
 class MistakesTest(unittest.TestCase):
     def setUp(self):
@@ -269,12 +361,27 @@ class MistakesTest(unittest.TestCase):
 
     def test_each_says_what_to_type(self):
         for command, mistakes in MISTAKES.items():
-            for words, code, answer in mistakes:
+            for words, code, answer in mistakes + HABITS[command]:
                 with self.subTest(words=f"{command} {words}"):
                     result = run_command([command, *shlex.split(words)], speaks=True)
                     self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
                     self.assertRegex(result.stderr, rf"\Appsched {command}: [^\n]+\n\Z")
                     self.assertIn(answer, result.stderr)
+
+    def test_before_a_command(self):
+        for words, answer in FIRST:
+            with self.subTest(words=words):
+                result = run_command(shlex.split(words), speaks=True)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                self.assertRegex(result.stderr, r"\Appsched: [^\n]+\n\Z")
+                self.assertIn(answer, result.stderr)
+
+    def test_no_answer_overwrites_a_file(self):
+        for words in ("check s.csv s.csv", "calibrate runs.csv config.json", "schedule --devices 4 -b 8 runs.csv"):
+            self.assertNotIn("-o ", run_command(shlex.split(words), speaks=True).stderr)
+
+    def test_version(self):
+        self.assertEqual({run_command([words]).stdout for words in ("-v", "--version")}, {f"ppsched {ppsched.__version__}\n"})
 
     def test_ten_of_each(self):
         self.assertEqual(list(MISTAKES), list(COMMANDS))

@@ -15,6 +15,10 @@ from ppsched._core.price import pipeline_record
 
 SLOW = ppsched.LinkRate(4e9, 0.8, 30e-6, 1.2, 1.1)
 
+MTP = {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 8, "intermediate_size": 4096,
+       "vocab_size": 32000, "q_lora_rank": 512, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 8,
+       "num_experts_per_tok": 2, "moe_intermediate_size": 1024, "n_shared_experts": 1, "first_k_dense_replace": 1, "num_nextn_predict_layers": 1}
+
 
 def pods(node, pod_nodes, shares_ports=True):
     return cluster(node, shares_ports)._replace(pod_nodes=pod_nodes, beyond=SLOW)
@@ -62,9 +66,10 @@ class PodsTest(unittest.TestCase):
         self.assertTrue(kinds[LAST] >= {(0, 1), (1, 2), (0, 2)}, kinds)
 
     def test_rings(self):
-        """A ring is as slow as its slowest link. With shared ports, a node has as many ports as it has devices of the group."""
-        for node, pod_nodes, tp, dp, shares in itertools.product((2, 4), (1, 2, 4), (1, 2), (2, 4, 8, 16), (False, True)):
-            device = pods(node, pod_nodes, shares)
+        """A ring is as slow as its slowest link. With shared ports, a node has as many ports as it has devices of the group; of a part of
+        a node no more than part_node_ports."""
+        for node, pod_nodes, tp, dp, shares, most in itertools.product((2, 4), (1, 2, 4), (1, 2), (2, 4, 8, 16), (False, True), (0, 1, 3)):
+            device = pods(node, pod_nodes, shares)._replace(part_node_ports=most)
             training = ppsched.Training(sequence_length=4096, tensor_parallel=tp, data_parallel=dp)
             model = ppsched.Model(ppsched.Transformer(**SHAPE), training, device)
             numbers = ranks(FIRST, tp, 1, 1, dp)
@@ -72,11 +77,12 @@ class PodsTest(unittest.TestCase):
             near = max(sum(one // node == member // node for one in members) for member in members)
             level = 0 if len({one // node for one in members}) == 1 else 1 if len({one // (node * pod_nodes) for one in members}) == 1 else 2
             last, ports = (device.inside, device.between, device.beyond)[level], near if shares else 1
+            ports = min(ports, most) if most > 0 and near < node else ports
             sent = last.all_reduce * 2 * 1e9 * training.gradient_bytes * (dp - 1) / dp
             rates = (rate(device.inside), ports * rate(device.between), ports * rate(device.beyond))[:level + 1]
             slowest = min(rates) if shares or level == 0 else min(rates[1:])
             self.assertAlmostEqual(model.update_cost(1e9, 0).gradient_time / (last.latency + sent / slowest), 1, places=9,
-                                   msg=(node, pod_nodes, tp, dp, shares))
+                                   msg=(node, pod_nodes, tp, dp, shares, most))
 
     def test_exchanges(self):
         """An all-to-all sends to each member over its link; with one copy a node, rows of several experts cross once."""
@@ -105,6 +111,30 @@ class PodsTest(unittest.TestCase):
             outside = row * reached(nodes) * ((in_pod - 1) / nodes / rate(device.between) + (nodes - in_pod) / nodes / rate(device.beyond))
             latency = device.beyond.latency if nodes > in_pod else device.between.latency
             self.assertAlmostEqual(once.expert_time / (2 * (latency + max(inside, outside))), 1, places=9, msg=(node, pod_nodes, ep))
+
+    def test_sums_of_copies_of_the_embedding(self):
+        """By a ring of the devices that hold a copy, over the slowest link of the job; a table scales it."""
+        shape = ppsched.Description(MTP)
+        for node, pod_nodes, copies in itertools.product((2, 4), (0, 2, 4), (2, 3, 4)):
+            device = pods(node, pod_nodes) if pod_nodes else cluster(node)
+            model = ppsched.Model(shape, ppsched.Training(4096), device)
+            size = model.memory("embedding").gradients
+            for devices in (copies, 4, 8, 16, 64):
+                link = device.inside if devices <= node else device.between if not pod_nodes or devices <= node * pod_nodes else SLOW
+                wanted = link.latency + 2 * link.all_reduce * size * (1 - 1 / copies) / rate(link)
+                self.assertAlmostEqual(model.copies_time(copies, devices) / wanted, 1, places=12, msg=(node, pod_nodes, copies, devices))
+            self.assertEqual((model.copies_time(1, 8), model.copies_time(0, 8)), (0, 0))
+            for wrong in ((4, 3), (0, 0)):
+                with self.assertRaisesRegex(ppsched.Error, f"devices is {wrong[1]}; it must be at least 1, and at least the {wrong[0]} copies"):
+                    model.copies_time(*wrong)
+        decoders = tuple(ppsched.MeasuredLayer(name, forward_time=0.01, backward_input_time=0.01, backward_weight_time=0.01) for name in ("decoder", "dense_decoder", "moe_decoder", "mtp")
+                         if name in {row.name for row in model.rows})
+        measured = ppsched.Model(shape, ppsched.Training(4096), device, ppsched.LayerTable(decoders, (ppsched.MeasuredCollective("all_reduce", size, 2, 64, 1.5),)))
+        self.assertAlmostEqual(measured.copies_time(2, 64), 1.5)
+        for no in (ppsched.Model(ppsched.Transformer(**SHAPE), ppsched.Training(4096), device), ppsched.Model(shape, ppsched.Training(4096, adapter_rank=8, frozen_weights=True), device)):
+            self.assertEqual(no.copies_time(2, 64), 0)
+        with self.assertRaisesRegex(ppsched.Error, "times need a device"):
+            ppsched.Model(shape, ppsched.Training(4096)).copies_time(2, 4)
 
     def test_one_pod_is_none(self):
         training = ppsched.Training(sequence_length=4096, tensor_parallel=2, data_parallel=8, overlaps_gradients=True)
@@ -151,7 +181,7 @@ class PodsTest(unittest.TestCase):
                 self.assertEqual((done.returncode in (1, 2), done.stderr.count("\n")), (True, 1), done.stderr)
                 self.assertIn(wanted, done.stderr)
             for more, wanted in ((("--pod-nodes", 2, "--pod-bandwidth", "2GB/s"), "--pod-nodes needs --model"), (("--pod-bandwidth", "2GB/s"), "--pod-bandwidth needs --model"),
-                                 (("--model", str(model), "--device-types", "h100:2", "--pod-bandwidth", "2GB/s"), "--device-types, --pod-bandwidth: state pods")):
+                                 (("--model", str(model), "--device-types", "h100:2", "--pod-bandwidth", "2GB/s"), "--pod-bandwidth needs --pod-nodes")):
                 done = run_command(("pick", "--devices", 2, "--microbatches", 4, *more) if "--model" not in more else ("pick", *more))
                 self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
                 self.assertIn(wanted, done.stderr)
@@ -231,6 +261,62 @@ class PodsTest(unittest.TestCase):
         for a, b in itertools.product(range(10), repeat=2):
             level = 2 if (a < 8) != (b < 8) else 0 if a // 2 == b // 2 else 1 if a // 4 == b // 4 else 2
             self.assertEqual(times[a * 10 + b], rate(links[level]), (a, b))
+
+    def test_pods_measured_sends_and_device_types_together(self):
+        """Options put pods into each type; measured sends are those of the first type, at the distance at which they were measured."""
+        from ppsched.command.device_types import stages_of, types_of_job, unlike_devices
+        first, second = pods(2, 2), cluster(2)._replace(name="b", matrix_rate=5e14)
+        shape, training = ppsched.Transformer(**SHAPE), ppsched.Training(4096)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = {name: str(pathlib.Path(folder) / f"{name}.json") for name in ("a", "b", "links", "model", "plain")}
+            for name, device in (("a", cluster(2)), ("b", second)):
+                pathlib.Path(paths[name]).write_text(json.dumps({key: getattr(device, key) for key in ("matrix_rate", "vector_rate", "memory_bandwidth", "memory", "node_devices")} | {
+                    key: getattr(device, key)._asdict() for key in ("inside", "between")}), encoding="utf-8")
+            values = {"device_types": [f"{paths['a']}:8", f"{paths['b']}:2"], "pod_nodes": 2, "pod_bandwidth": f"{SLOW.bandwidth}B/s"}
+            types = types_of_job(values)
+            self.assertEqual([(one.sheet.pod_nodes, one.sheet.beyond.bandwidth, one.sheet.beyond.latency) for one in types],
+                             [(2, SLOW.bandwidth, first.between.latency)] * 2)
+            sends = {span: (1e-5 * (1 + number), 1e9 * (9 - number)) for number, span in enumerate((2, 4, 8))}  # in a node, a pod, beyond
+            for spans in ((), (4,), (2, 8), (2, 4, 8)):
+                table = ppsched.LayerTable((ppsched.MeasuredLayer("decoder", forward_time=0.01, backward_input_time=0.02, backward_weight_time=0.01),), tuple(
+                    ppsched.MeasuredCollective("send", size, 2, span, sends[span][0] + size / sends[span][1]) for span in spans for size in (1e6, 1e8)))
+                model = ppsched.Model(shape, training, types[0].sheet, table)
+                plain = ppsched.Model(shape, training, types[0].sheet)
+                found = unlike_devices(stages_of(types, 1, 10), model, 10, model.layers().given, None, 0.0).values
+                sheet = types[0].sheet
+                own = [sends[span] if span in spans else (link.latency, rate(link)) for span, link in ((2, sheet.inside), (4, sheet.between), (8, sheet.beyond))]
+                other = [(link.latency, rate(link)) for link in (second.inside, types[1].sheet.between, types[1].sheet.beyond)]
+                for a, b in itertools.product(range(10), repeat=2):
+                    level = 2 if (a < 8) != (b < 8) else 0 if a // 2 == b // 2 else 1 if a // 4 == b // 4 else 2
+                    ends = [(own if device < 8 else other)[level] for device in (a, b)]
+                    wanted = (0.0 if a == b else max(end[0] for end in ends), min(end[1] for end in ends))
+                    for name, value in zip(("p2p_time", "p2p_bandwidth"), wanted):
+                        self.assertAlmostEqual(found[name][a * 10 + b] / (value or 1), value and 1, delta=1e-9, msg=(spans, name, a, b))
+                decoder = next(row for row in found["layers"] if row["name"] == "decoder")
+                slower = [ppsched.Model(shape, training, one.sheet).pass_cost("decoder", "forward").time for one in types]
+                self.assertAlmostEqual(decoder["forward_time"], 0.01)  # of the first type; the other is slower as its sheet is
+                self.assertAlmostEqual(decoder["device_scale"][0][0], slower[1] / slower[0])
+                self.assertEqual(plain.pass_cost("decoder", "forward").time, slower[0])
+
+    def test_options_of_pods_beside_device_types(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, table, *files = (pathlib.Path(folder) / name for name in ("config.json", "table.csv", "h100.json", "a100.json"))
+            model.write_text(json.dumps({"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
+                                         "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 32000}), encoding="utf-8")
+            for file in files:
+                link = ppsched.find_accelerator(file.stem).between._replace(bandwidth=1e9)
+                file.write_text(json.dumps({"like": file.stem, "pod_nodes": 1, "beyond": link._asdict()}), encoding="utf-8")
+            table.write_text("kind,forward_time,backward_input_time,backward_weight_time\ndecoder,5ms,5ms,5ms\n"
+                             "collective:send,1MB,2,16,1ms\ncollective:send,64MB,2,16,9ms\n", encoding="utf-8")
+            words = ("pick", "--model", str(model), "--seq", 4096, "--global-batch", 64, "--strategies", "1f1b", "--tp", 4, "--pp", 8)
+            types, options = ("--device-types", "h100:16", "a100:16"), ("--pod-nodes", 1, "--pod-bandwidth", "1GB/s")
+            steps = [json.loads(run_command((*words, *more, "--json")).stdout)[0]["step_time"] for more in (
+                types, (*types, *options), ("--device-types", *(f"{file}:16" for file in files)), (*types, *options, "--layer-table", str(table)))]
+            self.assertLess(steps[0], steps[1])
+            self.assertAlmostEqual(steps[1], steps[2])
+            self.assertNotEqual(steps[1], steps[3])
+            alone = run_command((*words, "--device-types", "h100:32", "--pod-nodes", 4, "--pod-bandwidth", "1GB/s"))
+            self.assertIn("note: --pod-nodes has no effect: the 32 devices are in one pod", alone.stderr)
 
 
 if __name__ == "__main__":

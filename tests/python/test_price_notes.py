@@ -151,7 +151,8 @@ class ErrorTest(NotesTest):
         known = self.error("h100")
         self.assertIsNotNone(known["median"])
         self.assertEqual(self.error(self.write("same.json", json.dumps({"like": "h100"}))), known)
-        for fields in ({"matrix_share": 0.5}, {"memory_bandwidth": "3TB/s"}, {"inside": {"bandwidth": "200GB/s"}}, {"memory_efficiency": 0.9}):
+        for fields in ({"matrix_share": 0.5}, {"memory_bandwidth": "3TB/s"}, {"inside": {"bandwidth": "200GB/s"}}, {"memory_efficiency": 0.9},
+                       {"scale_slowdown": 0.02}, {"scale_slowdown": 0}):
             changed = self.write("changed.json", json.dumps({"like": "h100", **fields}))
             self.assertEqual(self.error(changed), {"of": "dense models on h100, changed, in bf16: none was measured", "median": None, "p90": None})
             self.assertIn("none was measured", run_command(("price", "--model", self.llama, *LAYOUT, "--device", changed)).stdout)
@@ -174,7 +175,7 @@ class ErrorTest(NotesTest):
             self.assertGreater(found["p90"], 0)
         self.assertIn("none was measured", self.error(file, "--precision", "fp8")["of"])
         self.assertIn("none was measured", self.answer("price", "--model", self.experts, *EXPERT_LAYOUT, "--device", file)["error"]["of"])
-        for fields in ({"matrix_share": 0.4}, {"memory": "90GiB"}):
+        for fields in ({"matrix_share": 0.4}, {"memory": "90GiB"}, {"scale_slowdown": 0.03}, {"scale_slowdown": 0}):
             changed = self.write("changed.json", json.dumps({**given, **fields}))
             self.assertEqual(self.error(changed)["median"], None)
 

@@ -142,9 +142,33 @@ static void test_devices_without_a_rate(void **state)
     device.hidden_share = 0, device.shares_ports = 2;
     assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
     assert_string_equal(error.message, "shares_ports is 2; it must be 0 or 1");
+    device.shares_ports = 0, device.lacks_bf16 = 2;
+    assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "lacks_bf16 is 2; it must be 0 to 1");
 }
 
-/* MXFP8 is in the matrix units of Blackwell and CDNA 4, NVFP4 in those of Blackwell, and A100 has no 8 bits. */
+/* Without bf16 fp16 costs the same as on a device with both. */
+static void test_a_device_without_bf16(void **state)
+{
+    ppsched_accelerator device = flat(), both = device;
+    ppsched_training training = plain;
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    (void)state;
+    device.lacks_bf16 = 1, device.rate_8bit = 0;
+    assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "the device has no bf16 (lacks_bf16 is 1); use fp16");
+    training.precision = PPSCHED_PRECISION_FP8;
+    assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "the device has no matrix rate for 8 bits (rate_8bit); use fp16");
+    training.precision = PPSCHED_PRECISION_FP16;
+    for (uint32_t pass = PPSCHED_MODEL_PASS_FORWARD; pass <= PPSCHED_MODEL_PASS_WEIGHT; pass++)
+        assert_true(cost_of(&shape, &training, &device, DECODER, pass).time ==
+                    cost_of(&shape, &training, &both, DECODER, pass).time);
+}
+
+/* MXFP8 is in the matrix units of Blackwell and CDNA 4, NVFP4 in those of Blackwell, A100 and V100 have no 8 bits, and
+ * V100 has no bf16. */
 static void test_precisions_of_known_devices(void **state)
 {
     static const char *const with_mxfp8[] = {"b200", "b300", "gb200", "gb300", "mi355x"};
@@ -152,12 +176,16 @@ static void test_precisions_of_known_devices(void **state)
     (void)state;
     for (uint32_t i = 0; i < ppsched_accelerator_count(); i++) {
         const ppsched_accelerator *device = ppsched_accelerator_at(i);
-        bool has[] = {[PPSCHED_PRECISION_FP8] = strcmp(device->name, "a100") != 0, [PPSCHED_PRECISION_NVFP4] = false};
+        bool is_early = strcmp(device->name, "a100") == 0 || strcmp(device->name, "v100") == 0;
+        bool has[] = {[PPSCHED_PRECISION_BF16] = strcmp(device->name, "v100") != 0,
+                      [PPSCHED_PRECISION_FP16] = true,
+                      [PPSCHED_PRECISION_FP8] = !is_early,
+                      [PPSCHED_PRECISION_NVFP4] = false};
         for (size_t k = 0; k < sizeof with_mxfp8 / sizeof with_mxfp8[0]; k++)
             has[PPSCHED_PRECISION_MXFP8] |= strcmp(device->name, with_mxfp8[k]) == 0;
         for (size_t k = 0; k < sizeof with_nvfp4 / sizeof with_nvfp4[0]; k++)
             has[PPSCHED_PRECISION_NVFP4] |= strcmp(device->name, with_nvfp4[k]) == 0;
-        for (int32_t precision = PPSCHED_PRECISION_FP8; precision <= PPSCHED_PRECISION_NVFP4; precision++) {
+        for (int32_t precision = PPSCHED_PRECISION_BF16; precision <= PPSCHED_PRECISION_NVFP4; precision++) {
             ppsched_training training = plain;
             ppsched_model *model = NULL;
             training.precision = precision;
@@ -238,6 +266,38 @@ static void test_ports(void **state)
     device.inside.bandwidth = 2e10; /* not faster than inside the node */
     all = cost_of(&wide, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(one.communication_time - all.communication_time, 4 * (bytes / 1e10 - bytes / 2e10));
+}
+
+static double reduce_time(const ppsched_training *training, const ppsched_accelerator *device)
+{
+    ppsched_model *model = make(&shape, training, device);
+    ppsched_update_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_update_cost(&cost, model, 1e9, 0, NULL), NULL);
+    ppsched_model_destroy(model);
+    return cost.reduce_time;
+}
+
+/* Replicas of 2 devices, on 4 nodes of 8 devices: each ring has 4 devices of a node. */
+static void test_ports_of_part_of_a_node(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    (void)state;
+    training.tensor_parallel = 2, training.data_parallel = 16;
+    device.shares_ports = 1;
+    const double one = 2 * 4e9 * 15 / 16 / 1e10; /* 4 bytes of each gradient, at one port */
+    for (double ports = 0; ports <= 5; ports += 0.5) {
+        device.part_node_ports = ports;
+        expect_near(reduce_time(&training, &device), device.between.latency + one / (ports == 0 || ports > 4 ? 4 : ports));
+    }
+    device.part_node_ports = 1;
+    training.tensor_parallel = 1; /* all devices of two nodes */
+    expect_near(reduce_time(&training, &device), device.between.latency + one / 8);
+    training.tensor_parallel = 8; /* one of a node */
+    expect_near(reduce_time(&training, &device), device.between.latency + one);
+    training.tensor_parallel = 2, training.data_parallel = 4; /* one node */
+    device.part_node_ports = 2;
+    expect_near(reduce_time(&training, &device), device.inside.latency + 2 * 4e9 * 3 / 4 / 1e11);
 }
 
 static void test_ops_and_host(void **state)
@@ -439,10 +499,12 @@ int main(void)
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_memory_by_precision),
         cmocka_unit_test(test_devices_without_a_rate),
+        cmocka_unit_test(test_a_device_without_bf16),
         cmocka_unit_test(test_precisions_of_known_devices),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_overlap_of_experts),
         cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_ports_of_part_of_a_node),
         cmocka_unit_test(test_ops_and_host),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_frozen_weights),

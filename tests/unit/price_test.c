@@ -232,6 +232,38 @@ static void test_exposed_in_a_pipeline(void **state)
     ppsched_model_destroy(model);
 }
 
+/* A schedule that runs several times in a step has several times its own time and parts; sums, gathers, the optimizer and the
+ * memory are those of one run. */
+static void test_several_runs(void **state)
+{
+    (void)state;
+    for (int32_t sharding = 0; sharding <= 3; sharding++) {
+        ppsched_training training = plain;
+        training.data_parallel = 4;
+        training.tensor_parallel = 2;
+        training.sharding = sharding;
+        training.flags = sharding % 2 == 1 ? PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS : 0;
+        ppsched_model *model = make(&training);
+        ppsched_pipeline run = {.size = sizeof run, .devices = 4, .microbatches = 6}, runs = run, all = run;
+        runs.microbatches = all.microbatches = 18;
+        runs.reduce_every = 3;
+        ppsched_step_price one = step_of(model, &run), three = step_of(model, &runs), whole = step_of(model, &all);
+        expect_near(three.pipeline_time, 3 * one.pipeline_time);
+        expect_near(three.exposed_pipeline, 3 * one.exposed_pipeline);
+        expect_near(three.exposed_tensor_parallel, 3 * one.exposed_tensor_parallel);
+        expect_near(three.exposed_data_parallel, (sharding == 3 ? 3 : 1) * one.exposed_data_parallel);
+        assert_true(three.exposed_data_parallel > 0 && three.optimizer_time == one.optimizer_time);
+        expect_near(three.tokens_per_second_per_device * three.step_time, whole.tokens_per_second_per_device * whole.step_time);
+        expect_near(three.mfu * three.step_time, whole.mfu * whole.step_time);
+        assert_true(three.pipeline_time > whole.pipeline_time);
+        for (uint32_t d = 0; d < 4; d++)
+            assert_true(device_of(model, &runs, d).total == device_of(model, &run, d).total);
+        all.reduce_every = 1;
+        assert_true(step_of(model, &all).step_time == whole.step_time);
+        ppsched_model_destroy(model);
+    }
+}
+
 /* --- memory --- */
 
 static void test_memory(void **state)
@@ -422,6 +454,36 @@ static void test_links_of_a_pipeline(void **state)
     ppsched_model_destroy(model);
 }
 
+/* What replicas sum takes as long as in the price of the pipeline, in each order of ranks. */
+static void test_update_of_a_pipeline(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.data_parallel = 8;
+    ppsched_model *model = make(&training);
+    double times[2];
+    for (int32_t order = 0; order < 2; order++) {
+        ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 4, .rank_order = order};
+        ppsched_update_cost cost = {.size = sizeof cost};
+        double parameters = LAYERS / 2 * memory_of(model, DECODER).parameters + memory_of(model, HEAD).parameters;
+        expect_ok(ppsched_model_get_pipeline_update_cost(&cost, model, &pipeline, parameters, 0, NULL), NULL);
+        expect_near(cost.gradient_time, step_of(model, &pipeline).exposed_data_parallel);
+        times[order] = cost.gradient_time;
+        if (order == PPSCHED_RANK_ORDER_DATA_FIRST) {
+            ppsched_update_cost same = {.size = sizeof same};
+            expect_ok(ppsched_model_get_update_cost(&same, model, parameters, 0, NULL), NULL);
+            assert_true(same.gradient_time == cost.gradient_time && same.optimizer_time == cost.optimizer_time);
+        }
+    }
+    assert_true(times[1] > times[0]); /* 8 replicas are in a node, or in two */
+    ppsched_update_cost cost = {.size = sizeof cost};
+    const ppsched_pipeline wrong = {.size = sizeof wrong, .rank_order = 2};
+    assert_int_equal(ppsched_model_get_pipeline_update_cost(&cost, model, &wrong, 1, 0, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_pipeline_update_cost(&cost, model, NULL, 1, 2, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_pipeline_update_cost(&cost, NULL, NULL, 1, 0, NULL), PPSCHED_ERROR_ARGUMENT);
+    ppsched_model_destroy(model);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -444,6 +506,12 @@ static void test_refused(void **state)
     pipeline.rank_order = 2;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "rank_order is 2; it must be 0 or 1");
     pipeline.rank_order = PPSCHED_RANK_ORDER_DATA_FIRST;
+    pipeline.reduce_every = 3;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "reduce_every is 3; it must divide the 8 microbatches of a step");
+    pipeline.reduce_every = 0;
+    pipeline.reserved = 1;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    pipeline.reserved = 0;
     pipeline.pair_rule = 3;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "pair_rule");
     ppsched_model *without = NULL;
@@ -493,6 +561,7 @@ int main(void)
                                        cmocka_unit_test(test_chunks),
                                        cmocka_unit_test(test_exposed),
                                        cmocka_unit_test(test_exposed_in_a_pipeline),
+                                       cmocka_unit_test(test_several_runs),
                                        cmocka_unit_test(test_memory),
                                        cmocka_unit_test(test_gathered),
                                        cmocka_unit_test(test_recompute),
@@ -500,6 +569,7 @@ int main(void)
                                        cmocka_unit_test(test_offload_in_a_pipeline),
                                        cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_links_of_a_pipeline),
+                                       cmocka_unit_test(test_update_of_a_pipeline),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests_name("price", tests, NULL, NULL);
 }

@@ -37,6 +37,7 @@ const tests = {
     const { pipeline, runs_on } = job.price(best[0].number);
     assert.ok(runs_on > 0 && pipeline.split.length === pipeline.devices * pipeline.chunks);
     assert.equal(job.price(best[0].number, times[0] / 2).state, "slower");
+    assert.equal(jobOf({ gpus: 64, device: "v100", tp: 4, pp: 4, top: 1 }).run().ranked()[0].state, "priced"); // without bf16
     assert.throws(() => jobOf({ gpus: 16, device: "h10" }), /no device is called "h10"; did you mean h100\?/);
     assert.throws(() => jobOf({ gpus: 16, tpp: 2 }), /did you mean tp\?/);
     assert.throws(() => jobOf({ gpus: 0 }), PpschedError);

@@ -58,8 +58,8 @@ static void put_first_forwards(struct ppi_greedy *g)
         warm_up(g, r, false);
     for (uint32_t r = devices; r-- > 0;) {
         size_t before = 0;
-        while (g->count > before && r + 1 < devices && has_room(g, r)) {
-            before = g->count;
+        while (g->plan.count > before && r + 1 < devices && has_room(g, r)) {
+            before = g->plan.count;
             for (uint32_t j = 0; j <= r; j++)
                 warm_up(g, j, false);
         }
@@ -81,10 +81,10 @@ static void level(struct ppi_greedy *g)
     bool of_z = false;
     for (uint32_t r = 1; r < g->problem->devices; r++)
         for (int stuck = 0; stuck < 2 && is_behind(g, r); of_z = !of_z) {
-            size_t before = g->count;
+            size_t before = g->plan.count;
             for (uint32_t j = g->problem->devices; j-- > r;)
                 warm_up(g, j, of_z);
-            stuck = g->count > before ? 0 : stuck + 1;
+            stuck = g->plan.count > before ? 0 : stuck + 1;
         }
 }
 
@@ -161,14 +161,14 @@ static void limit_forwards(struct ppi_greedy *g)
     }
 }
 
-double ppi_v_plan(struct ppi_greedy *g, const struct ppi_v_choice *choice, struct ppi_orders *out)
+double ppi_v_plan(struct ppi_greedy *g, const struct ppi_v_choice *choice)
 {
-    ppi_greedy_start(g, out);
+    ppi_greedy_start(g);
     limit_forwards(g);
     put_first_forwards(g);
     level(g);
-    for (size_t before = 0; g->count > before;) {
-        before = g->count;
+    for (size_t before = 0; g->plan.count > before;) {
+        before = g->plan.count;
         put_inputs(g, choice);
         put_forwards(g, choice);
     }

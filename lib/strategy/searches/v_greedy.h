@@ -14,6 +14,6 @@ struct ppi_v_choice {
 
 /* Plans all ops into `out`, on the V placement; the idle times become the time that each device can spare in the next plan.
  * Returns the longest span of a device. */
-double ppi_v_plan(struct ppi_greedy *greedy, const struct ppi_v_choice *choice, struct ppi_orders *out);
+double ppi_v_plan(struct ppi_greedy *greedy, const struct ppi_v_choice *choice);
 
 #endif

@@ -8,6 +8,7 @@
  * Bubble Pipeline Parallelism" (Qi et al. 2023, arXiv 2401.10241); the even warm-up is ours. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/inline.h"
 #include "search/explore.h"
 #include "search/greedy.h"
 #include "search/repeat.h"
@@ -34,6 +35,8 @@ struct choice {
 struct planner {
     struct ppi_greedy greedy;
     struct ppi_repeat repeat;
+    struct ppi_greedy_plan best; /* the attempt's, while it is not written */
+    bool has_best;
     uint32_t *warmup; /* by stage: forwards of the warm-up, after the first, of the last plan that may have another one */
     bool left_out;    /* a forward of the present plan, as a choice said */
     bool was_small;   /* a gap of the present plan, so that a choice decided whether a W fills it */
@@ -41,7 +44,7 @@ struct planner {
 
 static bool has_forwards(const struct ppi_greedy *g, uint32_t s)
 {
-    return g->stage[s].done[PPSCHED_KIND_F] < g->problem->microbatches;
+    return g->stage[s].done[PPSCHED_KIND_F] < g->microbatches;
 }
 
 /* When the input of the next F or I arrives from the neighbour; negative where it has none. */
@@ -66,7 +69,7 @@ static uint32_t warmup_of(const struct ppi_greedy *g, const struct choice *choic
     const struct ppi_greedy_device *device = &g->device[s];
     double clock = device->clock, level = device->level, ready = *input_end + costs->backward_delay;
     uint32_t more = 0;
-    while (1 + more < g->problem->microbatches) {
+    while (1 + more < g->microbatches) {
         level += costs->memory[PPSCHED_KIND_F];
         double end = clock + costs->duration[PPSCHED_KIND_F];
         bool late = choice->bubble_before_first_backward ? end > ready : clock >= ready;
@@ -104,7 +107,7 @@ static bool find_warmup(struct ppi_greedy *g, const struct choice *choice)
     for (uint32_t s = 1; s <= last; s++) {
         uint32_t more = g->device[s].ahead;
         even = smaller(even, smaller(more, even_share(g, s)));
-        while (more > 0 && more >= usual && 1 + more < g->problem->microbatches)
+        while (more > 0 && more >= usual && 1 + more < g->microbatches)
             more--;
         usual = smaller(usual, more); /* no forward before that of the stage before */
         differs = differs || usual != even;
@@ -175,20 +178,31 @@ static bool wants_forward(struct planner *planner, const struct choice *choice, 
     return input - clock > g->worst_idle - stage->device->idle;
 }
 
-static void fill_and_put(struct planner *planner, const struct choice *choice, uint32_t s, uint8_t kind)
+/* Fills the gap of a device before an op that starts at `ready`. */
+static void fill_gap(struct planner *planner, const struct choice *choice, uint32_t s, double ready)
 {
     struct ppi_greedy *g = &planner->greedy;
     struct ppi_greedy_device *device = &g->device[s];
-    const double ready = arrival(g, s, kind);
-    ppi_greedy_fill_gap(g, device, ready, PPI_INFINITE);
-    const double gap = ppi_greedy_gap(device, ready);
-    if (gap > 0) {
-        const bool is_small = !(gap > g->worst_idle - device->idle);
-        ppi_repeat_note(&planner->repeat, s);
-        planner->was_small = planner->was_small || is_small;
-        if (!is_small || choice->fill_small_gaps)
-            ppi_greedy_put_weight(g, device);
+    const double weight = g->problem->stage[s].duration[PPSCHED_KIND_W];
+    while (device->clock + weight <= ready && ppi_greedy_put_weight(g, device)) {
     }
+    const double gap = ready - device->clock;
+    if (!(gap > 0) || !ppi_greedy_has_due(device))
+        return;
+    const bool is_small = !(gap > g->worst_idle - device->idle);
+    ppi_repeat_note(&planner->repeat, s);
+    planner->was_small = planner->was_small || is_small;
+    if (!is_small || choice->fill_small_gaps)
+        ppi_greedy_put_weight(g, device);
+}
+
+/* `kind` is a constant where this is inlined. */
+PPI_INLINE void fill_and_put(struct planner *planner, const struct choice *choice, uint32_t s, uint8_t kind)
+{
+    struct ppi_greedy *g = &planner->greedy;
+    const double ready = arrival(g, s, kind);
+    if (ready >= g->device[s].clock && ppi_greedy_has_due(&g->device[s]))
+        fill_gap(planner, choice, s, ready);
     ppi_greedy_put(g, &g->stage[s], kind, ready);
 }
 
@@ -225,24 +239,48 @@ static void put_inputs(struct planner *planner, const struct choice *choice)
 
 /* Returns the longest span; infinite where the choices leave ops out, exceed a limit, or lead to a span of `below` or more, up
  * to the rounding of sums. */
-static double plan_with(struct planner *planner, const struct choice *choice, double below, struct ppi_orders *out)
+static double plan_with(struct planner *planner, const struct choice *choice, double below)
 {
     struct ppi_greedy *g = &planner->greedy;
-    ppi_greedy_start(g, out);
+    ppi_greedy_start(g);
     ppi_repeat_start(&planner->repeat, g);
     planner->left_out = planner->was_small = false;
     if (!put_warmup(planner, choice))
         return PPI_INFINITE;
-    for (uint32_t round = 1; round < g->problem->microbatches && g->longest < below * (1 - 1e-12); round++) {
+    for (uint32_t round = 1; round < g->microbatches && g->longest < below * (1 - 1e-12); round++) {
         if (!put_forwards(planner, choice))
             return PPI_INFINITE;
         put_inputs(planner, choice);
-        round += ppi_repeat_rounds(&planner->repeat, g, out, round);
+        ppi_repeat_rounds(&planner->repeat, g, round);
     }
     return g->longest < below * (1 - 1e-12) ? ppi_greedy_finish(g) : PPI_INFINITE;
 }
 
 /* --- the search --- */
+
+/* Writes the best plan. */
+static void write_best(struct ppi_attempt *attempt, struct planner *planner)
+{
+    if (planner->has_best)
+        ppi_greedy_write(&planner->greedy, &planner->best, &attempt->best);
+    planner->has_best = false;
+}
+
+/* Keeps a plan, whose time is known, if it is the best. It is written at once only if that is needed to price it. */
+static void keep(struct ppi_attempt *attempt, struct planner *planner, double time)
+{
+    struct ppi_greedy_plan plan = planner->greedy.plan;
+    if (!ppi_is_finite(time))
+        return;
+    if (!ppi_attempt_keeps_by_time(attempt)) {
+        ppi_greedy_write(&planner->greedy, &plan, &attempt->candidate);
+    } else if (time < attempt->objective) {
+        planner->has_best = true;
+        planner->greedy.plan = planner->best;
+        planner->best = plan;
+    }
+    ppi_attempt_keep(attempt, time);
+}
 
 /* Tries all combinations of the paper's choices, first all set, the last changing fastest; those whose choices decide nothing
  * are not tried. */
@@ -255,11 +293,12 @@ static ppsched_status try_choices(struct ppi_attempt *attempt, struct planner *p
         const bool is_known = (!choice.fill_small_gaps && !was_small[code - 1]) ||
                               (!choice.backward_first && !left_out[code - 2]);
         if (!is_known)
-            ppi_attempt_keep(attempt, plan_with(planner, &choice, attempt->objective, &attempt->candidate));
+            keep(attempt, planner, plan_with(planner, &choice, attempt->objective));
         left_out[code] = is_known ? !choice.fill_small_gaps && !was_small[code - 1] && left_out[code - 1] : planner->left_out;
         was_small[code] = is_known ? !choice.backward_first && !left_out[code - 2] && was_small[code - 2] : planner->was_small;
         status = ppi_attempt_spend(attempt, 1, error);
     }
+    write_best(attempt, planner);
     return status;
 }
 
@@ -288,7 +327,9 @@ static ppsched_status make_planner(struct planner *planner, struct ppi_attempt *
 {
     *planner = (struct planner){.warmup = ppi_arena_take(&attempt->arena, attempt->problem.devices, sizeof *planner->warmup)};
     ppsched_status status = ppi_greedy_make(&planner->greedy, &attempt->arena, &attempt->problem, error);
-    return status == PPSCHED_OK ? ppi_repeat_make(&planner->repeat, &attempt->arena, &attempt->problem, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_repeat_make(&planner->repeat, &attempt->arena, &attempt->problem, error);
+    return status == PPSCHED_OK ? ppi_greedy_plan_make(&planner->best, &attempt->arena, &attempt->problem, error) : status;
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)

@@ -13,6 +13,15 @@
 
 /* --- greedy plans --- */
 
+/* Writes a plan where it may be kept. */
+static void keep(struct ppi_attempt *attempt, const struct ppi_greedy *greedy, double span)
+{
+    if (!ppi_is_finite(span) || (ppi_attempt_keeps_by_time(attempt) && !(span < attempt->objective)))
+        return;
+    ppi_greedy_write(greedy, &greedy->plan, &attempt->candidate);
+    ppi_attempt_keep(attempt, span);
+}
+
 /* Plans with one choice, and again while the span gets shorter. */
 static ppsched_status try_choice(struct ppi_attempt *attempt, struct ppi_greedy *greedy, struct ppi_v_choice choice,
                                  ppsched_error *error)
@@ -22,8 +31,8 @@ static ppsched_status try_choice(struct ppi_attempt *attempt, struct ppi_greedy 
     for (uint32_t r = 0; r < attempt->problem.devices; r++)
         greedy->device[r].spare = 0;
     for (; ppi_attempt_goes_on(attempt) && status == PPSCHED_OK; before = span) {
-        span = ppi_v_plan(greedy, &choice, &attempt->candidate);
-        ppi_attempt_keep(attempt, span);
+        span = ppi_v_plan(greedy, &choice);
+        keep(attempt, greedy, span);
         status = ppi_attempt_spend(attempt, 1, error);
         if (!(span < before))
             break;

@@ -1695,6 +1695,8 @@ class Pipeline(Structure):
     memory_limit: float
     offload_layers: int
     rank_order: int
+    reduce_every: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1710,6 +1712,8 @@ class Pipeline(Structure):
         ("memory_limit", c_double),
         ("offload_layers", c_uint32),
         ("rank_order", c_int32),
+        ("reduce_every", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -2298,9 +2302,10 @@ class Accelerator(Structure):
     scan_share: float
     host_bandwidth: float
     pod_nodes: int
-    reserved: int
+    lacks_bf16: int
     beyond: LinkRate
     scale_slowdown: float
+    part_node_ports: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2336,9 +2341,10 @@ class Accelerator(Structure):
         ("scan_share", c_double),
         ("host_bandwidth", c_double),
         ("pod_nodes", c_uint32),
-        ("reserved", c_uint32),
+        ("lacks_bf16", c_uint32),
         ("beyond", LinkRate),
         ("scale_slowdown", c_double),
+        ("part_node_ports", c_double),
     ]
 
 
@@ -2774,6 +2780,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
     "ppsched_model_get_pipeline_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, POINTER(Pipeline), c_uint32, c_uint32, POINTER(Error)]),
+    "ppsched_model_get_pipeline_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, POINTER(Pipeline), c_double, c_double, POINTER(Error)]),
+    "ppsched_model_get_copies_time": (c_int32, [POINTER(c_double), c_void_p, c_uint32, c_int64, POINTER(Error)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_replan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(ReplanOptions), POINTER(Error)]),
     "ppsched_replan_destroy": (None, [c_void_p]),
@@ -3038,6 +3046,8 @@ class Library(CDLL):
     ppsched_price_get_device: Callable[..., int]
     ppsched_price_get_pipeline: Callable[..., int]
     ppsched_model_get_pipeline_link: Callable[..., int]
+    ppsched_model_get_pipeline_update_cost: Callable[..., int]
+    ppsched_model_get_copies_time: Callable[..., int]
     ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_replan_create: Callable[..., int]
     ppsched_replan_destroy: Callable[..., None]

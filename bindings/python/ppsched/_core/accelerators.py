@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices for which models are estimated: those that the library knows, and the caller's own."""
 import ctypes
+import math
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
@@ -47,7 +48,8 @@ class CalibrationError(NamedTuple):
 class Accelerator(NamedTuple):
     """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
     of a node. errors: those of its calibration, if there was one. pod_nodes: nodes of a pod, which `between` connects; `beyond` is the link
-    between pods. 0: no pods."""
+    between pods. 0: no pods. part_node_ports: at most so many network ports of a node for a ring over a part of it; 0: no limit. lacks_bf16: of
+    16 bits it has only fp16."""
 
     name: str
     matrix_rate: float
@@ -82,12 +84,19 @@ class Accelerator(NamedTuple):
     pod_nodes: int = 0
     beyond: Optional[LinkRate] = None
     scale_slowdown: float = 0.0
+    part_node_ports: float = 0.0
+    lacks_bf16: bool = False
+
+    @property
+    def usual_precision(self) -> str:
+        """The data type of linear layers where none is given."""
+        return "fp16" if self.lacks_bf16 else "bf16"
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
 MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
             "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share",
-            "host_bandwidth", "scale_slowdown")
+            "host_bandwidth", "scale_slowdown", "part_node_ports")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 
@@ -112,7 +121,7 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
         setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
         setattr(record, f"{name}_count", len(pairs))
         setattr(record, f"_{name}", kept)
-    record.shares_ports = bool(device.shares_ports)
+    record.shares_ports, record.lacks_bf16 = bool(device.shares_ports), bool(device.lacks_bf16)
     for name in MEASURED:
         setattr(record, name, numbers(name, getattr(device, name))[0])
     record.inside, record.between = _rates("inside", device.inside), _rates("between", device.between)
@@ -131,14 +140,12 @@ def _known(record: Any) -> Accelerator:
         fields[name] = tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
                        _link(record.inside), _link(record.between), record.node_devices,
-                       shares_ports=bool(record.shares_ports), **fields)
+                       shares_ports=bool(record.shares_ports), lacks_bf16=bool(record.lacks_bf16), **fields)
 
 
-def link_over(device: Accelerator, devices: int) -> LinkRate:
-    """The link of the first and the last of so many consecutive devices."""
-    if devices <= device.node_devices:
-        return device.inside
-    return device.between if device.beyond is None or devices <= device.node_devices * device.pod_nodes else device.beyond
+def scale_of(device: Accelerator, devices: int) -> float:
+    """By which factor a pipeline takes longer in a job of so many devices than alone, as the library prices it."""
+    return 1 + device.scale_slowdown * math.log2(devices)
 
 
 def accelerators() -> List[Accelerator]:

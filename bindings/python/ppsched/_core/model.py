@@ -249,9 +249,12 @@ class Model(Shared):
         """The memory of one layer of a row."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
-    def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
+    def update_cost(self, parameters: float, expert_parameters: float = 0.0, pipeline: Any = None) -> UpdateCost:
         """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all of
-        them count as frozen; `learning` has the cost of adapters."""
+        them count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of ranks."""
+        if pipeline is not None:
+            given = ctypes.byref(pipeline), parameters, expert_parameters
+            return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_pipeline_update_cost, *given)
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 
     @property
@@ -284,6 +287,12 @@ class Model(Shared):
         latency, bandwidth = ctypes.c_double(), ctypes.c_double()
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
         return latency.value, bandwidth.value
+
+    def copies_time(self, copies: int, devices: int) -> float:
+        """Seconds, once a step, in which `copies` of `devices` devices sum the gradients of the embedding and its copies. 0 without MTP layers."""
+        seconds = ctypes.c_double()
+        call(lib.ppsched_model_get_copies_time, ctypes.byref(seconds), self._handle, c_count("copies", copies), c_count("devices", devices))
+        return seconds.value
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
@@ -335,6 +344,11 @@ class Model(Shared):
 _TIMES = ("forward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
           "mem_backward_weight",
           "mem_static", "mem_weights", "output_bytes")
+
+
+def times_scaled(model: Model, factor: float) -> Dict[Tuple[str, str], float]:
+    """The calibration of layers that all take so many times as long."""
+    return {} if factor == 1 else {(row.name, kind): factor for row in model.rows for kind in ("forward", "input", "weight")}
 
 
 def _row(entry: Any) -> Layer:

@@ -3,7 +3,7 @@
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._library import Error
-from .accelerators import Accelerator, find_accelerator
+from .accelerators import Accelerator, find_accelerator, scale_of
 from .description import Description, Transformer
 from .job import FoundLayout, JobLayout
 from .layer_table import LayerTable, frozen
@@ -11,8 +11,8 @@ from .layers import LayerSplit, Split, config_from_layers
 from .config import Config
 from .layout_search import JobWords, Ranked, Search, search_layouts
 from .listener import Progress
-from .model import Model, Training
-from .price import RANK_ORDERS, pipeline_record
+from .model import Model, Training, times_scaled
+from .price import RANK_ORDERS, pipeline_links
 from .schedule import Schedule, generate
 from .shown import shown
 
@@ -59,14 +59,14 @@ def _limit(found: FoundLayout) -> Dict[str, Any]:
     return {"mem_limit": found.memory_limit - sum(device.other for device in devices) - max(device.gathered for device in devices)}
 
 
-def _links(model: Model, layout: JobLayout) -> Tuple[Any, Any]:
-    """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
-    pipeline = pipeline_record(layout.pp, rank_order=layout.rank_order)
-    pairs = [model.pipeline_link(pipeline, one, other) for one in range(layout.pp) for other in range(layout.pp)]
-    distinct = {pair for number, pair in enumerate(pairs) if number % (layout.pp + 1)} or set(pairs)
-    if len(distinct) == 1:
-        return distinct.pop()
-    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
+def _config(model: Model, row: Ranked, layers: LayerSplit, scale: float) -> Config:
+    """The problem of a layout, whose layers take `scale` times as long as alone."""
+    layout = row.layout
+    latency, rate = pipeline_links(model, layout.pp, layout.rank_order)
+    times = [time * scale for time in latency] if isinstance(latency, list) else latency * scale
+    rates = [one / scale for one in rate] if isinstance(rate, list) else rate / scale
+    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(row.found))
+    return config_from_layers(empty, *layers)
 
 
 def lay_out(words: JobWords, row: Ranked) -> LaidOut:
@@ -82,11 +82,12 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
             recomputes.append(names.index(found.recompute) + 1 if may and found.recompute is not None else 0)
             left -= bool(names)
         position += count
-    latency, rate = _links(model, layout)
-    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=latency, p2p_bandwidth=rate,
-                   **_limit(found))
     split = Split(list(found.split), recomputes)
-    return LaidOut(model, generate(found.strategy, config_from_layers(empty, layers, split)), LayerSplit(layers, split))
+    schedule = generate(found.strategy, _config(model, row, LayerSplit(layers, split), 1.0))
+    scale = scale_of(words.device, words.gpus)
+    if scale != 1:  # the order is that without it, in which no time rounds otherwise
+        schedule.config = _config(model, row, LayerSplit(model.layers(times_scaled(model, scale)), split), scale)._placed(schedule.placement)
+    return LaidOut(model, schedule, LayerSplit(layers, split))
 
 
 # --- rows ---
@@ -122,7 +123,8 @@ def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
                      "exposed_tensor_parallel_time": price.exposed_tensor_parallel,
                      "exposed_context_parallel_time": price.exposed_context_parallel,
                      "exposed_expert_parallel_time": price.exposed_expert_parallel, "exposed_pipeline_time": price.exposed_pipeline,
-                     "tokens_per_second": price.tokens_per_second_per_device * words.gpus, "mfu": price.mfu},
+                     "tokens_per_second": price.tokens_per_second_per_device * words.gpus, "mfu": price.mfu,
+                     "scale": scale_of(words.device, words.gpus)},
             "split": list(found.split), "recompute": found.recompute, "recompute_layers": found.recompute_layers,
             "memory": [device._asdict() for device in price.memory], "peak_memory": found.memory, "memory_limit": limit,
             "memory_near_limit": found.memory * (1 + MEMORY_ERROR) > limit,
@@ -150,7 +152,7 @@ def rows_of(words: JobWords, search: Search) -> LayoutRows:
 ModelLike = Union[Model, Description, Transformer, Any]  # or a ppsched.ModelFile
 
 
-def _described(model: ModelLike) -> Tuple[Description, Training]:
+def _described(model: ModelLike, device: Accelerator) -> Tuple[Description, Training]:
     """The description, and the training: of a Model its own."""
     if isinstance(model, Model):
         return model.description, model.training
@@ -158,7 +160,7 @@ def _described(model: ModelLike) -> Tuple[Description, Training]:
     if not isinstance(description, Description):
         raise TypeError(f"plan_layouts: model must be a ppsched.Model, ModelFile, Description or Transformer, not {shown(model)}")
     longest = getattr(model, "sequence", 0) or description.sequence_length or description.positions or LONGEST
-    return description, Training(sequence_length=min(longest, LONGEST), sequence_parallel=True, **OVERLAPS)
+    return description, Training(sequence_length=min(longest, LONGEST), sequence_parallel=True, precision=device.usual_precision, **OVERLAPS)
 
 
 def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
@@ -197,9 +199,9 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
         raise TypeError(f"plan_layouts: strategies must be a list of names, not {shown(strategies)}")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"plan_layouts: executor must have submit, as those of concurrent.futures, not {shown(executor)}")
-    description, training = _described(model)
-    table = getattr(model, "table", None) if table is None else table
     known = find_accelerator(device) if isinstance(device, str) else device
+    description, training = _described(model, known)
+    table = getattr(model, "table", None) if table is None else table
     words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit,
                      None if table is None else frozen(table))
     return rows_of(words, search_layouts(words, top, executor, progress))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The price of a layout that is told: the time of a step with its parts, and the memory of each device."""
 import ctypes
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
 from .description import c_count
 from .enums import member
+from .lowering import every_of
 from .listener import Progress, Told, check_progress
 from .model import Model, check_kind
 from .shown import shown
 from .views import sized
+from .words import counted
 
 
 class DevicePrice(NamedTuple):
@@ -55,9 +57,19 @@ def rank_order_number(word: object) -> int:
     return RANK_ORDERS.index(str(word))
 
 
+def pipeline_links(model: Model, devices: int, rank_order: str) -> Tuple[Any, Any]:
+    """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
+    pipeline = pipeline_record(devices, rank_order=rank_order)
+    pairs = [model.pipeline_link(pipeline, one, other) for one in range(devices) for other in range(devices)]
+    distinct = {pair for number, pair in enumerate(pairs) if number % (devices + 1)} or set(pairs)
+    if len(distinct) == 1:
+        return distinct.pop()
+    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
+
+
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
           split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0, pair_rule: str = "best",
-          offload_layers: int = 0, rank_order: str = "tp-cp-ep-dp-pp", progress: Optional[Progress] = None) -> StepPrice:
+          offload_layers: int = 0, rank_order: str = "tp-cp-ep-dp-pp", reduce_every: int = 1, progress: Optional[Progress] = None) -> StepPrice:
     """Estimates the time of a step of a model, in a pipeline of `devices` devices with `chunks` stages each.
 
     strategy: default 1f1b; if chunks is above 1, interleaved_1f1b. split: number of layers of each stage; towers, embedding, MTP layers and
@@ -66,12 +78,14 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     of overlapped pairs run: "best", or as Megatron-LM launches them, "megatron", and with --delay-wgrad-compute "megatron_delayed".
     offload_layers: the first so many decoders of each stage have their activations on the host from forward to backward.
     rank_order: which dimension comes last, and so is between nodes: "tp-cp-ep-dp-pp" or "tp-cp-ep-pp-dp".
+    reduce_every: how often the schedule runs in a step, before gradients are reduced; each run has microbatches / reduce_every microbatches.
     progress: a function that strategies that search call, with the done share of the work and the best
     time so far. If it returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
     strategy does not support the sizes."""
     check_kind("price", "model", model, Model)
     check_progress(progress)
-    options = pipeline_record(devices, microbatches, chunks, strategy, split, recompute, recompute_layers, pair_rule, offload_layers, rank_order)
+    options = pipeline_record(devices, microbatches, chunks, strategy, split, recompute, recompute_layers, pair_rule, offload_layers, rank_order,
+                              reduce_every)
     with Told(progress) as function:
         options.progress = function
         handle = new_handle(lib.ppsched_price_create, model._handle, ctypes.byref(options), None)
@@ -83,7 +97,7 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
 
 def pipeline_record(devices: int = 1, microbatches: int = 1, chunks: int = 1, strategy: Optional[str] = None, split: Optional[Sequence[int]] = None,
                     recompute: Optional[str] = None, recompute_layers: int = 0, pair_rule: str = "best", offload_layers: int = 0,
-                    rank_order: str = "tp-cp-ep-dp-pp") -> Any:
+                    rank_order: str = "tp-cp-ep-dp-pp", reduce_every: int = 1) -> Any:
     """The library's record of the arguments of price(), which keeps alive what it points to."""
     options = sized(_abi.Pipeline)
     options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)
@@ -91,6 +105,7 @@ def pipeline_record(devices: int = 1, microbatches: int = 1, chunks: int = 1, st
     options.pair_rule = member(_abi.PairRule, "pair_rule", pair_rule)
     options.offload_layers = c_count("offload_layers", offload_layers)
     options.rank_order = rank_order_number(rank_order)
+    options.reduce_every = every_of(reduce_every)
     options.strategy = None if strategy is None else encoded("strategy", strategy)
     options.recompute = None if recompute is None else encoded("recompute", recompute)
     counts = None if split is None else _counts(split, devices * chunks)
@@ -103,7 +118,7 @@ def _counts(split: Sequence[int], stages: int) -> "ctypes.Array[ctypes.c_uint32]
     if isinstance(split, (str, bytes)) or not isinstance(split, Sequence):
         raise TypeError(f"price: split must be a list of numbers, not {shown(split)}")
     if len(split) != stages:
-        raise Error(f"split has {len(split)} stages; devices times chunks are {stages}")
+        raise Error(f"split has {counted(len(split), 'stage')}; devices times chunks are {stages}")
     return (ctypes.c_uint32 * stages)(*(c_count("split", count) for count in split))
 
 

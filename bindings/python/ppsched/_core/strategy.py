@@ -90,6 +90,11 @@ def strategies() -> List[Strategy]:
     return [_describe(index) for index in range(lib.ppsched_strategy_count())]
 
 
+def is_strategy(name: str) -> bool:
+    """Whether a strategy has this name or alias."""
+    return lib.ppsched_strategy_find(ctypes.byref(ctypes.c_uint32()), encoded("strategy", name), None) == 0
+
+
 def find_strategy(name: str) -> Strategy:
     """The strategy with a name or alias. If there is none, raises an error with the nearest name."""
     index = ctypes.c_uint32()

@@ -13,10 +13,13 @@ def counted(count: int, one: str, more: str = "s") -> str:
     return f"{count} {one}{'' if count == 1 else more}"
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """A question with the known name that was probably meant, or an empty text."""
+def nearest(name: object, known: Iterable[str], likeness: float = 0.6) -> str:
+    """A question with the known name that was probably meant, or an empty text. likeness: from 0, anything, to 1, equal."""
     import difflib  # slow to import
-    near = difflib.get_close_matches(str(name), list(known), n=1)
+    names = list(known)
+    near = difflib.get_close_matches(str(name), names, 1, likeness)
+    small = {one.lower(): one for one in reversed(names)}
+    near = near or [small[one] for one in difflib.get_close_matches(str(name).lower(), small, 1, likeness)]
     return f"did you mean {near[0]}?" if near else ""
 
 

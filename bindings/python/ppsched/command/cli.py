@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def main(words: Optional[Sequence[str]] = None) -> int:
     """Runs the command; returns its exit code: 0, 1 (refused or invalid), 2 (usage) or 130 (Ctrl-C)."""
     asked = list(sys.argv[1:] if words is None else words)
-    if asked == ["--version"] and sys.stdout is not None:
+    if asked in (["--version"], ["-v"]) and sys.stdout is not None:
         return _print_version()
     with Start():
         from .running import run  # it takes long to load

@@ -5,15 +5,17 @@ import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
+from .._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator, scale_of
 from .._core.layers import OF_GRAPH, Layer, Layers
-from .._core.model import Model
+from .._core.model import Model, times_scaled
 from .._core.same_units import in_seconds_and_bytes
 from .._core.shown import shown
 from .._core.unit_advice import amount_in
 from .._core.units import TIMES, parse
 from ..readers.device_files import device_of_fields, link_of
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
+from .model_options import model_on
+from .pod_options import with_pods
 from .usage import UsageError
 
 _WORD = re.compile(r"(.+):([0-9]+)")
@@ -92,6 +94,13 @@ def read_types(words: Sequence[str]) -> List[DeviceType]:
     if len(types) > MOST_TYPES:
         raise UsageError(f"--device-types has {len(types)} types; there may be {MOST_TYPES}")
     return types
+
+
+def types_of_job(values: Mapping[str, Any]) -> List[DeviceType]:
+    """The types of a job with a model; the pods of --pod-nodes and --pod-bandwidth are those of each data sheet."""
+    def podded(one: DeviceType) -> DeviceType:
+        return one if one.sheet is None else one._replace(sheet=with_pods(one.sheet, values.get("pod_nodes"), values.get("pod_bandwidth")))
+    return [podded(one) for one in read_types(values["device_types"])]
 
 
 # --- by device ---
@@ -312,6 +321,19 @@ def _seconds(name: str, overhead: Any) -> float:
     return amount_in(f"{name}: device_overhead", overhead, "time") if isinstance(overhead, str) else float(overhead or 0)
 
 
+def _measured_links(one: DeviceType, model: Model) -> DeviceType:
+    """A type of the measured devices, with the links of sends in the table. A type without a data sheet keeps the links that it states."""
+    device = model.accelerator
+    assert device is not None
+    if model.table is None or not model.table.collectives:
+        return one._replace(sheet=device)
+    node = device.node_devices
+    latencies = [model.link(span) for span in (1, node + 1, node * device.pod_nodes + 1)]
+    inside, between, beyond = (LinkRate(rate, 1.0, latency) for latency, rate in latencies)
+    sheet = device._replace(inside=inside, between=between, beyond=beyond if device.pod_nodes else None)
+    return one._replace(sheet=sheet) if one.sheet is None else one._replace(sheet=sheet, inside=None, between=None)
+
+
 class Unlike(NamedTuple):
     """The devices of a pipeline of a job: the names of their types, their models, and the values of the problem."""
 
@@ -326,22 +348,25 @@ def unlike_devices(types: Sequence[DeviceType], model: Model, devices: int, rows
     """The devices of a job whose times of layers are `rows` on the first type. given: a memory limit of all devices in bytes; speeds,
     overhead: of --device-speeds and --device-overhead."""
     training = model.training
-    types = stages_of(types, training.tensor_parallel * training.context_parallel * training.data_parallel, devices)
+    each = training.tensor_parallel * training.context_parallel * training.data_parallel
+    types = stages_of(types, each, devices)
     sheets = sheets_of(types)
-    models = [model if sheet == sheets[0] else Model(model.description, training, sheet) for sheet in sheets]
+    scales = [scale_of(sheet, devices * each) for sheet in sheets]
+    models = [model if sheet == sheets[0] else model_on(model.description, training, sheet) for sheet in sheets]
+    plain = model if model.table is None else model_on(model.description, training, sheets[0])  # a table measured the first type
     numbers, others = [], []
-    for own, one in zip(models, types):
+    for own, one, scale in zip(models, types, scales):
         if own is not model:
-            others.append((one.name, own.layers().given))
+            others.append((one.name, own.layers(times_scaled(own, scale)).given))
         numbers.append(0 if own is model else len(others))
-    scaled = with_scale(rows, model.layers().given, others) if others else Scaled(list(rows), 0)
+    scaled = with_scale(rows, plain.layers(times_scaled(plain, scales[0])).given, others) if others else Scaled(list(rows), 0)
     limits = [given if given is not None else amount_in(f"{one.name}: mem_limit", one.limit, "memory") if isinstance(one.limit, str)
               else float(one.limit) if one.limit is not None else sheet.memory for one, sheet in zip(types, sheets)]
     places = by_device(types)
+    linked = [one._replace(sheet=sheet) if own is not model else _measured_links(one, model) for one, sheet, own in zip(types, sheets, models)]
     values: Dict[str, Any] = {"layers": scaled.rows, "device_speeds": _speeds(types, speeds),
                               "mem_limit": [max(0.0, limits[number] - buffers) for number in places],
-                              **link_lists([one._replace(sheet=sheet) for one, sheet in zip(types, sheets)],
-                                           training.tensor_parallel * training.context_parallel * training.data_parallel)}
+                              **link_lists(linked, each)}
     overheads = _for_each(types, "device_overhead", [one.overhead for one in types], overhead, 0)
     if overheads is not None:
         values["device_overhead"] = [_seconds(types[number].name, own) for number, own in zip(places, overheads)]

@@ -199,7 +199,7 @@ def _primus(made: LaidOut, row: Mapping[str, Any]) -> str:
 def _deepspeed(made: LaidOut, row: Mapping[str, Any]) -> str:
     layout = row["layout"]
     values = {"train_batch_size": layout["global_batch"], "train_micro_batch_size_per_gpu": layout["micro_batch"],
-              "gradient_accumulation_steps": layout["microbatches"], "bf16": {"enabled": True},
+              "gradient_accumulation_steps": layout["microbatches"], ("fp16" if made.model.training.precision == "fp16" else "bf16"): {"enabled": True},
               "zero_optimization": {"stage": layout["zero"], "overlap_comm": bool(made.model.training.overlaps_gradients)}}
     return json.dumps(values, indent=1) + "\n"
 

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import os
 import re
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -81,6 +82,8 @@ def _read(arguments: argparse.Namespace) -> Layout:
     """The layout of a string."""
     _need(arguments, "pp")
     launched: Optional[str] = arguments.pipeline_model_parallel_layout
+    if arguments.layout is not None and (os.path.exists(arguments.layout) or arguments.layout.endswith((".json", ".yaml", ".sh"))):
+        raise UsageError(f"{arguments.layout} is a file; give a layout string, such as 'Et*3|(tt|)*29,m|L', or --num-layers L")
     if launched is not None and arguments.layout is not None:
         raise UsageError("the layout string is given twice; give it once")
     for name in _given(arguments, [*NUMBERS, *SWITCHES]):

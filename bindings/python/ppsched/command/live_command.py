@@ -95,6 +95,7 @@ MOST_BESIDE = 3  # as in problem.js
 
 def _beside(words: List[str], config: Config) -> List[str]:
     """The strategies of --beside by their names, each with a stage count that it supports."""
+    words = [name for word in words for name in word.split(",")]
     if len(words) > MOST_BESIDE:
         raise UsageError(f"--beside has {len(words)} strategies; it may have at most {MOST_BESIDE}")
     found: List[str] = []

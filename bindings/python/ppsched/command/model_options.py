@@ -2,21 +2,20 @@
 """Options of the command line for a model, its training and its device; Megatron-LM's argument names are accepted, too."""
 import argparse
 import math
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._abi import AdapterTarget
 from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.command_words import option_word
 from .._core.layer_table import LayerTable
+from .._core.description import Description
 from .._core.model import Model, Training
+from .._core.price import RANK_ORDERS, pipeline_record
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
-from .._core.words import nearest
-from ..readers.layer_table import read_layer_table
-from ..readers.megatron_layers import LAYERS, is_in_use
-from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
-from ..readers.megatron_training import training_options
+from .._core.words import counted, nearest
+from ..readers.file_kinds import is_megatron
 from ..readers.model_files import ModelFile, guessed_model, model_of, read_model, with_frozen_towers
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .over_file import tell_over_training
@@ -42,6 +41,7 @@ ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
+PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
@@ -55,6 +55,12 @@ class Job(NamedTuple):
     microbatches: int
     vpp: int = 1
     recompute: str = "none"
+    rank_order: str = RANK_ORDERS[0]
+
+    @property
+    def pipeline(self) -> Any:
+        """The library's record of the pipeline, if its ranks are not in the usual order; None: they are."""
+        return None if self.rank_order == RANK_ORDERS[0] else pipeline_record(self.pp, rank_order=self.rank_order)
 
     @property
     def devices(self) -> int:
@@ -86,6 +92,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="also divide norms and residuals by --tp (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
+    group.add_argument("--precision", choices=PRECISIONS,
+                       help="data type of linear layers (default: as in the file, else bf16, or fp16 if a device lacks bf16)")
     group.add_argument("--expert-load", type=real, metavar="X",
                        help="rows that the experts of the busiest device get, divided by the rows of an even distribution (default: 1)")
     group.add_argument("--pair-windows", nargs="*", metavar="WHAT",
@@ -127,11 +135,25 @@ def _one(values: Mapping[str, Any], name: str, default: int = 1) -> int:
 
 def _check_training(where: str, config: Mapping[str, Any]) -> None:
     """Checks the keys of a config file that is given together with --model."""
+    from ..readers.megatron_layers import LAYERS, is_in_use           # takes long to load
+    from ..readers.megatron_names import LATENT, SIZES, check_names   # takes long to load
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
     twice = next((name for name in (*needed, *SIZES, *LATENT, *(name for name in LAYERS if is_in_use(name, config))) if name in config), None)
     if twice is not None:
         raise Error(f"{where}: {twice}: with --model it follows from the model; leave it out")
+
+
+def _training(where: str, config: Mapping[str, Any], is_beside_model: bool) -> Tuple[Dict[str, Any], List[str]]:
+    """The options of the keys of a config file that are of training, and those that are not taken."""
+    if not config:
+        return {}, []
+    from ..readers.megatron_names import not_taken, plain           # takes long to load
+    from ..readers.megatron_training import training_options        # takes long to load
+    training = plain(where, config)
+    if is_beside_model:
+        _check_training(where, training)
+    return training_options(where, training), not_taken(training)
 
 
 def _read(path: str) -> ModelFile:
@@ -152,15 +174,14 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
     found = _read(path) if path is not None else model_of(arguments.config, config)
     options: Dict[str, Any] = dict(found.options)
+    not_taken: List[str] = []
     if path is not None:
-        training = plain(arguments.config, config)
-        _check_training(arguments.config, training)
-        options.update(training_options(arguments.config or "", training))
+        training, not_taken = _training(arguments.config, config, True)
+        options.update(training)
     elif not is_megatron(config):
-        options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
-                                                                                   if not isinstance(value, dict)})))
+        options.update(_training(arguments.config, {key: value for key, value in config.items() if not isinstance(value, dict)}, False)[0])
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
-                                                            "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
+                                                            "sequence_parallel", "keep_scores", "precision", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
     tell_over_training(arguments, options, given)
     if given["use_distributed_optimizer"]:
         options.pop("zero", None)
@@ -171,8 +192,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     if given["lora_rank"]:
         found = with_frozen_towers(path or arguments.config, found)
     arguments.assumed = list(found.assumed)
-    _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
-                                              **({arguments.config: not_taken(training)} if path is not None and config else {})},
+    _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken, **({arguments.config: not_taken} if path is not None and config else {})},
           getattr(arguments, "also_taken", ()))
     return found, {**options, "sizes": sizes or None, "table": _table_of(arguments)}
 
@@ -188,6 +208,7 @@ def _table_of(arguments: argparse.Namespace) -> Optional[LayerTable]:
     if path is None:
         return None
     check_beside_table(arguments)
+    from ..readers.layer_table import read_layer_table  # takes long to load
     return read_layer_table(path)
 
 
@@ -262,6 +283,19 @@ def _adapters(options: Mapping[str, Any]) -> Dict[str, Any]:
             "adapter_dropout": bool(options.get("lora_dropout")), "fused_adapters": bool(options.get("lora_fused"))}
 
 
+def with_precision(arguments: argparse.Namespace, options: Mapping[str, Any], devices: Sequence[Accelerator]) -> Dict[str, Any]:
+    """The options with the data type of linear layers: if none is given, one that all devices have."""
+    precision, lacking = options.get("precision"), next((device for device in devices if device.lacks_bf16), None)
+    if precision is None and lacking is not None and not arguments.json:
+        tell(arguments.command, f"note: {lacking.name} has no bf16, so fp16 is assumed; --precision gives the precision")
+    if precision == "bf16" and lacking is not None:
+        raise Error(f"{lacking.name} has no bf16; give --precision fp16")
+    precision = precision or (lacking.usual_precision if lacking is not None else "bf16")
+    if precision != "bf16":
+        arguments.assumed = [line for line in arguments.assumed if not line.startswith("bf16 ")]
+    return {**options, "precision": precision}
+
+
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
     sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.description.positions or 4096))
@@ -272,7 +306,7 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                     context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
                                                                                                                0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
-                    keeps_scores=bool(options.get("keep_scores")),
+                    keeps_scores=bool(options.get("keep_scores")), precision=options.get("precision") or "bf16",
                     expert_load=1.0 if options.get("expert_load") is None else options["expert_load"],
                     **windows, **_adapters(options), **sizes)
 
@@ -310,6 +344,15 @@ def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**options, "dp": devices // used}
 
 
+def model_on(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
+    """The model on a device; an error names the device that cannot do what the training asks for."""
+    try:
+        return Model(description, training, device, table)
+    except Error as error:
+        error.args = (str(error).replace("the device has no", f"{device.name} has no"),)
+        raise
+
+
 def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) -> Job:
     options = _with_replicas(options)
     training, pp = training_of(found, options), _one(options, "pp")
@@ -317,7 +360,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     if recompute not in RECOMPUTE:
         raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
     if pp > found.description.layers:
-        raise Error(f"--pp {pp} is more than the {found.description.layers} layers of the model; give {found.description.layers} or less")
+        raise Error(f"--pp {pp} is more than the {counted(found.description.layers, 'layer')} of the model; give {found.description.layers} or less")
     vpp = _one(options, "vpp")
     if pp * vpp > found.description.layers:
         raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.description.layers} layers of the model; give --vpp "
@@ -326,11 +369,11 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
         raise Error(f"--seq {training.sequence_length} is more than the model's {found.description.positions} learned positions; give "
                     f"{found.description.positions} or less")
     try:
-        model = Model(found.description, training, device, options.get("table"))
+        model = model_on(found.description, training, device, options.get("table"))
     except Error as error:
         message = str(error)
         for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):
             message = message.replace(name, word)
         error.args = (message,)
         raise
-    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute)
+    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute, options.get("rank_order") or RANK_ORDERS[0])

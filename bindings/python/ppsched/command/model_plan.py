@@ -6,7 +6,7 @@ from .._core._library import Error
 from .._core.candidate import Candidate
 from .._core.plan import Plan
 from .._core.timeline import Timeline
-from .device_types import Unlike, read_types, unlike_devices
+from .device_types import Unlike, types_of_job, unlike_devices
 from .microbatch_options import one_number
 from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, copies_time, scaled_factors,
                              speed, stage_names, states_of, update_time_on)
@@ -99,7 +99,7 @@ def _once(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Tu
     speeds = [given[device] if len(given) > 1 else given[0] if given else 1.0 for device in made.plan.device_order(candidate)]
     order = candidate.device_order or range(len(memory))
     models = [made.unlike.models[device] if made.unlike is not None else made.job.model for device in order]
-    optimizer, between = update_time_on(models, speeds, memory)
+    optimizer, between = update_time_on(models, speeds, memory, made.job.pipeline)
     return optimizer, between + copies_time(made.job, memory)
 
 
@@ -145,7 +145,7 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     if isinstance(given, list) and len(given) > 1:
         raise Error(f"--mem-limit has {len(given)} numbers; with --model give one, for all devices")
     limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
-    types = read_types(values["device_types"]) if values.get("device_types") is not None else None
+    types = types_of_job(values) if values.get("device_types") is not None else None
     if types is not None:
         if values.get("step_time") is not None or values.get("tokens_per_second") is not None:
             raise Error("--step-time, --tokens-per-second: they scale the times of equal devices; with --device-types give --layer-times")
@@ -153,7 +153,7 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
                                    if given is not None else None, 0.0).limits)
     check_states(job, limit)
     factors, told = stage_factors(job, values)
-    measured = calibrated(job, values, {**({} if types is not None else scaled_factors(job)), **factors}, told)
+    measured = calibrated(job, values, {**scaled_factors(job), **factors}, told)
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
     if types is not None:
         asked = float(given[0] if isinstance(given, list) else given) if given is not None else None

@@ -11,6 +11,7 @@ from .._core.units import parse
 from .._core.whole_numbers import MOST_DIGITS, number_of
 
 _THOUSANDS = re.compile(r"([0-9]{1,6})[kK]")
+_COUNT = re.compile(r"([0-9]+)(?:[A-Za-z%][A-Za-z/]*|,)")  # with a unit, which counts do not have, or a comma
 _INTEGER = re.compile(r"[-+]?[0-9]+$")
 
 
@@ -51,7 +52,10 @@ def _whole_instead(word: str) -> str:
         number = int(thousands[1]) * 1024 if thousands else number_of(word)
         if number == int(number) and abs(number) < 1e15:
             return f"; write {int(number)}"
-    return ""
+    count = _COUNT.fullmatch(word)
+    if count:
+        return f"; write {count[1]}"
+    return "; write digits, such as 8" if not word or word.isalpha() else ""
 
 
 def whole(word: str) -> int:
@@ -68,8 +72,8 @@ def count_of_devices(word: str) -> int:
     try:
         return whole(word)
     except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}; the kind of device is --device {word}" if word[:1].isalpha() and word.isalnum() else
-                                         str(error)) from None
+        is_kind = word[:1].isalpha() and word.isalnum() and not word.isalpha()
+        raise argparse.ArgumentTypeError(f"{error}; the kind of device is --device {word}, with --model" if is_kind else str(error)) from None
 
 
 def kind_of_device(number: str) -> Callable[[str], str]:
@@ -87,7 +91,8 @@ def real(word: str) -> float:
     try:
         return number_of(word)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is not a number" + (f"; {_instead(word)}" if word.endswith("%") else "")) from None
+        instead = _instead(word) if word.endswith("%") else f"write {word.replace(',', ' ')}" if "," in word else ""
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not a number" + (f"; {instead}" if instead else "")) from None
 
 
 def _counts(word: str) -> List[int]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options for pods: groups of nodes, between which links are slower than between the nodes of a pod."""
 import argparse
-from typing import Any
+from typing import Any, Optional
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
@@ -23,10 +23,8 @@ def add_pod_arguments(group: Any) -> None:
                        help="with --pod-nodes: what a device sends to other pods while all devices do, such as 12.5GB/s")
 
 
-def device_given(arguments: argparse.Namespace) -> Accelerator:
-    """The device of --device, with the pods of the options."""
-    device = read_device(arguments.device or DEFAULT_DEVICE)
-    nodes, given = arguments.pod_nodes, arguments.pod_bandwidth
+def with_pods(device: Accelerator, nodes: Optional[int], given: Optional[str]) -> Accelerator:
+    """A device with the pods of --pod-nodes and --pod-bandwidth, which take precedence over its own."""
     if nodes is None and given is None:
         return device
     if nodes is None and not device.pod_nodes:
@@ -41,6 +39,11 @@ def device_given(arguments: argparse.Namespace) -> Accelerator:
     if not link.bandwidth > 0:
         raise Error(f"--pod-bandwidth is {given}; it must be above 0")
     return device._replace(pod_nodes=nodes or device.pod_nodes, beyond=link)
+
+
+def device_given(arguments: argparse.Namespace) -> Accelerator:
+    """The device of --device, with the pods of the options."""
+    return with_pods(read_device(arguments.device or DEFAULT_DEVICE), arguments.pod_nodes, arguments.pod_bandwidth)
 
 
 def tell_one_pod(arguments: argparse.Namespace, device: Accelerator, devices: int) -> None:

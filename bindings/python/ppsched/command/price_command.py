@@ -10,30 +10,30 @@ from .._core.layout import Layout
 from .._core.model import Training
 from .._core.price import RANK_ORDERS, StepPrice
 from ..readers.device_files import read_device
-from ..readers.megatron_names import is_megatron, plain
+from ..readers.file_kinds import is_megatron, is_script
+from ..readers.megatron_names import plain
 from ..readers.megatron_step import TAKEN, step_options
 from ..readers.model_files import arguments_of_script, read_mapping_of, read_model
 from ..readers.runs import read_runs
-from ..readers.shell_arguments import is_script
 from .commands import COMMANDS, Commands
 from .model_command import columns
 from .model_config import take_model_config
 from .memory_margin import HELP, check_margin, limit_line, margin_of
 from .model_estimate import GIB
-from .model_options import Job, add_model_arguments, described, job_of, windows_of_words
+from .model_options import Job, add_model_arguments, described, job_of, model_on, windows_of_words, with_precision
 from .no_effect import check_modules, check_overlaps, tell_no_effect
 from .number_options import add_count_argument, whole
 from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_too_large, tell_unread
-from .price_job import OVERLAPS, PRECISIONS, Recompute, as_megatron, overlaps_of, priced, priced_model, recompute_of
+from .price_job import OVERLAPS, Recompute, as_megatron, overlaps_of, priced, recompute_of
 from .pod_options import device_given, tell_one_pod
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
 from .usage import UsageError
 
-OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
+OWN = ("strategy", "split", "layout", "recompute_kind", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
        "attention_fp8", "pair_windows", "pair_rule", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders",
-       "memory_margin", "offload_layers", "rank_order")
+       "memory_margin", "offload_layers", "rank_order", "reduce_every")
 OF_ALL_RUNS = ("runs", "device", "model", "json", "command", "run", "words")  # and what the parser adds
 CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
 
@@ -54,7 +54,6 @@ def add_commands(commands: Commands) -> None:
                        help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
     group.add_argument("--offload-layers", type=whole, metavar="N",
                        help="keep the activations of the first N decoders of each stage on the host from forward to backward")
-    group.add_argument("--precision", choices=PRECISIONS, help="data type of linear layers (default: bf16)")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
                        help=f"collectives that overlap with matrix products: some of {', '.join(OVERLAPS)} (default: none)")
     group.add_argument("--pair-rule", choices=[rule.lower() for rule in PairRule.__members__],
@@ -66,6 +65,8 @@ def add_commands(commands: Commands) -> None:
                        help="send a token once to each node with experts for it, as DeepEP and HybridEP do")
     group.add_argument("--rank-order", choices=RANK_ORDERS, metavar="ORDER",
                        help=f"order of ranks, {' or '.join(RANK_ORDERS)}; the last dimension is between nodes (default: the first)")
+    group.add_argument("--reduce-every", type=whole, metavar="N",
+                       help="the schedule runs N times in a step, each time with an equal part of the batch, before gradients are reduced (default: 1)")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="do not train the model's weights, as with LoRA")
     group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
     group.add_argument("--runs", metavar="CSV", help="file of measured runs: prices each row, and prints the errors of the prices")
@@ -101,17 +102,17 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
     tell_over_devices(arguments, of_model)
     _take_stages(arguments, of_model, of_file, options)
     device = device_given(arguments)
-    job = job_of(found, of_model, device)
+    job = job_of(found, with_precision(arguments, of_model, [device]), device)
     if job.model.table is None:  # a table has what it measured, by its own name
         recompute = as_megatron(recompute, job.model.training.keeps_scores)
+    hidden: Dict[str, Any] = {**windows_of_words(options.get("pair_windows")), **overlaps_of(options.get("overlap"))}
     training = job.model.training._replace(
-        **windows_of_words(options.get("pair_windows")), precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
-        attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),
-        frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
+        recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")), attention_8bit=bool(options.get("attention_fp8")),
+        one_copy_a_node=bool(options.get("one_copy_a_node")), frozen_weights=bool(options.get("frozen_weights")), **hidden)
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         check_overlaps(training)
     options = _with_strategy(arguments, job, options, recompute)
-    job = job._replace(model=priced_model(found.description, training, device, job.model.table))
+    job = job._replace(model=model_on(found.description, training, device, job.model.table))
     if job.model.table is None:
         check_modules(job.model, of_option)
     return job, {**options, "recompute": recompute}

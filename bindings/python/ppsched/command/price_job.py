@@ -4,20 +4,16 @@ import contextlib
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import Accelerator
-from .._core.description import Description
-from .._core.layer_table import LayerTable
 from .._core.layout import Layout
-from .._core.model import Model, Training
+from .._core.model import Model
 from .._core.price import RANK_ORDERS, StepPrice, price
 from .._core.shown import shown
-from .._core.words import nearest
+from .._core.words import counted, nearest
 from ..readers.megatron_step import MODULES
 from .model_options import Job
 
 OVERLAPS = {"grad": "overlaps_gradients", "param": "overlaps_parameters", "tp": "overlaps_tensor", "cp": "overlaps_context",
             "ep": "overlaps_experts"}
-PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 
 
 class Recompute(NamedTuple):
@@ -58,15 +54,6 @@ def as_megatron(recompute: Recompute, keeps_scores: bool) -> Recompute:
     if recompute.kind != "selective" or keeps_scores:
         return recompute
     return Recompute("modules", recompute.layers, MODULES["core_attn"])
-
-
-def priced_model(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
-    """The model with all settings of its step; an error names the device that cannot do them."""
-    try:
-        return Model(description, training, device, table)
-    except Error as error:
-        error.args = (str(error).replace("the device has no", f"{device.name} has no"),)
-        raise
 
 
 # --- the split ---
@@ -116,6 +103,17 @@ def split_of(model: Model, pp: int, vpp: int, options: Mapping[str, Any]) -> Opt
     return None
 
 
+def _runs_of(job: Job, every: Optional[int]) -> int:
+    """How often the schedule runs in a step."""
+    if every is None:
+        return 1
+    if every < 1:
+        raise Error(f"--reduce-every {every}: it must be 1 or more")
+    if job.microbatches % every != 0:
+        raise Error(f"--reduce-every {every}: it must divide the {counted(job.microbatches, 'microbatch', 'es')} of a step")
+    return every
+
+
 def pipeline_of(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> Dict[str, Any]:
     """The arguments of price() for a job whose model has the training of the options already."""
     offloaded = options.get("offload_layers") or 0
@@ -123,7 +121,8 @@ def pipeline_of(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> D
         raise Error(f"--offload-layers is {offloaded}; it must be 0 or more")
     return {"devices": job.pp, "microbatches": job.microbatches, "chunks": job.vpp, "strategy": options.get("strategy"),
             "split": split_of(job.model, job.pp, job.vpp, options), "recompute": recompute.kind, "recompute_layers": recompute.layers,
-            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded, "rank_order": options.get("rank_order") or RANK_ORDERS[0]}
+            "pair_rule": options.get("pair_rule") or "best", "offload_layers": offloaded, "rank_order": options.get("rank_order") or RANK_ORDERS[0],
+            "reduce_every": _runs_of(job, options.get("reduce_every"))}
 
 
 @contextlib.contextmanager

@@ -10,8 +10,8 @@ from .._core.price import StepPrice
 from .._core.shown import printable
 from ..readers.runs import DECIDING, Run, missing_columns, unread_columns
 from .model_command import columns
-from .model_options import Job
-from .price_job import Recompute, as_megatron, priced, priced_model, recompute_of
+from .model_options import Job, model_on
+from .price_job import Recompute, as_megatron, priced, recompute_of
 from .printing import tell
 
 
@@ -92,7 +92,7 @@ def job_of(run: Run, device: Accelerator) -> Tuple[Job, Recompute]:
     """A run's job on a device, and what it recomputes."""
     recompute = as_megatron(recompute_of(run.recompute), run.training.keeps_scores)
     training = run.training._replace(recompute_modules=recompute.modules)
-    return Job(priced_model(run.description, training, device), run.pp, run.microbatches, run.vpp), recompute
+    return Job(model_on(run.description, training, device), run.pp, run.microbatches, run.vpp), recompute
 
 
 def price_run(run: Run, device: Accelerator) -> StepPrice:

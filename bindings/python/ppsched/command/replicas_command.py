@@ -10,6 +10,7 @@ from .._core.microbatch_map import words_of
 from .._core.progress import ProgressBar
 from .._core.replicas import Replica, Replicas, share_microbatches
 from .._core.units import Units
+from .._core.words import counted
 from .commands import COMMANDS, Commands
 from .layer_options import add_layer_arguments, layers_of
 from .number_options import real, whole
@@ -62,7 +63,8 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
     configs = []
     for number, speeds in enumerate(given):
         if len(speeds) not in (1, base.devices):
-            raise UsageError(f"--replica-speeds: replica {number} has {len(speeds)} speeds; give 1, or {base.devices}, one per device")
+            raise UsageError(f"--replica-speeds: replica {number} has {len(speeds)} speeds; give 1, or {base.devices}, one per device, and the option "
+                             "once for each replica")
         wrong = next((speed for speed in speeds if not speed > 0), None)
         if wrong is not None:
             raise UsageError(f"--replica-speeds: replica {number} has the speed {wrong:g}; it must be above 0")
@@ -100,7 +102,7 @@ def _text(found: Replicas, units: Units) -> str:
     lines = [f"step {found.step_time:.6g}{after}{equal}{', proved' if found.proved else ''}"]
     for number, replica in enumerate(found.replicas):
         order = "" if replica.device_order == sorted(replica.device_order) else f", devices {words_of(replica.device_order)}"
-        lines.append(f"replica {number}: {replica.microbatches} microbatches in {replica.step_time:.6g}{after}, split {' '.join(map(str, replica.split))}{order}")
+        lines.append(f"replica {number}: {counted(replica.microbatches, 'microbatch', 'es')} in {replica.step_time:.6g}{after}, split {' '.join(map(str, replica.split))}{order}")
     return "\n".join([*lines, "the loss of a replica is the sum over its microbatches, divided by all microbatches of the global batch"]) + "\n"
 
 

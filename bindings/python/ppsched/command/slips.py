@@ -3,19 +3,16 @@
 import argparse
 import os
 import re
-from typing import Iterable, List
+from typing import Iterable, List, Optional, Sequence
 
 from .._core.shown import shown
+from .._core.strategy import is_strategy
 from .._core.words import misspelt, nearest
+from .other_names import is_known, is_plain_word, plain_name, same_option
 
 # Other names of options, which stay, and are not in the help.
 ALIASES = {"--num-stages": "--stages", "--num-batches": "--microbatches", "--num-microbatches": "--microbatches",
            "--num-devices": "--devices", "--receive-lead": "--receive-prefetch", "--reload-lead": "--reload-prefetch"}
-
-# Options of some commands, and what others call the same: the first of these that a command has.
-SAME = {"--devices": ("--pp",), "--num-devices": ("--pp",), "--gpus": ("--devices", "--pp"), "--format": ("--to",), "--to": ("--format",),
-        "--strategy": ("--strategies",), "--strategies": ("--strategy",), "--runtime": ("--launch",), "--global-batch": ("--microbatches",),
-        "--dp": ("--replica-speeds",), "--device": ("--devices",), "--mem-limits": ("--mem-limit",), "-m": ("--model",)}
 _MODELS = (".json", ".sh", ".toml", ".py")  # files that --model takes
 
 
@@ -45,40 +42,69 @@ def check_choice(action: argparse.Action, value: object) -> None:
     """As argparse's own check, with the choice that was probably meant."""
     if action.choices is not None and value not in action.choices:
         known = [str(choice) for choice in action.choices]
+        if len(known) == 1:
+            raise argparse.ArgumentError(None, f"unexpected word {value}; here the command takes only the word {known[0]}, or none")
         raise argparse.ArgumentError(action, f"invalid choice: {shown(value)}; {nearest(value, known) or 'choose from ' + ', '.join(known)}")
 
 
-def unknown_option(name: str, known: Iterable[str], having: List[str], prog: str) -> str:
-    """known: the options of the command; having: other commands that have this one."""
-    options = [string for string in known if string.startswith("--")]
-    dashed = "--" + name.lstrip("-").replace("_", "-")
+def unknown_option(name: str, parser: argparse.ArgumentParser, having: List[str]) -> str:
+    """having: other commands that have this option."""
+    options = [string for string in parser._option_string_actions if string.startswith("--")]
+    argument = _argument_of(parser)
+    if argument and is_plain_word(name, argument):
+        return f"unknown option {name}; write {argument} without an option, as in {parser.prog} {argument}"
+    if argument and plain_name(name) in _plain_choices(parser):
+        return f"unknown option {name}; write the word {plain_name(name)} without dashes"
+    dashed = "--" + plain_name(name)
     begun = sorted((string for string in options if string.startswith(name) and len(name) > 3), key=len)
-    same = next((other for other in SAME.get(name, ()) if other in options), None)
-    close = dashed if dashed in options else (begun[0] if begun else misspelt(name, options))
+    same = dashed if dashed in options else same_option(name, options)
+    close = begun[0] if begun else misspelt(name, options)
     if having:
         elsewhere = f"it goes with {' and '.join(f'ppsched {command}' for command in having[:2])}"
         here = f"; did you mean {same or close}?" if same or (close and close not in begun) else ""
         return f"unknown option {name}; {elsewhere}{here}"
-    meant = f"did you mean {same or close}?" if same or close else nearest(dashed, options) if len(name) > 6 else ""
-    return f"unknown option {name}; {meant or f'{prog} --help all lists them'}"
+    meant = f"did you mean {same or close}?" if same or close else "" if is_known(name) else _like(plain_name(name), options)
+    return f"unknown option {name}; {meant or f'{parser.prog} --help all lists them'}"
 
 
-def unexpected_words(parser: argparse.ArgumentParser, words: List[str]) -> str:
-    """Words that no option and no argument takes."""
+def _like(name: str, options: Sequence[str]) -> str:
+    """A question with the option that is like a name without dashes, or an empty text."""
+    close = nearest(name, [option[2:] for option in options], 0.7) if len(name) > 4 else ""
+    return close.replace("did you mean ", "did you mean --")
+
+
+def _argument_of(parser: argparse.ArgumentParser) -> str:
+    """The argument of the command, by its name in the help; empty if it has none."""
+    return next((str(action.metavar or action.dest) for action in parser._actions if not action.option_strings), "")
+
+
+def _plain_choices(parser: argparse.ArgumentParser) -> List[str]:
+    return [str(choice) for action in parser._actions if not action.option_strings and action.nargs == "?" for choice in action.choices or ()]
+
+
+def unexpected_words(parser: argparse.ArgumentParser, words: List[str], line: Sequence[str]) -> str:
+    """Words that no option and no argument takes. line: all words of the command line."""
     word, options = words[0], parser._option_string_actions
     text = f"unexpected {'word' if len(words) == 1 else 'words'} {' '.join(words)}"
     name = "--" + word.partition("=")[0].replace("_", "-")
     has_arguments = any(not action.option_strings for action in parser._actions)
     lower = word.lower()
+    joined = _joined(parser, word, line)
+    if joined:
+        return f"{text}; did you mean {joined}?"
     if name in options:
         return f"{text}; did you mean --{word.replace('_', '-', 1) if '=' not in word else name[2:] + word[word.index('='):]}?"
-    if has_arguments and "--output" in options and "." in os.path.basename(word):
+    chosen = _chosen(parser, word)
+    if chosen:
+        return f"{text}; did you mean {chosen} {word}?"
+    is_new = "." in os.path.basename(word) and not os.path.exists(word)
+    if has_arguments and "--output" in options and is_new:
         return f"{text}; to write to a file: -o {word}"
     if "--model" in options and lower.endswith(_MODELS):
         return f"{text}; did you mean --model {word}?"
     if "--config" in options and lower.endswith((".yaml", ".yml", ".json")):
         return f"{text}; did you mean --config {word}?"
-    if "--output" in options and "." in os.path.basename(word):
+    if "--output" in options and is_new:
         return f"{text}; to write to a file: -o {word}"
     taken = " and ".join(str(action.metavar or action.dest) for action in parser._actions if not action.option_strings) if has_arguments else ""
     return f"{text}; {f'apart from options it takes only one {taken}' if taken else 'values follow an option, such as ' + _an_option(parser)}"
@@ -89,3 +115,21 @@ def _an_option(parser: argparse.ArgumentParser) -> str:
         if name in parser._option_string_actions:
             return f"{name} {value_of(parser, parser._option_string_actions[name])}"
     return "--help"
+
+
+def _joined(parser: argparse.ArgumentParser, word: str, line: Sequence[str]) -> str:
+    """An option with its value where the two halves of the value, such as KEY=VALUE, were typed as two words."""
+    place = line.index(word) if word in line else 0
+    action: Optional[argparse.Action] = parser._option_string_actions.get(line[place - 2]) if place >= 2 else None
+    between = next((mark for mark in "=:" if mark in str(action.metavar)), "") if action is not None else ""
+    return f"{line[place - 2]} {line[place - 1]}{between}{word}" if between and between not in line[place - 1] else ""
+
+
+def _chosen(parser: argparse.ArgumentParser, word: str) -> str:
+    """The option that takes this word as its value: one of its choices, or the name of a strategy."""
+    taking = [action.option_strings[-1] for action in parser._actions
+              if action.option_strings and action.choices is not None and word in map(str, action.choices)]
+    if taking:
+        return "--to" if "--to" in taking else taking[0]
+    named = next((name for name in ("--strategies", "--strategy") if name in parser._option_string_actions), "")
+    return named if named and is_strategy(word) else ""

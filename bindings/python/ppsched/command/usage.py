@@ -53,7 +53,8 @@ class _Help(argparse.Action):
                  option_string: Optional[str] = None) -> None:
         assert isinstance(parser, Parser)
         if values not in (None, ALL):
-            parser.error(f"{option_string} {values}: it takes the word {ALL} alone, or none")
+            parser.error(f"{option_string} {values}: " + (f"write ppsched help {values}" if values in parser.family else
+                                                          f"{option_string} takes only the word {ALL}, or none"))
         print_help(parser.help_text(values == ALL))
         parser.exit()
 
@@ -142,8 +143,11 @@ class Parser(argparse.ArgumentParser):
         word = next(iter(words), "")
         if word.startswith("-"):
             self._check_options(words[:1])
+            if word.partition("=")[0] not in self._option_string_actions:
+                self.error(self._unknown(word))
         elif word not in self.family:
-            self.error(f"unknown command {word}; {nearest(word, self.family) or 'known are ' + ', '.join(self.family)}")
+            meant = f"did you mean --{word}?" if "--" + word in self._option_string_actions else nearest(word, self.family)
+            self.error(f"unknown command {word}; {meant or 'known are ' + ', '.join(self.family)}")
 
     def _check_options(self, words: Sequence[str]) -> None:
         """Unknown ones, before anything else is said that is missing because of them."""
@@ -162,7 +166,7 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, name: str) -> str:
         having = [command for command, parser in self.load_family().items()
                   if parser.prog != self.prog and name in parser._option_string_actions]
-        return unknown_option(name, self._option_string_actions, having, self.prog)
+        return unknown_option(name, self, having)
 
     def _close(self, words: Sequence[str]) -> List[str]:
         """The words, where an option that may stand alone has its default if the next word is none of its choices but the argument of the
@@ -188,5 +192,5 @@ class Parser(argparse.ArgumentParser):
             self._check_options(words)
         found, extra = super().parse_known_args(self._close(words), namespace)
         if extra:
-            self.error(self._unknown(extra[0]) if extra[0].startswith("-") and len(extra[0]) > 1 else unexpected_words(self, extra))
+            self.error(self._unknown(extra[0]) if extra[0].startswith("-") and len(extra[0]) > 1 else unexpected_words(self, extra, words))
         return found, extra

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that describe a device."""
-import hashlib
 import json
 import os
 from typing import Any, Dict, Mapping, Tuple
@@ -80,9 +79,9 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
                 raise Error(f"{where}: {name} is {shown(value)}; it must be an integer, 1 to {MOST}")
             row[name] = value
-        elif name == "shares_ports":
+        elif name in ("shares_ports", "lacks_bf16"):
             if not isinstance(value, bool):
-                raise Error(f"{where}: shares_ports is {shown(value)}; it must be true or false")
+                raise Error(f"{where}: {name} is {shown(value)}; it must be true or false")
             row[name] = value
         elif name == "name":
             if not isinstance(value, str):
@@ -95,13 +94,22 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 # --- the errors of a calibration ---
 
-PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that few devices have
+PODS, PORTS = map(Accelerator._fields.index, ("pod_nodes", "part_node_ports"))  # few devices have what comes from here on
+
+
+def numbers_of(device: Accelerator) -> str:
+    """All numbers of a device, as a text."""
+    fields = device._replace(name="", errors=())[:PORTS]  # lacks_bf16 changes no time
+    of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
+    of_ports = ("part_node_ports", device.part_node_ports) if device.part_node_ports else ()
+    used = fields if device.pod_nodes else (*fields[:PODS], *of_scale)
+    return json.dumps((*used, *of_ports))
 
 
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
-    fields = device._replace(name="", errors=())
-    return hashlib.sha256(json.dumps(fields if device.pod_nodes else fields[:PODS]).encode()).hexdigest()[:16]
+    import hashlib  # takes long to load
+    return hashlib.sha256(numbers_of(device).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
@@ -114,7 +122,7 @@ def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
 def _with_errors(where: str, device: Accelerator, given: Any, of: Any) -> Accelerator:
     """Where its numbers are still those of the calibration."""
     errors = _errors(where, given)
-    return device._replace(errors=errors if of == digest_of(device) else ())
+    return device._replace(errors=errors if errors and of == digest_of(device) else ())
 
 
 def read_device(name: str) -> Accelerator:
@@ -142,7 +150,7 @@ def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
         raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\" with the name of a known device")
     device = Accelerator(**row)
     try:
-        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # checks all numbers of the device
+        Model(Transformer(1, 1, 1, 1, 1), Training(precision=device.usual_precision), device)  # checks all numbers of the device
     except Error as error:
         raise Error(f"{name}: {error}") from None
     return _with_errors(name, device, errors, of)

@@ -32,8 +32,8 @@ NOT_TAKEN: Dict[str, Any] = {
     "decoder_last_pipeline_num_layers": None, "defer_embedding_wgrad_compute": False, "delay_wgrad_compute": False,
     "distribute_saved_activations": False, "enable_full_sharding_in_hsdp": False, "ep_overlap_early_attn_memory_release": False,
     "expert_gtp_weight_remat_size": 1, "expert_tensor_parallel_num_weight_shards": None,
-    "fine_grained_activation_offloading": False, "fp32_residual_connection": False, "fp4": None, "fp4_format": None,
-    "fp4_param": False, "fp4_param_gather": False, "fp8": None, "fp8_format": None, "fp8_param": False,
+    "fine_grained_activation_offloading": False, "fp32_residual_connection": False,
+    "fp4_param": False, "fp4_param_gather": False, "fp8_param": False,
     "fp8_param_gather": False, "fsdp_double_buffer": False, "gtp_weight_remat_size": 1,
     "hierarchical_context_parallel_sizes": None, "hybrid_context_parallel": False, "kitchen_config_file": None,
     "kitchen_recipe_number": None, "mhc_recompute_layer_num": None, "microbatch_group_size_per_virtual_pipeline_stage": None,
@@ -116,7 +116,7 @@ flash_attention_version flash_decode flight_recorder_dump_on_timeout flight_reco
 flight_recorder_extra_dump_on_exec flight_recorder_include_only_active flight_recorder_include_stack_trace
 flight_recorder_trace_buffer_size fp16_lm_cross_entropy fp4_quantizer_factory fp4_recipe fp8_amax_compute_algo
 fp8_amax_history_len fp8_dot_product_attention fp8_interval fp8_margin fp8_multi_head_attention fp8_output_proj
-fp8_quantizer_factory fp8_recipe fp8_wgrad fsdp_db_use_persist_buf_on_alloc_fail fsdp_manual_registration ft_num_warmup_iters
+fp8_quantizer_factory fp8_wgrad fsdp_db_use_persist_buf_on_alloc_fail fsdp_manual_registration ft_num_warmup_iters
 full_validation fully_parallel_load fully_parallel_save fused_residual_rmsnorm fused_single_qkv_rope gdp_cutedsl_kernel
 gdp_num_chunk_states_to_recompute glu_linear_offset gpu_sniff_test_interval grad_scale_func grad_sync_func
 gradient_accumulation_fusion gradient_reduce_div_fusion grpo_clamp_eps_lower grpo_clamp_eps_upper grpo_entropy_term_weight

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Megatron-LM's arguments say of a step beyond sizes: precision, overlaps, recomputation, how layers are split."""
+"""What Megatron-LM's arguments say of a step beyond sizes and precision: overlaps, recomputation, how layers are split."""
 from typing import Any, Dict, List, Mapping
 
 from .._core._library import Error
@@ -13,20 +13,9 @@ SWITCHES = {"account_for_embedding_in_pipeline_split": "account_for_embedding", 
             "enable_cuda_graph": "cuda_graph", "external_cuda_graph": "cuda_graph", "fp8_dot_product_attention": "attention_fp8"}
 NUMBERS = {"decoder_first_pipeline_num_layers": "first_decoders", "decoder_last_pipeline_num_layers": "last_decoders"}
 MODULES = {"core_attn": 1, "layernorm": 2, "mlp": 4, "moe": 8, "moe_act": 16, "mla_up_proj": 32}  # bits of ppsched_recompute_module
-RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
-TAKEN = (*OVERLAPS, *PAIRS, *SWITCHES, *NUMBERS, "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "recompute_modules", "recompute_method",
+TAKEN = (*OVERLAPS, *PAIRS, *SWITCHES, *NUMBERS, "recompute_modules", "recompute_method",
          "recompute_num_layers", "pipeline_model_parallel_layout", "moe_enable_deepep", "moe_flex_dispatcher_backend",
          "cpu_offloading", "cpu_offloading_num_layers", "cpu_offloading_activations", "use_tp_pp_dp_mapping")
-
-
-def _precision(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
-    if fields.get("fp4") or fields.get("fp4_format"):
-        return {"precision": "nvfp4"}
-    if fields.get("fp8") or fields.get("fp8_format"):
-        if fields.get("fp8_recipe") not in RECIPES:
-            raise Error(f"{where}: fp8_recipe is {shown(fields['fp8_recipe'])}; known are {', '.join(filter(None, RECIPES))}")
-        return {"precision": "mxfp8" if fields.get("fp8_recipe") == "mxfp8" else "fp8"}
-    return {"precision": "fp16"} if fields.get("fp16") else {"precision": "bf16"} if fields.get("bf16") else {}
 
 
 def _recompute(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
@@ -54,7 +43,7 @@ def _pairs(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 def step_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Options of price, by its names."""
-    options: Dict[str, Any] = {**_precision(where, fields), **_recompute(where, fields), **_pairs(where, fields)}
+    options: Dict[str, Any] = {**_recompute(where, fields), **_pairs(where, fields)}
     overlaps = [word for name, word in OVERLAPS.items() if switch_of(where, fields, name)]
     if any(fields.get(name) is not None for name in OVERLAPS):
         options["overlap"] = overlaps

@@ -20,7 +20,8 @@ SEVERAL = ("tp", "pp", "dp", "cp", "ep", "etp", "seq", "micro_batch", "global_ba
 TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "recompute_method", "recompute_num_layers", "bf16", "fp16",
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
          "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "use_megatron_fsdp", "use_torch_fsdp2",
-         "data_parallel_sharding_strategy", "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity")
+         "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "data_parallel_sharding_strategy", "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity")
+FP8_RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}  # Megatron-FSDP's strategies as ZeRO stages
 DATA_TYPES = {"fp32": 4, "float32": 4, "torch.float32": 4, "bf16": 2, "bfloat16": 2, "torch.bfloat16": 2, "fp16": 2, "float16": 2,
               "torch.float16": 2, "fp8": 1, "torch.uint8": 1}
@@ -71,6 +72,18 @@ def _bytes(where: str, fields: Mapping[str, Any]) -> List[str]:
 
 # --- other options ---
 
+def _precision(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """The data type of linear layers."""
+    if fields.get("fp4") or fields.get("fp4_format"):
+        return {"precision": "nvfp4"}
+    if fields.get("fp8") or fields.get("fp8_format"):
+        if fields.get("fp8_recipe") not in FP8_RECIPES:
+            raise Error(f"{where}: fp8_recipe is {shown(fields['fp8_recipe'])}; known are {', '.join(filter(None, FP8_RECIPES))}")
+        return {"precision": "mxfp8" if fields.get("fp8_recipe") == "mxfp8" else "fp8"}
+    return {"precision": "fp16"} if fields.get("fp16") else {"precision": "bf16"} if fields.get("bf16") else {}
+
+
+
 def _recompute(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     is_selective = fields.get("recompute_granularity") is None and switch_of(where, fields, "recompute_activations")
     return {"recompute": "selective"} if is_selective else {}
@@ -113,7 +126,7 @@ def _capacity(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Options of the command by name."""
-    options: Dict[str, Any] = {**_chunks(where, fields), **_recompute(where, fields), **_sharding(where, fields), **_capacity(where, fields)}
+    options: Dict[str, Any] = {**_chunks(where, fields), **_precision(where, fields), **_recompute(where, fields), **_sharding(where, fields), **_capacity(where, fields)}
     sizes = _bytes(where, fields)
     if sizes:
         options["sizes"] = sizes

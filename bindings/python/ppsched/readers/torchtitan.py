@@ -7,10 +7,10 @@ from .._core._library import Error
 from .._core.description import Description
 from .._core.shown import shown
 from .._core.words import nearest
+from .file_kinds import TORCHTITAN
 from .megatron_training import integer_of, switch_of
-from .torchtitan_models import DROPPED, ENDINGS, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
+from .torchtitan_models import DROPPED, ENDINGS, FORMER, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
 
-PREFIX = "torchtitan:"
 Section = Mapping[str, Any]
 
 # What each section may have that changes neither the model nor its costs; of the sections below, all.
@@ -32,6 +32,7 @@ DEGREES = {"tensor_parallel_degree": "tp", "pipeline_parallel_degree": "pp", "co
            "expert_tensor_parallel_degree": "etp"}
 SHARD, REPLICATE = "data_parallel_shard_degree", "data_parallel_replicate_degree"
 # Of releases before 0.1: degrees in other sections, and another name of the batch.
+CONVERTERS = {"float8": "fp8", "quantize.linear.float8": "fp8", "mx": "mxfp8", "quantize.linear.mx": "mxfp8"}  # of linear layers
 KERNELS = ("primus_turbo",)  # converters that change kernels alone
 OLDER = {"batch_size": "local_batch_size"}
 
@@ -45,14 +46,6 @@ class Job(NamedTuple):
 
 
 # --- names ---
-
-def is_name(path: str) -> bool:
-    return path.startswith(PREFIX)
-
-
-def is_toml(path: str) -> bool:
-    return path.lower().endswith(".toml")
-
 
 def _listed(names: Any) -> str:
     return ", ".join(names)
@@ -92,7 +85,7 @@ def _plain(fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 def named_values(path: str) -> Dict[str, Any]:
     """Of torchtitan:FAMILY/FLAVOUR."""
-    family, _, flavour = path[len(PREFIX):].partition("/")
+    family, _, flavour = path[len(TORCHTITAN):].partition("/")
     return model_values(path, family, flavour)
 
 
@@ -112,10 +105,6 @@ def read_toml(path: str, text: str) -> Dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
         raise Error(f"{path}: broken TOML: {reason}") from None
-
-
-def is_job(fields: Mapping[str, Any]) -> bool:
-    return isinstance(fields.get("model"), dict) and "flavor" in fields["model"]
 
 
 def _section(path: str, fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
@@ -200,9 +189,18 @@ def _recomputation(path: str, fields: Mapping[str, Any], options: Dict[str, Any]
         raise Error(f"{path}: activation_checkpoint.mode is {shown(mode)}; it must be none, full, selective or memory_budget")
 
 
-def _others(path: str, fields: Mapping[str, Any], parallel: Section, training: Section, model: Section) -> List[str]:
-    """What would change times or memory, and is not counted."""
-    found = [f"model.converters {name}" for name in model.get("converters") or () if name not in KERNELS]
+def _precision(model: Section, values: Mapping[str, Any]) -> Dict[str, str]:
+    """The converters of the linear layers in few bits, with their precision. Experts have converters of their own."""
+    names = [name for name in model.get("converters") or () if isinstance(name, str)]
+    found = {name: CONVERTERS[name] for name in names if name in CONVERTERS}
+    experts = {name: found[of] for of in found for name in names if name == of.replace(".linear.", ".grouped_mm.") != of}
+    is_whole = bool(experts) or not any("experts" in name for name in values)
+    return {**found, **experts} if len(set(found.values())) == 1 and is_whole else {}
+
+
+def _others(path: str, fields: Mapping[str, Any], parallel: Section, training: Section, model: Section, taken: Mapping[str, str]) -> List[str]:
+    """What would change times or memory, and is not counted. taken: converters."""
+    found = [f"model.converters {name}" for name in model.get("converters") or () if name not in KERNELS and name not in taken]
     found += ["parallelism.enable_async_tensor_parallel"] if switch_of(path, parallel, "enable_async_tensor_parallel") else []
     found += ["training.enable_cpu_offload"] if switch_of(path, training, "enable_cpu_offload") else []
     optimizer = _section(path, fields, "optimizer")
@@ -229,7 +227,7 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
         other = _section(path, fields, "hf_transformers").get("model")
         raise Error(f"{path}: its model is Hugging Face's {shown(other)}; give its config.json")
     values = _with_layers(path, model_values(path, model.get("name"), model.get("flavor")), model)
-    not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {RELEASE} has them"]
+    not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {FORMER.get(str(model.get('name')), RELEASE)} has them"]
     options: Dict[str, Any] = {option: _degree(path, parallel, name) for name, option in DEGREES.items()}
     options["seq"] = _degree(path, {"seq_len": 2048, **training}, "seq_len")
     options["sequence_parallel"] = options["tp"] > 1
@@ -240,5 +238,8 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
     _recomputation(path, fields, options, not_taken, assumed)
     if training.get("mixed_precision_param", "bfloat16") == "float32":
         options["sizes"] = ["weight=4", "gradient=4", "optimizer=8", "activation=4"]
-    not_taken += _others(path, fields, parallel, training, model)
+    few_bits = _precision(model, values)
+    if few_bits:
+        options["precision"] = next(iter(few_bits.values()))
+    not_taken += _others(path, fields, parallel, training, model, few_bits)
     return values, Job(options, not_taken, assumed)
