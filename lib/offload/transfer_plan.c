@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A choice is priced by the evaluator with copies, or by its memory alone where these delay nothing. It is compared by its step,
- * then by its number of copies. */
+/* A choice is priced by the evaluator with copies, or by its memory alone where these delay nothing. It is compared by its
+ * step, then by its number of copies. */
 #include "offload/transfer_plan.h"
 
 #include <string.h>
