@@ -102,9 +102,9 @@ def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
     fields = device._replace(name="", errors=())[:PORTS]  # lacks_bf16 changes no time
     of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
-    of_ports = ("part_node_ports", device.part_node_ports) if device.part_node_ports else ()
+    of_links = [(name, getattr(device, name)) for name in Accelerator._fields[PORTS:-1] if getattr(device, name)]
     used = fields if device.pod_nodes else (*fields[:PODS], *of_scale)
-    return hashlib.sha256(json.dumps((*used, *of_ports)).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps((*used, *of_links)).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
