@@ -10,9 +10,10 @@
  *     several rows fit, the row with the fewest sizes of 0 is taken. If several rows have this
  *     smallest number of 0s, the mean of these rows is taken. Sizes of experts do not count for
  *     layers without experts.
- *   - If no row fits, the rows of the kind with the nearest sizes are taken: the rows whose sizes,
- *     all together, differ from the training by the smallest factor. The cost model's value for the
- *     training is multiplied by measured / predicted of these rows.
+ *   - If no row fits, the nearest rows of the kind are taken. For each size, the larger of both
+ *     sizes is divided by the smaller. The nearest rows have the smallest product of these
+ *     quotients. The cost model's value for the training is multiplied by measured / predicted of
+ *     these rows.
  *   - If one time is missing in all rows of the kind, the cost model's time is multiplied by the
  *     mean of the factors of the kind's other times. If one number of bytes is missing in all rows
  *     of the kind, the cost model's bytes are multiplied by the mean of the factors that other

@@ -2,27 +2,27 @@
 """The options of pick --gpus, and which others it goes with."""
 import argparse
 import os
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.launching import RUNTIME_NAMES
 from .._core.layer_table import frozen
-from .._core.layout_search import JobWords
 from .._core.writing import ending_of
 from .._core.shown import printable, shown
 from .._core.accelerators import Accelerator
 from .._core.whole_numbers import number_of
 from .._core.price import RANK_ORDERS
-from ..readers.megatron_names import is_megatron, plain
-from ..readers.megatron_training import switch_of
+from ..readers.file_kinds import is_megatron, is_script
 from ..readers.model_files import ModelFile, arguments_of_script, read_mapping_of
-from ..readers.shell_arguments import is_script
 from .model_options import LORA, training_of
 from .number_options import count_of_devices, whole
 from .pod_options import PODS
 from .price_job import overlaps_of
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
+
+if TYPE_CHECKING:
+    from .._core.layout_search import JobWords
 
 SEARCHED = ("tp", "cp", "ep", "etp", "pp", "micro_batch", "zero", "global_batch")
 MOST_DEVICES = 2**20
@@ -104,6 +104,8 @@ def mapping_of(arguments: argparse.Namespace) -> Optional[str]:
         fields = arguments_of_script(path) if is_script(path) else read_mapping_of(path)
         if not (is_script(path) or is_megatron(fields) or path == arguments.config):
             continue
+        from ..readers.megatron_names import plain  # takes long to load
+        from ..readers.megatron_training import switch_of  # takes long to load
         told = plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)})
         if "use_tp_pp_dp_mapping" in told:
             found = path if switch_of(path, told, "use_tp_pp_dp_mapping") else None
@@ -168,8 +170,9 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
 
 
 def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,
-             device: Accelerator) -> JobWords:
+             device: Accelerator) -> "JobWords":
     """The search space, from the options of the command line and of the files."""
+    from .._core.layout_search import JobWords  # takes long to load
     if options.get("dp") is not None:
         raise UsageError("--gpus, --dp: give one of them")
     _check_devices(int(arguments.gpus), options)

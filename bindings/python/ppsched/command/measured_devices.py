@@ -2,7 +2,7 @@
 """--measured of replan and pick: factors by device and kind of op, from the measured times of a run whose split is known."""
 import argparse
 import math
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._abi import Kind
 from .._core._library import Error
@@ -13,11 +13,13 @@ from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.units import Units
 from .._core.words import counted
-from ..readers.profile import Profile, reduced
 from .layer_options import layers_of
 from .number_options import whole
 from .problem_values import make_config
 from .usage import UsageError
+
+if TYPE_CHECKING:
+    from ..readers.profile import Profile
 
 KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
 Times = Dict[Tuple[int, Kind], float]  # of a stage's ops of a kind
@@ -62,8 +64,9 @@ def _with_halves(times: Times, kind: Kind, stage: int) -> Optional[float]:
     return None
 
 
-def _read(values: Mapping[str, Any], units: Units) -> Tuple[Profile, float]:
+def _read(values: Mapping[str, Any], units: Units) -> Tuple["Profile", float]:
     """The profile, and what one of its units of time is in those of the problem."""
+    from ..readers.profile import Profile  # takes long to load
     profile = Profile.read(*values["measured_run"], time_unit=values["time_unit"], warmup=values["warmup"])
     own = profile.units.time
     if units.time is None or own is None:
@@ -74,7 +77,7 @@ def _read(values: Mapping[str, Any], units: Units) -> Tuple[Profile, float]:
     return profile, profile.units.microseconds / units.microseconds
 
 
-def _check(profile: Profile, timeline: Timeline) -> None:
+def _check(profile: "Profile", timeline: Timeline) -> None:
     """Whether the run had these stages on these devices."""
     schedule = timeline.schedule
     if profile.stages != schedule.stages:
@@ -114,6 +117,7 @@ class _Sums:
 def measured_factors(timeline: Timeline, order: Sequence[int], values: Mapping[str, Any]) -> List[Factor]:
     """The factors of the devices that ran a schedule. timeline: of the problem with the split that ran, devices by place; order: the device in
     each place."""
+    from ..readers.profile import reduced  # takes long to load
     profile, unit = _read(values, timeline.config.units)
     _check(profile, timeline)
     planned, sums = _spans(timeline), [_Sums() for _ in range(timeline.schedule.devices)]

@@ -21,7 +21,6 @@ from .answer import Answer
 from .device_types import pipeline_of, sheets_of, types_of_job, types_row
 from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, order_of_layouts, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
-from .gpus_pick import run_gpus_pick
 from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
@@ -409,6 +408,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     file, options = _options(arguments)
     device = device_given(arguments)
     tell_one_pod(arguments, device, int(arguments.gpus))
+    from .gpus_pick import run_gpus_pick  # takes long to load
     run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
 
 

@@ -22,7 +22,7 @@ def _arguments(given: Mapping[str, Any], microbatches: Optional[int]) -> Dict[st
     if "tokens" not in given:
         raise UsageError("prefill needs tokens, the length of the prompt, or a list of lengths")
     chunks = given.get("chunks")
-    if None not in (chunks, microbatches) and chunks != microbatches:
+    if chunks is not None and microbatches is not None and chunks != microbatches:
         raise UsageError(f"prefill has {shown(chunks)} chunks, and the problem has {counted(microbatches, 'microbatch', 'es')}; a microbatch is a chunk")
     found = {NAMES[key]: value for key, value in given.items() if value is not None}
     return found if microbatches is None else {**found, "chunks": microbatches}

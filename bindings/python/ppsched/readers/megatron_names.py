@@ -56,11 +56,6 @@ class Named(NamedTuple):
     values: Optional[Dict[str, Any]] = None
 
 
-def is_megatron(fields: Mapping[str, Any]) -> bool:
-    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads", "hybrid_layer_pattern")
-                                              for name in fields)
-
-
 # --- names ---
 
 def _word(name: str, value: Any) -> Any:
