@@ -54,7 +54,7 @@ def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Fo
         return _trained(path, values.get("hf_path"), read, {name: value for name, value in values.items() if is_of_training(name) and not isinstance(value, dict)})
     if is_primus(fields):
         model = primus_model(path, fields, read)
-        return Found(model.fields, path, model.options, model.not_taken, model.assumed)
+        return Found(model.fields, path, model.options, model.not_taken, model.assumed, adapters=model.adapters)
     for is_kind, arguments_of in ((is_nemo_2, nemo_2_arguments), (is_nemo_1, nemo_1_arguments)):
         if is_kind(fields):
             arguments = arguments_of(path, fields)

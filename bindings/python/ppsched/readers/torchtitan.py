@@ -9,7 +9,7 @@ from .._core.shown import shown
 from .._core.words import nearest
 from .file_kinds import TORCHTITAN
 from .megatron_training import integer_of, switch_of
-from .torchtitan_models import DROPPED, ENDINGS, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
+from .torchtitan_models import DROPPED, ENDINGS, FORMER, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
 
 Section = Mapping[str, Any]
 
@@ -227,7 +227,7 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
         other = _section(path, fields, "hf_transformers").get("model")
         raise Error(f"{path}: its model is Hugging Face's {shown(other)}; give its config.json")
     values = _with_layers(path, model_values(path, model.get("name"), model.get("flavor")), model)
-    not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {RELEASE} has them"]
+    not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {FORMER.get(str(model.get('name')), RELEASE)} has them"]
     options: Dict[str, Any] = {option: _degree(path, parallel, name) for name, option in DEGREES.items()}
     options["seq"] = _degree(path, {"seq_len": 2048, **training}, "seq_len")
     options["sequence_parallel"] = options["tp"] > 1
