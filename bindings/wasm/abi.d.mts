@@ -1406,6 +1406,8 @@ export interface Accelerator {
   lacks_bf16: number;
   beyond: LinkRate;
   scale_slowdown: number;
+  part_node_ports: number;
+  pair_share: number;
 }
 
 export interface PairWindows {

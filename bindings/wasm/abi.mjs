@@ -1329,7 +1329,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 352, fields: {
+  Accelerator: { size: 368, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1367,6 +1367,8 @@ export const STRUCTS = {
     lacks_bf16: ["u32", 300, 1],
     beyond: ["LinkRate", 304, 1],
     scale_slowdown: ["f64", 344, 1],
+    part_node_ports: ["f64", 352, 1],
+    pair_share: ["f64", 360, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],
@@ -1673,6 +1675,7 @@ export const FUNCTIONS = {
   ppsched_price_get_device: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_price_get_pipeline: ["i32", "pointer", "pointer", "pointer"],
   ppsched_model_get_pipeline_link: ["i32", "pointer", "pointer", "pointer", "pointer", "u32", "u32", "pointer"],
+  ppsched_model_get_pipeline_update_cost: ["i32", "pointer", "pointer", "pointer", "f64", "f64", "pointer"],
   ppsched_model_get_copies_time: ["i32", "pointer", "pointer", "u32", "i64", "pointer"],
   ppsched_quantity_name: ["string", "i32"],
   ppsched_replan_create: ["i32", "pointer", "pointer", "pointer", "pointer"],

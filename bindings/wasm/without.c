@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, measured costs, searches
- * for the order of devices, scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the
+/* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, measured costs, windows
+ * and offload of prices, searches for the order of devices, scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the
  * library, so that the linker takes nothing behind these doors. A door that a number could open says that it is shut; the
  * others are behind a pointer that nobody can make here. */
 #include "base/error.h"
@@ -13,7 +13,10 @@
 #include "job/job.h"
 #include "lower/lower.h"
 #include "model/table.h"
+#include "model/windows.h"
+#include "pair/layers.h"
 #include "plan/plan.h"
+#include "price/price.h"
 #include "scenario/scenario.h"
 #include "search/explore.h"
 #include "split/load.h"
@@ -102,6 +105,33 @@ ppsched_status ppi_job_check_open_sizes(const ppsched_job *job, ppsched_error *e
 {
     (void)job, (void)error;
     return PPSCHED_OK;
+}
+
+/* --- windows and offload of prices: a search of layouts refuses windows, and recomputes instead --- */
+
+bool ppi_model_has_windows(const ppsched_model *model)
+{
+    (void)model;
+    return false;
+}
+
+void ppi_model_windows(ppsched_pair_windows *out, const ppsched_model *model, uint32_t row, struct ppi_arena *arena)
+{
+    (void)out, (void)model, (void)row, (void)arena;
+    __builtin_trap();
+}
+
+ppsched_status ppi_config_put_layer_windows(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split,
+                                            int32_t rule, ppsched_error *error)
+{
+    (void)config, (void)layers, (void)split, (void)rule, (void)error;
+    __builtin_trap();
+}
+
+ppsched_status ppi_pricing_offload(ppsched_config *config, struct ppi_pricing *pricing, ppsched_error *error)
+{
+    (void)config, (void)pricing, (void)error;
+    __builtin_trap();
 }
 
 /* --- formats --- */

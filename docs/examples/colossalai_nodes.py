@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scheduler_nodes of Colossal-AI's HybridParallelPlugin(pp_style="zbv") from a CSV: nodes_of("schedule.csv").
+"""Runs a planned schedule in Colossal-AI: nodes_of("schedule.csv") returns the scheduler_nodes of HybridParallelPlugin(pp_style="zbv").
 
-The CSV is that of `ppsched schedule ... --launch colossalai -o schedule.csv`.
+`ppsched schedule ... --launch colossalai -o schedule.csv` writes the CSV.
 """
 import json
 
@@ -12,7 +12,7 @@ import ppsched
 
 def nodes_of(csv):
     schedule = ppsched.read(csv)
-    schedule.launch("colossalai", csv=csv)  # ppsched.Refused where its pipe cannot run it
+    schedule.launch("colossalai", csv=csv)  # raises ppsched.Refused if Colossal-AI cannot run it
     lowered = schedule.lower("just_in_time", split_backwards=True)
     return [[ScheduledNode(type=node["type"], chunk=node["chunk"], stage=node["stage"], minibatch=node["microbatch"],
                            start_time=node["start_time"], completion_time=node["completion_time"])

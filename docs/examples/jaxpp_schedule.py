@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A schedule from a CSV as a schedule class of NVIDIA's JaxPP: PlannedSchedule(num_stages=8, mpmd_dim=4, csv="schedule.csv").
+"""Runs a planned schedule in NVIDIA's JaxPP: PlannedSchedule(num_stages=8, mpmd_dim=4, csv="schedule.csv").
 
-The words are those of `ppsched schedule ... --launch jaxpp -o schedule.csv`; n_mubatches is what the training loop is given.
+`ppsched schedule ... --launch jaxpp -o schedule.csv` writes the CSV and prints these arguments. The training loop gets n_mubatches.
 """
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class PlannedSchedule(BaseSchedule):
         if (schedule.stages, schedule.devices) != (self.num_stages, self.mpmd_dim):
             raise ValueError(f"{self.csv} has {schedule.stages} stages on {schedule.devices} ranks, not {self.num_stages} on "
                              f"{self.mpmd_dim}")
-        schedule.launch("jaxpp", csv=self.csv)  # ppsched.Refused where JaxPP cannot run it
+        schedule.launch("jaxpp", csv=self.csv)  # raises ppsched.Refused if JaxPP cannot run it
         splits = any(op.kind.name == "W" for queue in schedule.queues for op in queue)
         object.__setattr__(self, "is_partial_bwd", splits)
         object.__setattr__(self, "_schedule", schedule)
@@ -38,7 +38,7 @@ class PlannedSchedule(BaseSchedule):
         return [self._tasks_of(queue) for queue in self._schedule.queues]
 
     def _parts(self, op):
-        """Where backwards are split, a whole one is its two parts."""
+        """If the schedule splits some backwards, a whole backward becomes an I and a W."""
         kinds = "IW" if op.kind.name == "B" and self.is_partial_bwd else op.kind.name
         return [Task.make(op.stage, op.microbatch, TYPES[kind]) for kind in kinds]
 
@@ -46,7 +46,7 @@ class PlannedSchedule(BaseSchedule):
         tasks, pending = [], []
         for op in queue:
             pending += self._parts(op)
-            if not op.overlapped:  # the last of what runs as one
+            if not op.overlapped:  # the second op of a pair, or a single op
                 tasks.append(pending[0] if len(pending) == 1 else FusedTask(pending))
                 pending = []
         return tasks

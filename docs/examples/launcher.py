@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launcher: the best schedule that torchtitan can run within the devices' memory, its flags, and its order as a CSV if it needs one.
+"""A launcher for torchtitan: finds the best schedule that fits into memory, and prints its flags. If torchtitan needs a CSV, it is printed,
+too.
 
-usage: launcher.py [DEVICES MICROBATCHES MEMORY_LIMIT]      memory in activations of a device's work on a microbatch
+usage: launcher.py [DEVICES MICROBATCHES MEMORY_LIMIT]
+The unit of MEMORY_LIMIT is the memory of the activations of one microbatch on one device.
 """
 import sys
 
 import ppsched
 
 DEVICES, MICROBATCHES, LIMIT = map(float, sys.argv[1:4]) if len(sys.argv) > 3 else (4, 16, 5)
-LAYERS = 46  # of the model; torchtitan derives the stages per device from them
+LAYERS = 46  # of the model; torchtitan computes the number of stages per device from it
 
 
 def first_that_runs(plan, runtime):
-    """The best candidate that a runtime can run, its timeline, and the words to type."""
+    """The best candidate that a runtime can run, its timeline, and the launch arguments."""
     for candidate in plan:
         if not candidate.fits:
             break

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Arguments of a training run with Megatron-LM, as a launch script has them: ppsched pick --model reads them.
+# The arguments of a training run with Megatron-LM, as in a launch script. ppsched pick --model reads this file.
 MODEL_ARGS="
     --num-layers 32
     --hidden-size 4096

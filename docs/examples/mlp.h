@@ -15,14 +15,14 @@ struct mlp {
     double gradient[DEPTH * WEIGHT];
 };
 
-/* What a stage keeps of a microbatch from its forward to the last of its backwards. */
+/* The values of a microbatch that a stage keeps from its forward until its last backward. */
 struct activation {
-    double value[DEPTH + 1][VALUE]; /* what goes into each layer, and what comes out of the last */
-    double slope[DEPTH][VALUE];     /* from the input-gradient backward to the weight-gradient one */
-    double received[VALUE];         /* the gradient that the next stage left, where it is on the same device */
+    double value[DEPTH + 1][VALUE]; /* the inputs of each layer, and the output of the last layer */
+    double slope[DEPTH][VALUE];     /* from I to W: the gradient by the argument of tanh */
+    double received[VALUE];         /* the gradient from the next stage, if that is on the same device */
 };
 
-/* -1 to 1, different for each triple. */
+/* A number from -1 to 1 that depends on all three arguments. */
 static inline double some(uint32_t a, uint32_t b, uint32_t c)
 {
     uint32_t x = (a * 73856093u) ^ (b * 19349663u) ^ (c * 83492791u);
@@ -30,7 +30,7 @@ static inline double some(uint32_t a, uint32_t b, uint32_t c)
     return (double)((x ^ (x >> 16)) & 0xffff) / 32767.5 - 1;
 }
 
-/* The same weights wherever a stage is. */
+/* The first weights of a stage. They do not depend on its device. */
 static inline void mlp_start(struct mlp *mlp, uint32_t stage)
 {
     memset(mlp, 0, sizeof *mlp);
@@ -45,7 +45,7 @@ static inline void mlp_inputs(double *inputs, uint32_t microbatch)
         inputs[i] = some(microbatch, 11, i);
 }
 
-/* The sum of products of two lists whose values stand so far apart. */
+/* The dot product of two lists. The steps are the distances from one value to the next. */
 static inline double dot(const double *a, int a_step, const double *b, int b_step, int count)
 {
     double sum = 0;
@@ -54,7 +54,7 @@ static inline double dot(const double *a, int a_step, const double *b, int b_ste
     return sum;
 }
 
-/* F: from value[0] to value[DEPTH]. */
+/* F: computes value[1] to value[DEPTH] from value[0]. */
 static inline void mlp_forward(const struct mlp *mlp, struct activation *kept)
 {
     for (int k = 0; k < DEPTH; k++)
@@ -63,7 +63,8 @@ static inline void mlp_forward(const struct mlp *mlp, struct activation *kept)
                 dot(&kept->value[k][i - i % WIDTH], 1, &mlp->weight[k * WEIGHT + i % WIDTH], WIDTH, WIDTH));
 }
 
-/* The gradient of the loss by the model's outputs, for a microbatch, one of `count`. Returns its part of the loss. */
+/* Computes the gradient of the loss by the outputs of the model, for one of `count` microbatches. Returns the part of this
+ * microbatch in the loss. */
 static inline double mlp_loss(double *gradient, const double *outputs, uint32_t microbatch, uint32_t count)
 {
     double loss = 0;
@@ -75,7 +76,7 @@ static inline double mlp_loss(double *gradient, const double *outputs, uint32_t 
     return loss;
 }
 
-/* I: from the gradient by the outputs to that by the inputs, and to the slopes. */
+/* I: computes the gradient by the inputs, and the slopes, from the gradient by the outputs. */
 static inline void mlp_backward_input(const struct mlp *mlp, struct activation *kept, const double *by_outputs,
                                       double *by_inputs)
 {
@@ -96,7 +97,7 @@ static inline void mlp_backward_weight(struct mlp *mlp, const struct activation 
             mlp->gradient[k * WEIGHT + i] += dot(&kept->value[k][i / WIDTH], WIDTH, &kept->slope[k][i % WIDTH], WIDTH, ROWS);
 }
 
-/* A step against the gradients, which are forgotten. */
+/* Takes one step of gradient descent, and sets the gradients to 0. */
 static inline void mlp_descend(struct mlp *mlp, double rate)
 {
     for (int i = 0; i < DEPTH * WEIGHT; i++)

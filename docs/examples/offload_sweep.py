@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of offload for copies of several durations: with all copies that fit, and with as few as needed for smaller memory limits.
+"""How much longer offload makes a step, for copies of several durations: with all copies that fit, and with only as many as a memory limit
+needs.
 
     offload_sweep.py [PICTURE]
 
@@ -20,7 +21,7 @@ def problem(sizes, k, limit=None):
 
 
 def offloaded(sizes, k, limit=None):
-    """The share of offloaded stage passes, by how much the step is longer, and the largest peak; None if the limit cannot be met."""
+    """The share of offloaded stage passes, how much longer the step is, and the largest peak; None if no schedule fits."""
     plain = ppsched.generate("group_interleaved_1f1b", problem(sizes, k, limit))
     try:
         schedule = plain.offload(until_limit=limit is not None)
@@ -32,7 +33,7 @@ def offloaded(sizes, k, limit=None):
 
 
 def table():
-    """Offloads all that fits; no step is longer."""
+    """Prints, for each duration of copies: the offloaded share, how much longer the step is, and the peak."""
     for sizes in SIZES:
         cells = []
         for k in TIMES:
@@ -42,7 +43,7 @@ def table():
 
 
 def curve(sizes, k):
-    """The offloaded share and the step, for each limit that can be met."""
+    """The offloaded share and the step time, for each limit under which a schedule fits."""
     peak = int(ppsched.generate("group_interleaved_1f1b", problem(sizes, k)).evaluate().metrics.peak_memory)
     points = [offloaded(sizes, k, limit) for limit in range(peak, 0, -1)]
     return [(share, growth) for share, growth, _ in filter(None, points)]

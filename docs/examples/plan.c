@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks all candidates for a problem, evaluated by two threads, and prints the launch arguments for the best that Megatron-LM
- * runs. */
+/* Ranks all candidates for a problem, evaluated by two threads, and prints the launch arguments of the best candidate that
+ * Megatron-LM can run. */
 #include <pthread.h>
 #include <stdio.h>
 

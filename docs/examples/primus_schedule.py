@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A schedule from a file in AMD Primus: install("schedule.json") before training starts, for example in a patch of phase before_train.
+"""Runs a planned schedule in AMD Primus: call install("schedule.json") before training starts, for example in a patch of the phase
+before_train.
 
-Any order with one or two stages per device, or with whole backwards, can run. install() replaces an algorithm and returns its name, which
-the configuration must have (patch_primus_pipeline: true, pp_algorithm, num_virtual_stages_per_pipeline_rank).
+Any order with one or two stages per device, or with whole backwards, can run. install() replaces an algorithm of Primus, and returns the
+name of this algorithm. In the configuration, set pp_algorithm to this name, patch_primus_pipeline to true, and
+num_virtual_stages_per_pipeline_rank to the number of stages per device.
 """
 import json
 
@@ -16,7 +18,7 @@ COMPUTE = {"F": FuncType.F, "BW": FuncType.BW, "B": FuncType.B, "W": FuncType.W}
 
 
 class PlannedSchedule(PipelineScheduleAlgo):
-    """Sends and receives are on both ranks at the time at which their value is made, before the ops that compute then."""
+    """Puts the send and the receive of a value at the time when the value is ready, before the compute ops that start at this time."""
 
     def __init__(self, pp_size, vpp_size, micro_batches, schedule=None, **_):
         super().__init__(pp_size, vpp_size, micro_batches)

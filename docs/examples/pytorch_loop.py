@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small model with PyTorch's pipeline runtime: first with 1F1B, then, after some measured steps, with the plan.
+"""Trains a small model with PyTorch's pipeline runtime: first with 1F1B, then with a schedule that is planned from measured steps.
 
 usage: torchrun --nproc-per-node 4 pytorch_loop.py
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a schedule with offload in PyTorch's pipeline runtime. What autograd saves in a forward is copied to the host and back
-where the schedule says so. Each rank counts the most stage passes that it holds.
+"""Runs a schedule with offload in PyTorch's pipeline runtime. The tensors that autograd saves in a
+forward are copied to the host and back at the places in the schedule. Each rank counts the most stage passes that it holds at one time.
 
 usage: torchrun --nproc-per-node 2 pytorch_offload.py
 """
@@ -38,7 +38,7 @@ class Saved:
 
 
 class Pass:
-    """What a stage saved for a microbatch."""
+    """The tensors that a stage saved for a microbatch."""
 
     def __init__(self, rank, key):
         self.rank, self.key, self.saved = rank, key, []
@@ -117,7 +117,7 @@ def stage(number, stages):
 
 
 def gradients(schedule, copies):
-    """The gradients of a step on this rank, and the most stage passes that it held."""
+    """The gradients of a step on this rank, and the most stage passes that the rank held at one time."""
     rank = distributed.get_rank()
     mine = ppsched.torch.stages_of(schedule, rank)
     stages = [stage(number, schedule.stages) for number in mine]

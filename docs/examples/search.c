@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searches the best schedule for uneven stages under a memory limit. Shows the progress of the search, and the distance of its
- * result from the lower bound. */
+/* Searches for the best schedule of uneven stages under a memory limit. Shows the progress of the search, and the distance of
+ * its result from the lower bound. */
 #include <stdio.h>
 
 #include <ppsched/ppsched.h>
@@ -22,7 +22,8 @@ static int32_t show(void *user, const ppsched_progress *progress)
     return 0;
 }
 
-/* Eight stages on four devices, V placement. The last stage also has the output layer. Memory for five stage passes. */
+/* Eight stages on four devices in V placement. The last stage also has the output layer. A device has memory for five stage
+ * passes. */
 static ppsched_status describe(ppsched_config *config, double *shown, ppsched_error *error)
 {
     const double forward[] = {1, 1, 1, 1, 1, 1, 1, 1.75}, backward[] = {2, 2, 2, 2, 2, 2, 2, 3.5}, delay = 0.125, limit = 5;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of memory: the best schedule of uneven stages for several memory limits, compared with the lower bound."""
+"""Finds the best schedule of uneven stages for several memory limits, and compares each with the lower bound."""
 import sys
 
 import ppsched

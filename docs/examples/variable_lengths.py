@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of very different lengths, one per microbatch: what their order and slices of the sequence gain.
+"""Documents of very different lengths, one per microbatch: how much shorter a step becomes with another order, and with slices.
 
-Llama-3-8B on four H100s in a pipeline. Costs come from the model's description for each length, so attention grows with its
-square. Lengths are lognormal (sigma 1.2), between 8 K and 128 K tokens, as in corpora of long documents."""
+The model is Llama-3-8B, in a pipeline of four H100s. The cost model gives the costs for each length, so the cost of attention grows with
+the square of the length. Lengths are lognormal (sigma 1.2), between 8 K and 128 K tokens, as in corpora of long documents."""
 import random
 
 import ppsched

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the vision tower of a model goes on 8 devices: in stage 0, on stages of its own, or on devices of its own.
 
-Times are those of Qwen3-VL-32B in milliseconds, as `ppsched model --device h100 --tp 2 --seq 4096 --micro-batch 1` estimates them from its
-config.json. Every second microbatch has an image; the others run no stage of the tower. An argument: the file to draw the second case to.
+Times are those of Qwen3-VL-32B in milliseconds, as `ppsched model --device h100 --tp 2 --seq 4096 --micro-batch 1` estimates them from the
+config.json of the model. Every second microbatch has an image; the others run no stage of the tower. An argument names the file for a
+picture of the second case.
 """
 import sys
 
@@ -14,7 +15,7 @@ TOWER, EMBEDDING, DECODER, HEAD = (22.248, 40.324), (0.135, 0.052), (4.712, 9.35
 
 
 def text_stages(stages):
-    """Forward and backward times of text stages with as equal numbers of layers as can be, fewer in the last, which has the head."""
+    """Forward and backward times of the text stages. The numbers of layers are as equal as possible; the head counts as one layer."""
     counts = [(LAYERS + 1) // stages + (s < (LAYERS + 1) % stages) for s in range(stages)]
     counts[-1] -= 1
     times = [[count * time for time in DECODER] for count in counts]
@@ -25,7 +26,7 @@ def text_stages(stages):
 
 
 def best(placement, times, tower, inputs):
-    """The best order that is found: the tower is the first `tower` stages, which run microbatches with images alone."""
+    """The best order that is found. The first `tower` stages are the tower; they run only microbatches with images."""
     config = ppsched.Config(DEVICES, MICROBATCHES, len(times), placement=placement, stage_inputs=inputs, split_backward=False,
                             stage_microbatches=[IMAGES if s < tower else None for s in range(len(times))],
                             forward_times=[forward for forward, _ in times], backward_times=[backward for _, backward in times],

@@ -66,11 +66,11 @@ PPSCHED_API ppsched_status ppsched_config_find_bound(ppsched_bound *out,
                                                      const ppsched_config *config,
                                                      int32_t objective, ppsched_error *error);
 
-/* Finds the same bounds. It also tries to prove that no schedule has an objective below `known`.
- * This is the objective of one iteration of a schedule that the caller already has, in the config's
- * unit of time. The proof is a search over all orders. It stops after `work` visits of ops. It is
- * tried only for problems of at most 512 ops, without slices, factors of microbatches, overlapped
- * pairs, or memory that rises in backwards.
+/* Finds the same bounds as ppsched_config_find_bound. It also tries to prove that no schedule has
+ * an objective below `known`. `known` is the objective of one iteration of a schedule that the
+ * caller already has, in the config's unit of time. The proof is a search over all orders. It stops
+ * after `work` visits of ops. It is tried only for problems of at most 512 ops, without slices,
+ * factors of microbatches, overlapped pairs, or memory that rises in backwards.
  *   - `work`: the largest number of visits; each takes a few nanoseconds. 0 means 1e9.
  * Errors: as ppsched_config_find_bound; RANGE where `known` or `work` is negative or not finite;
  *   CANCELLED where the config's progress callback cancels.

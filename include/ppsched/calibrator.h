@@ -73,7 +73,7 @@ enum ppsched_calibrator_constant {
 /* A calibrator. It has results after ppsched_calibrator_run, until another run is appended.
  * Lifetime: the caller destroys it. It copies all arguments except the descriptions, and holds a
  *   reference to each description.
- * Thread-safety: any number of threads may read one at once. While a thread appends or runs, no
+ * Thread-safety: any number of threads may read it at once. While a thread appends or runs, no
  *   other thread may use it. */
 typedef struct ppsched_calibrator ppsched_calibrator;
 
@@ -139,7 +139,8 @@ typedef struct ppsched_calibrated_run {
     double step_time;      /* the measured time in seconds */
     double error_before;   /* with the start device */
     double error_after;    /* after the fit */
-    double error_left_out; /* after one step of a fit to all other runs, from the fit to all runs */
+    double error_left_out; /* with constants that are fitted to all other runs: one step of the fit,
+                              from the constants that fit all runs */
 } ppsched_calibrated_run;
 
 /* The first function returns the number of runs. The second describes one of them.

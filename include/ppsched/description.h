@@ -283,7 +283,7 @@ PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description 
 /* Reads a description from JSON: the form shown at the top of this header, or Hugging Face's
  * config.json of a known family. `text` has `length` bytes of UTF-8. `environment` may be NULL.
  * Errors: ARGUMENT; SYNTAX with line and column; RANGE for a wrong value, an unknown family, or a
- *   field that has a value although the family does not have this field; NO_MEMORY. */
+ * field that the file uses and the family does not have; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **out,
                                                     const char *text, size_t length,
                                                     const ppsched_environment *environment,

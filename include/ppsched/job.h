@@ -214,9 +214,9 @@ PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the share of
- * layouts that are done, of all layouts that may have to be priced. `best` is the best time so far
- * in seconds. NULL: no callback.
+/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the share that
+ * is done of all layouts that may have to be priced. `best` is the best time so far in seconds.
+ * NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,

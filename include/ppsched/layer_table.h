@@ -10,13 +10,14 @@
  *     several rows fit, the row with the fewest sizes of 0 is taken. If several rows have this
  *     smallest number of 0s, the mean of these rows is taken. Sizes of experts do not count for
  *     layers without experts.
- *   - If no row fits, the rows of the kind with the nearest sizes are taken: the rows whose sizes,
- *     all together, differ from the training by the smallest factor. The cost model's value for the
- *     training is multiplied by measured / predicted of these rows.
- *   - If no row of the kind has a time, the cost model's time is multiplied by the mean of the
- *     factors of the kind's other times. If no row of the kind has a number of bytes, the cost
- *     model's bytes are multiplied by the mean of the factors that other kinds have for these
- *     bytes.
+ *   - If no row fits, the nearest rows of the kind are taken. For each size, the larger of both
+ *     sizes is divided by the smaller. The nearest rows have the smallest product of these
+ *     quotients. The cost model's value for the training is multiplied by measured / predicted of
+ *     these rows.
+ *   - If one time is missing in all rows of the kind, the cost model's time is multiplied by the
+ *     mean of the factors of the kind's other times. If one number of bytes is missing in all rows
+ *     of the kind, the cost model's bytes are multiplied by the mean of the factors that other
+ *     kinds have for these bytes.
  *   - For embedding, head, MTP layers and towers without a row, the cost model's values are
  *     multiplied by the mean factors of the other kinds. A decoder without a row is refused.
  *   - A row with a kind of recomputation has the bytes that this kind keeps. The time of the
@@ -147,10 +148,10 @@ PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *ou
                                                          ppsched_error *error);
 
 /* The latency and bandwidth of the link between neighbours of a pipeline, in a job of `devices`
- * devices. This is a link inside a node if the whole job is in one node, a link between pods if the
- * accelerator has pods and the job is larger than one, and otherwise a link between nodes. If the
- * model has a table with sends, the call returns values from these measured sends.
- * Either output may be NULL.
+ * devices. If the whole job is in one node, this is a link inside the node. If the accelerator has
+ * pods, and the job is larger than one pod, it is a link between pods. Otherwise it is a link
+ * between nodes. If the model has a table with sends, the call returns values from these measured
+ * sends. Either output may be NULL.
  * Errors: ARGUMENT; RANGE for fewer than 1 device, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
                                                   const ppsched_model *model, int64_t devices,

@@ -44,7 +44,8 @@ extern "C" {
  * Thread-safety: any number of threads may use a list at once. */
 typedef struct ppsched_layers ppsched_layers;
 
-/* The largest number of layers of a model, and of kinds of recomputation of a layer. */
+/* The largest number of layers of a model, and the largest number of kinds of recomputation of a
+ * layer. */
 #define PPSCHED_MAX_LAYERS 65535
 #define PPSCHED_MAX_RECOMPUTES 8
 
@@ -69,9 +70,9 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_TIED = 2,
 
     /* Each stage with such a layer, except the first stage, holds a copy of the weights and static
-     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. So do stages with MTP layers in
-     * Megatron-LM. The last stage holds this copy in addition to tied weights. Not for a layer of
-     * the first stage. */
+     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. Stages with MTP layers in Megatron-LM do
+     * this. The last stage holds this copy in addition to tied weights. Not for a layer of the
+     * first stage. */
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
 
     /* COPIES_EMBEDDING does not copy this layer. Example: a vision tower. Only for a layer of the
@@ -125,7 +126,7 @@ typedef struct ppsched_layer {
     double mem_static;
     double mem_weights;
     double output_bytes;                 /* bytes of its forward's output for one microbatch; the
-                                            gradient of this output has as many */
+                                            gradient of this output has the same size */
     const ppsched_recompute *recomputes; /* its kinds of recomputation, copied; NULL if there are
                                             none */
     uint32_t recompute_count;            /* length of `recomputes`, at most

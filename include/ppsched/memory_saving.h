@@ -44,8 +44,8 @@ typedef struct ppsched_offload_options {
     uint32_t until_limit;       /* 1: offload only as many of these stage passes as are needed to
                                    fit PPSCHED_QUANTITY_MEM_LIMIT. Stage passes with the latest
                                    backward are offloaded first. 0: offload all of them */
-    uint32_t prefetch_distance; /* number of ops of the device between a RELOAD and its backward,
-                                   whatever time they take. 0: RELOADs come as late as possible
+    uint32_t prefetch_distance; /* number of ops of the device between a RELOAD and its backward.
+                                   Their times do not matter. 0: RELOADs come as late as possible
                                    while their copies are still done in time. With until_limit,
                                    every value other than 0 is a RANGE error */
     double share;               /* share of memory, 0 to 1. On each device, offload first the stage
@@ -69,12 +69,12 @@ typedef struct ppsched_offload_options {
  *     time. In schedules of up to 2^10 ops, without a prefetch distance, the call searches for
  *     lower peaks, and makes fewer copies where this lowers the peaks.
  *   - With until_limit the call also tries results that fit smaller limits. So in schedules of up
- *     to about 500 ops, a limit that is larger by one activation of each device never makes the
- *     step longer.
+ *     to about 500 ops, the step never becomes longer if the limit of each device is raised by one
+ *     activation.
  * The call takes a time that is about linear in the number of ops, plus a sort and a few
  * evaluations of the schedule. It takes more time:
  *   - To find lower peaks: evaluations of about 2^17 ops in all.
- *   - If all choices that are found make the step longer: up to 48 evaluations, or up to 256
+ *   - If all choices that were found make the step longer: up to 48 evaluations, or up to 256
  *     evaluations if these have at most about 10^6 ops in all. The same number is added for smaller
  *     limits (in schedules of up to 2^13 ops), and added once more to find the limit that the
  *     message of a refusal names.
@@ -82,9 +82,10 @@ typedef struct ppsched_offload_options {
  *     cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also as for ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE; REFUSED where the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT,
- *   has no backward, or does not fit the limit with anything that was tried. In the last case the
- *   message says which limit would work: the least limit for all devices that was found. If limits
- *   differ, it has the least factor on all limits that was found to work. CANCELLED; NO_MEMORY. */
+ *   has no backward, or if nothing that was tried fits the limit. In the last case the message says
+ *   which limit would work: the least limit for all devices that was found. If the limits of
+ *   devices differ, the message has the least factor on all limits with which a result was found.
+ *   CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

@@ -146,8 +146,8 @@ enum ppsched_precision {
     PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale per 16 elements */
 };
 
-/* How the model is trained. Set `size` to sizeof of this struct. 0 means the default. The default
- * of counts is 1. */
+/* How the model is trained. Set `size` to sizeof of this struct. A field that is 0 has its default.
+ * The default of a count is 1. */
 typedef struct ppsched_training {
     uint32_t size;
     uint32_t flags; /* enum ppsched_training_flag */
@@ -218,12 +218,10 @@ typedef struct ppsched_accelerator {
     uint32_t matrix_efficiency_count;
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
-    uint32_t shares_ports; /* 1: a collective over whole nodes uses the network ports of all their
-                              devices */
+    uint32_t shares_ports; /* 1: a collective uses the network ports of all its devices in a node */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
-    double rate_8bit;          /* peak rate of matrix products with factors of 8 bits; 0: not
-                                  supported */
+    double rate_8bit;          /* peak rate of products with factors of 8 bits; 0: not supported */
     double rate_4bit;
     /* Measured values that data sheets do not have. 0: no such effect. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
@@ -235,7 +233,7 @@ typedef struct ppsched_accelerator {
     double host_time;       /* seconds that the host needs for each op. A pass takes at least
                                the sum of these times */
     double hidden_share;    /* hidden share of an overlapped collective; 0 means 1 */
-    double permute_traffic; /* how often each row of an expert is moved to sort and sort back */
+    double permute_traffic; /* how often each row of an expert is moved to sort rows, and back */
     double slowdown;        /* time factor of matrices during a collective; 0 means 1 */
     double fused_permute_traffic; /* for ONE_COPY_A_NODE, which sorts: replaces permute_traffic */
     double bias_traffic;          /* how often each row of an expert is moved to add biases */
@@ -249,6 +247,8 @@ typedef struct ppsched_accelerator {
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
     double scale_slowdown;    /* share by which a price makes a pipeline longer for each doubling of
                                  the number of devices, because devices wait for the slowest */
+    double part_node_ports;   /* most ports of a ring over a part of a node; 0: no limit */
+    double pair_share;        /* share of `inside` between two devices of a node; 0: all of it */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -472,7 +472,7 @@ typedef struct ppsched_megatron_memory {
     uint32_t reserved;
     double weight_and_optimizer_bytes;
     double activation_bytes; /* with sequence parallelism and selective recomputation:
-                                activation_bytes_with_sequence_parallel, else the other */
+                                activation_bytes_with_sequence_parallel, otherwise ..._without */
     double activation_bytes_with_sequence_parallel;
     double activation_bytes_without;
 } ppsched_megatron_memory;

@@ -83,8 +83,8 @@ enum ppsched_op_flag {
  *
  * In a schedule with a stage graph (ppsched_schedule_has_graph), a stage sends to each device of
  * each stage that needs the value, except to the device on which it runs itself. Each SEND and RECV
- * then names the place at its other end in `reserved`. The token has the place after a ">":
- * "0SEND_F3>2".
+ * then names the place at its other end in `reserved` (ppsched_schedule_place_of). The token has
+ * the place after a ">": "0SEND_F3>2".
  *
  * UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a
  * microbatch. Their `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their

@@ -114,7 +114,8 @@ typedef struct ppsched_ranking_options {
  *
  * By default all strategies that flush between iterations are tried, except
  *   - strategies that search long (ppsched_strategy_info), unless `effort` is set;
- *   - strategies with offload, and strategies that equal another one if microbatches are whole;
+ *   - strategies with offload, and strategies that differ from another strategy only if
+ *     microbatches have slices;
  *   - strategies that must split backwards, if the config does not allow I and W.
  *
  * By default group size D is tried. Of the other sizes g from 1 to M that the strategy supports,
@@ -254,8 +255,8 @@ typedef struct ppsched_candidate {
                              schedule of this placement is shorter. Or the plan has layers and no
                              lowering, the candidate fits, and with its strategy and options no
                              other split or recomputation gives a shorter step. Always 0 with
-                             scenarios, and if microbatches are ordered on two copies of the
-                             model */
+                             scenarios, and for ordered microbatches with the bidirectional
+                             placement */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */
     uint32_t ordered;     /* 1: its microbatches are ordered (see `order_effort`) */
     double scenario_time; /* step time over the scenarios: their mean, quantile or worst, as
@@ -273,9 +274,9 @@ typedef struct ppsched_candidate {
 /* --- making and running it --- */
 
 /* Makes a plan and lists its candidates. No schedule is generated yet. `options` may be NULL. If
- * the config has a placement map, candidates have only the config's stages. The strategies are the
- * ones in `strategies`; by default only auto. Strategies with a placement of their own are refused,
- * and `chunks` must not be given.
+ * the config has a placement map, candidates have only the config's stages. It tries the strategies
+ * in `strategies`; by default only auto. Strategies that need another placement are refused, and
+ * `chunks` must not be given.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,

@@ -64,15 +64,15 @@ extern "C" {
  * two dimensions. */
 enum ppsched_rank_order {
     PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
-                                             of Megatron-LM. Neighbours of a pipeline are t * c
-                                             times the number of replicas apart. With one replica
-                                             both orders are the same */
+                                             of Megatron-LM. From one device of a pipeline to the
+                                             next, the rank rises by t * c times the number of
+                                             replicas. With one replica both orders are the same */
     PPSCHED_RANK_ORDER_PIPELINE_FIRST = 1 /* tp-cp-ep-pp-dp: pipelines, then replicas. Megatron-LM's
-                                             --use-tp-pp-dp-mapping. Neighbours of a pipeline are t
-                                             * c apart. In both orders, neighbours use the links
-                                             inside a node if they are in one node in every replica.
-                                             With experts, e times the tensor parallelism of experts
-                                             must be t times c */
+                                             --use-tp-pp-dp-mapping. From one device of a pipeline
+                                             to the next, the rank rises by t * c. In both orders,
+                                             these two devices use the links inside a node if they
+                                             share a node in every replica. With experts, e times
+                                             the tensor parallelism of experts must be t times c */
 };
 
 /* The pipeline of one replica. Set `size` to sizeof of this struct. */
@@ -84,8 +84,8 @@ typedef struct ppsched_pipeline {
     const char *strategy;  /* name of the strategy. NULL means "1f1b", or "interleaved_1f1b" if
                               `chunks` is above 1 */
     const uint32_t *split; /* number of layers of each stage, devices * chunks values. Towers,
-                              embedding, MTP layers and head count as layers. NULL: each stage has
-                              equally many decoders */
+                              embedding, MTP layers and head count as layers. NULL: all stages have
+                              the same number of decoders */
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* how many of the first decoders of each stage are recomputed; 0:
                                   all. Ignored without `recompute` */
@@ -181,12 +181,12 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
                                                       const ppsched_price *price,
                                                       ppsched_error *error);
 
-/* The latency and bandwidth of the link between two devices of a pipeline, as prices have it. They
- * use the link inside a node if they share a node in each replica, the link between nodes if they
- * share a pod in each replica, and otherwise the slowest link that the job uses. If the model has a
- * table with sends, the call returns values from these measured sends. A NULL `pipeline` means one
- * device; of the pipeline only the devices and the order of ranks are read. Either output may be
- * NULL.
+/* The latency and bandwidth of the link between two devices of a pipeline, as prices have it. If
+ * the devices share a node in each replica, this is the link inside a node. If they share only a
+ * pod in each replica, it is the link between nodes. Otherwise it is the slowest link that the job
+ * uses. If the model has a table with sends, the call returns values from these measured sends. A
+ * NULL `pipeline` means one device; of the pipeline only the devices and the order of ranks are
+ * read. Either output may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
  * of ranks that the experts do not allow, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
@@ -194,6 +194,15 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, doub
                                                            const ppsched_pipeline *pipeline,
                                                            uint32_t from, uint32_t to,
                                                            ppsched_error *error);
+
+/* The cost of the update as ppsched_model_get_update_cost computes it, for a pipeline whose order
+ * of ranks may put replicas farther apart. A NULL `pipeline` means one device; of the pipeline only
+ * the devices and the order of ranks are read.
+ * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that the experts do not
+ * allow. */
+PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
+    ppsched_update_cost *out, const ppsched_model *model, const ppsched_pipeline *pipeline,
+    double parameters, double expert_parameters, ppsched_error *error);
 
 /* The time, once a step, in which `copies` devices of a job of `devices` devices sum the gradients
  * of the embedding and its copies. Each stage with MTP layers has a copy. It is an all-reduce of

@@ -86,7 +86,8 @@ typedef struct ppsched_replan_options {
                                    keep their order. Added devices take the places of lost devices;
                                    further added devices come last */
     uint32_t split_effort;      /* effort of the search for splits, as in ppsched_split_options.
-                                   Default: 3, or 2 with several stages per device */
+                                   Default: 3, or 2 with several stages per
+                                   device or free_device_order */
     double load_bandwidth;      /* bytes per unit of time with which a device loads layers that no
                                    device holds any longer. Default: infinite */
     double restart_time;        /* time that a change takes in addition to moving and loading

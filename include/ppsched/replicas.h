@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replicas that differ: pipelines of unlike speed share a global batch. The functions find a number
- * of microbatches and a split for each replica, so that all replicas end as early as possible.
+/* Replicas that differ: pipelines of different speeds share a global batch. The functions find a
+ * number of microbatches and a split for each replica, so that all replicas end as early as
+ * possible.
  *
  * Sample:
  *     const double slow[] = {1, 1, 1, 0.5};
@@ -73,9 +74,9 @@ typedef struct ppsched_replicas_figures {
                                step */
     double step_time;       /* step time of the replica that takes longest */
     double equal_step_time; /* step time of the replica that takes longest if all shares are equal,
-                               and each replica has its best split. If the batch is not a multiple
-                               of the replicas, the first replicas take one more microbatch. 0 if a
-                               replica cannot run its share */
+                               and each replica has its best split. If the number of microbatches is
+                               not a multiple of the number of replicas, the first replicas take one
+                               more. 0 if a replica cannot run its share */
 } ppsched_replicas_figures;
 
 /* The share of a replica. Set `size` to sizeof of this struct. The replicas own the data behind the
@@ -98,7 +99,7 @@ typedef struct ppsched_replica {
 /* Finds the shares for which the slowest replica takes the least time.
  *   - `configs` has one config for each replica, with the replica's devices and their speeds, links
  *     and limits. The call ignores their numbers of microbatches and their lists with values per
- *     stage. Replicas that are alike may have the same config; the call then takes less time.
+ *     stage. Equal replicas may have the same config; the call then takes less time.
  *   - For each number of microbatches, a replica has the split that the search of plans finds. With
  *     these splits, the shares are the best: the call leaves out a number of microbatches only if
  *     the lower bound on its time is above the result.

@@ -86,7 +86,7 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
 
 /* The device at the other end of a transfer. For SEND_F and RECV_B this is the device of the stage
  * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. In a
- * stage graph, the op has the place at the other end (`reserved` of ppsched_op). The result is
+ * stage graph, it is the device of the place that the op names in `reserved`. The result is
  * PPSCHED_NONE if the op is of another kind, if there is no stage at the other end, or if the
  * microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,

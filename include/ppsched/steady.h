@@ -102,7 +102,7 @@ PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
  * device waits for an optimizer or for the end of an iteration. This time is at least the work of
  * the busiest device, and at most the span. For schedules of only forwards, the number of requests
  * divided by this time is the throughput, if the same requests come again and again.
- *   - If the schedule has several iterations, the period is that of the first iteration's order.
+ *   - If the schedule has several iterations, the result is for the order of the first iteration.
  *   - With up to 64 devices the result is exact, except for rounding. With more devices it is an
  *     upper bound, which is exact in most cases.
  *   - The call times up to as many iterations as there are devices, but at most 64.

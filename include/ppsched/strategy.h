@@ -49,7 +49,7 @@ typedef struct ppsched_strategy_info {
 
     uint64_t most_memory; /* the largest number of bytes that the search holds at one time. Memory
                              that is linear in the number of ops is not included; 0 if there is no
-                             other */
+                             other memory */
 
     const char *name;
     const char *summary;        /* one line */

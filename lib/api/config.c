@@ -79,8 +79,8 @@ ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
     const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_SLICE_SCALE];
     if (scale->count > 1 && (int64_t)scale->count != slices)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "slice_scale has %zu values, one per slice; clear slice_scale before you set %lld slices", scale->count,
-                        (long long)slices);
+                        "slice_scale has %zu value%p, one per slice; clear slice_scale before you set %lld slice%p",
+                        scale->count, (long long)slices);
     return ppi_shape_cut(&config->shape, slices, error);
 }
 

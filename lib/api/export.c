@@ -29,10 +29,11 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
             "text or chrome_trace",
             format->name);
     if (schedule->shape.slices > 1 && !format->tells_slices)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "format %s supports only whole microbatches, and the schedule has %u slices of each; use json, text or "
-                        "chrome_trace",
-                        format->name, schedule->shape.slices);
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "format %s supports only whole microbatches, and the schedule has %u slice%p of each; use json, text or "
+            "chrome_trace",
+            format->name, schedule->shape.slices);
     return format->fits != NULL ? format->fits(schedule, error) : PPSCHED_OK;
 }
 
@@ -86,7 +87,7 @@ ppsched_status ppsched_schedule_export_to_buffer(char *out, size_t capacity, siz
     PPI_REQUIRE_BUFFER(out, capacity);
     ppsched_status status = ppsched_schedule_export(schedule, timeline, format, options, write_to_buffer, &target, error);
     if (!target.is_counted)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the text has %zu bytes or more, which no buffer can hold", SIZE_MAX);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the text has %zu byte%p or more, which no buffer can hold", SIZE_MAX);
     if (status == PPSCHED_OK)
         status = ppi_check_text_room(out, capacity, target.length, error);
     if (status == PPSCHED_OK && out != NULL)

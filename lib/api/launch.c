@@ -36,7 +36,7 @@ static ppsched_status check_batch(const ppsched_launch_options *options, const p
     uint64_t replicas = options->data_parallel > 0 ? options->data_parallel : 1,
              most = UINT32_MAX / schedule->shape.microbatches;
     if (options->micro_batch != 0 && replicas > most / options->micro_batch)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "a batch of %u microbatches of %u on %u replicas is too large",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "a batch of %u microbatch%p of %u on %u replica%p is too large",
                         schedule->shape.microbatches, options->micro_batch, (uint32_t)replicas);
     return PPSCHED_OK;
 }
@@ -49,7 +49,7 @@ static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, 
     if (status == PPSCHED_OK && split->layers == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
     if (status == PPSCHED_OK && split->stages != launch->schedule->shape.stages)
-        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split has %u stages, the schedule has %u; they must be equal",
+        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split has %u stage%p, the schedule has %u; they must be equal",
                           split->stages, launch->schedule->shape.stages);
     if (status == PPSCHED_OK)
         status = ppi_split_check(options->model, split, error);
@@ -58,7 +58,7 @@ static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, 
     if (status != PPSCHED_OK)
         return status;
     if (launch->layers != 0 && launch->layers != parts->decoders)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layers is %u, but the model has %u decoders", launch->layers,
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layers is %u, but the model has %u decoder%p", launch->layers,
                         parts->decoders);
     launch->parts = parts;
     launch->layers = parts->decoders;

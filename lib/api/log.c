@@ -5,7 +5,7 @@
 void ppi_log_schedule(const ppsched_schedule *schedule, const char *done)
 {
     const struct ppi_shape *shape = &schedule->shape;
-    ppi_log(&schedule->host, PPSCHED_LOG_LEVEL_INFO, "%s %q: %u devices, %u stages, %u microbatches, %u iterations", done,
+    ppi_log(&schedule->host, PPSCHED_LOG_LEVEL_INFO, "%s %q: %u device%p, %u stage%p, %u microbatch%p, %u iteration%p", done,
             schedule->name, shape->devices, shape->stages, shape->microbatches, shape->iterations);
 }
 
@@ -26,5 +26,5 @@ void ppi_log_plan(const ppsched_plan *plan)
     size_t fitting = 0;
     while (fitting < plan->count && ppi_candidate_fits(&plan->candidates[ppi_candidate_at(plan, fitting)]))
         fitting++;
-    ppi_log(&plan->host, PPSCHED_LOG_LEVEL_INFO, "ran a plan of %zu candidates, %zu of which fit", plan->count, fitting);
+    ppi_log(&plan->host, PPSCHED_LOG_LEVEL_INFO, "ran a plan of %zu candidate%p, %zu of which fit", plan->count, fitting);
 }

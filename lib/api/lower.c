@@ -23,7 +23,7 @@ static ppsched_status check_lookaheads(const ppsched_lower_options *options, con
     if (options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_NEEDED && config == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead needed requires a config with the times");
     if (options->unshard_lookahead_count != (is_list ? devices : 0))
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "unshard_lookaheads has %u values; it must have %u%s",
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "unshard_lookaheads has %u value%p; it must have %u%s",
                         options->unshard_lookahead_count, is_list ? devices : 0,
                         is_list ? ", one per device" : ", as unshard_lookahead does not use a list");
     if (is_list && options->unshard_lookaheads == NULL)
@@ -59,11 +59,11 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     if (options->reduce_grad > MOST_REDUCE_GRAD)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_grad is %u; it must be 0 to 4", options->reduce_grad);
     if (options->unshard > PPSCHED_MAX_STAGES)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stages", options->unshard,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stage%p", options->unshard,
                         PPSCHED_MAX_STAGES);
     if (options->receive_prefetch > MOST_LEAD)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "receive_prefetch is %u; it must be 0 to %u ops", options->receive_prefetch,
-                        MOST_LEAD);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "receive_prefetch is %u; it must be 0 to %u op%p",
+                        options->receive_prefetch, MOST_LEAD);
     if (options->receive_prefetch != 0 && options->lowering != PPSCHED_LOWERING_JUST_IN_TIME)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "receive_prefetch is only for the just_in_time lowering");
     if (options->defer_receives != 0 && options->lowering != PPSCHED_LOWERING_PYTORCH)

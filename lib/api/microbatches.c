@@ -30,7 +30,7 @@ static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsche
     const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
     if (s->microbatches != c->microbatches || s->slices != c->slices)
         return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
-                        "the schedule has %u microbatches of %u slices, the config %u of %u; they must be equal",
+                        "the schedule has %u microbatch%p of %u slice%p, the config %u of %u; they must be equal",
                         s->microbatches, s->slices, c->microbatches, c->slices);
     if (ppi_microbatches_differ(config))
         return PPSCHED_OK;

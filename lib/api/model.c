@@ -115,11 +115,9 @@ ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const pps
     ppsched_update_cost own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    if (!(expert_parameters >= 0 && parameters >= expert_parameters) || !ppi_is_finite(parameters))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "parameters is %g, expert_parameters %g; both must be finite and at least 0, and expert_parameters at "
-                        "most parameters",
-                        parameters, expert_parameters);
+    ppsched_status status = ppi_model_check_parameters(parameters, expert_parameters, error);
+    if (status != PPSCHED_OK)
+        return status;
     ppi_model_update(&own, model, parameters, expert_parameters);
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_update_cost), "ppsched_update_cost", error);
 }

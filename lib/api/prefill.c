@@ -31,13 +31,13 @@ static ppsched_status check_tokens(const ppsched_prefill *own, uint64_t *blocks,
                         (unsigned long long)own->tokens);
     if (own->prompts != NULL && (own->prompt_count == 0 || own->prompt_count > PPI_MOST_BLOCKS || own->tokens != 0))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "the prefill has %zu prompts and %llu tokens; there must be 1 to %d prompts, and then tokens is 0",
+                        "the prefill has %zu prompt%p and %llu token%p; there must be 1 to %d prompt%p, and then tokens is 0",
                         own->prompt_count, (unsigned long long)own->tokens, PPI_MOST_BLOCKS);
     for (size_t i = 0; i < own->prompt_count; i++) {
         if (own->prompts[i] == 0 || own->prompts[i] > MOST_TOKENS - sum)
             return ppi_fail(
                 error, PPSCHED_ERROR_RANGE,
-                "prompt %zu of the prefill has %llu tokens; it must have 1 or more, and all prompts together at most 2^53", i,
+                "prompt %zu of the prefill has %llu token%p; it must have 1 or more, and all prompts together at most 2^53", i,
                 (unsigned long long)own->prompts[i]);
         sum += own->prompts[i];
         *blocks += own->prompts[i] / own->block + (own->prompts[i] % own->block != 0);
@@ -58,14 +58,15 @@ static ppsched_status check_sizes(const ppsched_prefill *own, ppsched_error *err
     if (blocks > PPI_MOST_BLOCKS)
         return ppi_fail(
             error, PPSCHED_ERROR_RANGE,
-            "%llu tokens in blocks of %llu are %llu blocks; at most %d are possible, so give blocks of %llu or more",
+            "%llu token%p in blocks of %llu are %llu block%p; at most %d are possible, so give blocks of %llu or more",
             (unsigned long long)tokens, (unsigned long long)own->block, (unsigned long long)blocks, PPI_MOST_BLOCKS,
             (unsigned long long)(tokens / (PPI_MOST_BLOCKS + 1 - count) + 1));
     if (own->chunks > blocks || (own->chunks > 0 && own->chunks < count))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%u chunks, but %llu tokens in blocks of %llu are %llu blocks of %zu prompts; give %zu to %llu chunks",
-                        own->chunks, (unsigned long long)tokens, (unsigned long long)own->block, (unsigned long long)blocks,
-                        count, count, (unsigned long long)blocks);
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "chunks is %u, but %llu token%p in blocks of %llu make %llu block%p of %zu prompt%p; give %zu to %llu chunk%p",
+            own->chunks, (unsigned long long)tokens, (unsigned long long)own->block, (unsigned long long)blocks, count, count,
+            (unsigned long long)blocks);
     if (own->constant + own->linear + own->quadratic > 0)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "chunks of the prefill take no time; give constant, linear or quadratic");
@@ -108,8 +109,8 @@ static ppsched_status check_config(const ppsched_config *config, const struct pp
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "a prefill has 1 slice and 1 iteration, not %u and %u",
                         config->shape.slices, config->shape.iterations);
     if (prompts->blocks > PPSCHED_MAX_CELLS / config->shape.stages)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u blocks of a prefill for %u stages; give larger blocks", prompts->blocks,
-                        config->shape.stages);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u block%p of a prefill for %u stage%p; give larger blocks",
+                        prompts->blocks, config->shape.stages);
     for (size_t i = 0; i < sizeof overheads / sizeof *overheads; i++)
         if (config->values[overheads[i]].count > 0)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
@@ -181,8 +182,8 @@ static ppsched_status price_prompt(struct priced *out, const struct ppi_prompts 
         const uint64_t own = chunks[*at];
         if (own == 0 || own > tokens - before)
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                            "chunk %zu has %llu tokens; it must have 1 or more, and all chunks of prompt %u together %llu", *at,
-                            (unsigned long long)own, prompt, (unsigned long long)tokens);
+                            "chunk %zu has %llu token%p; it must have 1 or more, and all chunks of prompt %u together %llu",
+                            *at, (unsigned long long)own, prompt, (unsigned long long)tokens);
         out->requests[*at] = prompt;
         out->shares[*at] = (double)own / (double)ppi_tokens_of_all(prompts);
         out->times[*at] = prompts->constant + prompts->linear * (double)own +
@@ -191,7 +192,7 @@ static ppsched_status price_prompt(struct priced *out, const struct ppi_prompts 
     }
     if (before == tokens)
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "the chunks of prompt %u have %llu tokens, the prompt %llu", prompt,
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "the chunks of prompt %u have %llu token%p, the prompt %llu", prompt,
                     (unsigned long long)before, (unsigned long long)tokens);
 }
 
@@ -222,7 +223,7 @@ ppsched_status ppsched_prefill_create_config(ppsched_config **out, const ppsched
     if (status == PPSCHED_OK)
         status = check_config(config, &prompts, error);
     if (status == PPSCHED_OK && (count == 0 || count > PPI_MOST_BLOCKS))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu chunks; there must be 1 to %d", count, PPI_MOST_BLOCKS);
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu chunk%p; there must be 1 to %d", count, PPI_MOST_BLOCKS);
     if (status == PPSCHED_OK) {
         priced.times = ppi_arena_take(&arena, count, sizeof *priced.times);
         priced.shares = ppi_arena_take(&arena, count, sizeof *priced.shares);

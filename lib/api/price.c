@@ -80,6 +80,26 @@ ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidt
     return PPSCHED_OK;
 }
 
+ppsched_status ppsched_model_get_pipeline_update_cost(ppsched_update_cost *out, const ppsched_model *model,
+                                                      const ppsched_pipeline *pipeline, double parameters,
+                                                      double expert_parameters, ppsched_error *error)
+{
+    ppsched_pipeline own;
+    ppsched_update_cost cost;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_pipeline), pipeline, "ppsched_pipeline", error);
+    if (status == PPSCHED_OK)
+        status = ppi_pricing_check_order(model, &own, error);
+    if (status == PPSCHED_OK)
+        status = ppi_model_check_parameters(parameters, expert_parameters, error);
+    if (status != PPSCHED_OK)
+        return status;
+    bool is_first = own.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST && own.devices > 0;
+    ppi_model_update_between(&cost, model, parameters, expert_parameters, is_first ? own.devices : 1);
+    return ppi_give_sized(out, &cost, sizeof cost, sizeof(ppsched_update_cost), "ppsched_update_cost", error);
+}
+
 ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model, uint32_t copies, int64_t devices,
                                              ppsched_error *error)
 {

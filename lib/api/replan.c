@@ -24,19 +24,19 @@ static ppsched_status check_running(const ppsched_replan_options *own, const pps
     if (own->running_devices > config->shape.devices)
         return ppi_fail(
             error, PPSCHED_ERROR_RANGE,
-            "running_devices is %u, but the config has %u devices; it must have those of the running job, and those added",
+            "running_devices is %u, but the config has %u device%p; it must have those of the running job, and those added",
             own->running_devices, config->shape.devices);
     if (own->running_stages == 0 || own->running_stages % own->running_devices != 0)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "the running split has %u stages; it must be a multiple of %u, the running devices",
+                        "the running split has %u stage%p; it must be a multiple of %u, the running devices",
                         own->running_stages, own->running_devices);
     for (uint32_t s = 0; s < own->running_stages; s++)
         sum += own->running_split[s];
     if (sum != own->layers->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the running split has %llu layers, the model %u; they must be equal",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the running split has %llu layer%p, the model %u; they must be equal",
                         (unsigned long long)sum, own->layers->count);
     if ((own->layer_bytes != NULL || own->running_recomputes != NULL) && own->layer_count != own->layers->count)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "layer_count is %u; give %u values, one per layer", own->layer_count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "layer_count is %u; give %u value%p, one per layer", own->layer_count,
                         own->layers->count);
     for (uint32_t l = 0; l < own->layers->count && own->layer_bytes != NULL; l++)
         if (!ppi_is_finite(own->layer_bytes[l]) || own->layer_bytes[l] < 0)
@@ -89,8 +89,8 @@ static ppsched_status take_options(ppsched_replan_options *own, const ppsched_co
     if (own->lost_count > 0)
         PPI_REQUIRE(own->lost);
     own->running_devices = own->running_devices > 0 ? own->running_devices : config->shape.devices;
-    if (own->split_effort == 0)
-        own->split_effort = own->running_stages > own->running_devices ? 2 : 3; /* of several stages each split takes longer */
+    if (own->split_effort == 0) /* splits of several stages take longer, and there are as many searches as orders */
+        own->split_effort = own->running_stages > own->running_devices || own->free_device_order ? 2 : 3;
     status = check_running(own, config, error);
     if (status == PPSCHED_OK && own->running_order != NULL)
         status = ppi_check_device_order(own->running_devices, own->running_order, own->running_devices, &config->host, error);

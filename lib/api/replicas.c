@@ -24,11 +24,13 @@ static ppsched_status check_sizes(const ppsched_replicas_options *own, size_t co
     if (count == 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no replica; give at least one config");
     if (own->microbatches < count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u microbatches are too few for %zu replicas; give one to each at least",
-                        own->microbatches, count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "the microbatches (%u) are too few for %zu replica%p; give one to each at least", own->microbatches,
+                        count);
     if (own->microbatches > MOST_CELLS / count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u microbatches are too many for %zu replicas; at most %zu are shared out",
-                        own->microbatches, count, MOST_CELLS / count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "the microbatches (%u) are too many for %zu replica%p; at most %zu are shared out", own->microbatches,
+                        count, MOST_CELLS / count);
     if (own->free_device_order > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "free_device_order is %u; it must be 0 or 1", own->free_device_order);
     if (own->split_effort > 4)

@@ -12,6 +12,7 @@
 struct sink {
     char *buffer;
     size_t capacity, length;
+    bool is_one; /* the last number put */
 };
 
 static void put(struct sink *sink, const char *text, size_t size)
@@ -30,14 +31,25 @@ static void put(struct sink *sink, const char *text, size_t size)
 static void put_signed(struct sink *sink, long long value)
 {
     char digits[PPI_INTEGER_SIZE];
+    sink->is_one = value == 1;
     put(sink, digits, ppi_integer_to_text(digits, value));
 }
 
 static void put_unsigned(struct sink *sink, uint64_t value)
 {
+    bool is_one = value == 1;
     if (value > INT64_MAX / 10) /* the last digit separately, as the whole may not fit an int64_t */
         put_unsigned(sink, value / 10), value %= 10;
     put_signed(sink, (long long)value);
+    sink->is_one = is_one;
+}
+
+/* Puts the ending of a noun that counts in the last number. */
+static void put_plural(struct sink *sink)
+{
+    bool is_long = sink->length >= 2 && memcmp(sink->buffer + sink->length - 2, "ch", 2) == 0;
+    if (!sink->is_one)
+        put(sink, is_long ? "es" : "s", is_long ? 2 : 1);
 }
 
 enum { LONGEST_QUOTE = 64 }; /* bytes of a caller's text in a message; the rest becomes "..." */
@@ -78,6 +90,9 @@ static const char *convert(struct sink *sink, const char *format, va_list *argum
     case 'g':
         put(sink, digits, ppi_number_to_text(digits, va_arg(*arguments, double)));
         return format + 1;
+    case 'p':
+        put_plural(sink);
+        return format + 1;
     case 'z':
         put_unsigned(sink, va_arg(*arguments, size_t));
         return format + 2;
@@ -92,7 +107,7 @@ static const char *convert(struct sink *sink, const char *format, va_list *argum
 
 void ppi_format(char *buffer, size_t capacity, const char *format, va_list arguments)
 {
-    struct sink sink = {buffer, capacity, 0};
+    struct sink sink = {buffer, capacity, 0, false};
     va_list copy;
     if (capacity == 0)
         return;

@@ -34,7 +34,7 @@ ppsched_status ppi_take_sized(void *out, size_t known, size_t first, const void 
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i] != 0)
             return ppi_fail(error, PPSCHED_ERROR_STRUCT_SIZE,
-                            "%s: byte %zu is set, but this library knows only %zu bytes; it is older than the caller", name, i,
+                            "%s: byte %zu is set, but this library knows only %zu byte%p; it is older than the caller", name, i,
                             known);
     memcpy(out, given, size < known ? size : known);
     return PPSCHED_OK;

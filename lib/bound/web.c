@@ -218,7 +218,7 @@ ppsched_status ppi_web_make(struct ppi_web *out, struct ppi_arena *arena, const 
     struct making making = {.web = out, .config = config, .graph = config->graph, .costs = &costs, .form = form};
     *out = (struct ppi_web){.devices = config->shape.devices};
     if (ppi_total_micro_slices(&config->shape) > PPSCHED_MAX_CELLS / 64 / config->shape.stages)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%u stages and %u microbatches of a stage graph are too many to search",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%u stage%p and %u microbatch%p of a stage graph are too many to search",
                         config->shape.stages, config->shape.microbatches);
     ppsched_status status = ppi_config_place(&out->place, config, placement, error);
     if (status == PPSCHED_OK)

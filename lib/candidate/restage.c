@@ -322,7 +322,7 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
     if (list->count > old && old != new)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "overlapped_times per pair of stages cannot be converted from %u stages to %u; give one for all, or one per stage",
+            "overlapped_times per pair of stages cannot be converted from %u stage%p to %u; give one for all, or one per stage",
             old, new);
     if (old == new) {
         ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list->values, list->count,
@@ -374,21 +374,21 @@ static ppsched_status check_sizes(const ppsched_config *config, const struct ppi
 {
     uint32_t old = config->shape.stages, new = shape->stages;
     if (old % new != 0 && new % old != 0)
-        return ppi_fail(
-            error, PPSCHED_ERROR_REFUSED,
-            "costs of %u stages cannot be converted to %u stages; give costs of a multiple of %u stages, such as one per layer",
-            old, new, new);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "costs of %u stage%p cannot be converted to %u stage%p; give costs of a multiple of %u stage%p, such "
+                        "as one per layer",
+                        old, new, new);
     if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 && shape->microbatches != config->shape.microbatches)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is for %u microbatches and cannot be converted to %u",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is for %u microbatch%p and cannot be converted to %u",
                         config->shape.microbatches, shape->microbatches);
     if (config->values[PPSCHED_QUANTITY_STAGE_SCALE].count > 1 && new != old)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "stage_scale is for %u stages and cannot be converted to %u", old, new);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "stage_scale is for %u stage%p and cannot be converted to %u", old, new);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the placement map is for %u stages and cannot be converted to %u", old,
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the placement map is for %u stage%p and cannot be converted to %u", old,
                         new);
     if (config->shape.slices != 1 && shape->slices != config->shape.slices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "costs of %u slices per microbatch cannot be converted to %u; give costs of whole microbatches",
+                        "costs of %u slice%p per microbatch cannot be converted to %u; give costs of whole microbatches",
                         config->shape.slices, shape->slices);
     return PPSCHED_OK;
 }

@@ -434,7 +434,7 @@ static ppsched_status read_all(struct reader *reader)
             reader->devices = reader->count;
     }
     if (status == PPSCHED_OK && reader->devices > reader->count)
-        return ppi_fail(reader->error, PPSCHED_ERROR_SYNTAX, "the traces are of %llu devices, and their number is %zu",
+        return ppi_fail(reader->error, PPSCHED_ERROR_SYNTAX, "the traces are of %llu device%p, and their number is %zu",
                         (unsigned long long)reader->devices, reader->count);
     return status;
 }

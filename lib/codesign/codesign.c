@@ -29,14 +29,14 @@ static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, ui
     if (fixed > 1 && blocks >= fixed)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "%u stages, %u per device, need %u layers that can be separated, and there are %u; use at most %u device%s", stages,
-            fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
+            "%u stage%p, %u per device, need %u layer%p that can be separated, and there are %u; use at most %u device%s",
+            stages, fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
     if (blocks >= devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages need %u layers that can be separated, and there are %u; use at most %u stages", stages,
+                        "%u stage%p need %u layer%p that can be separated, and there are %u; use at most %u stage%p", stages,
                         least, blocks, blocks / devices * devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "%u stages need %u layers that can be separated, and there %s %u; use at most %u device%s", stages, least,
+                    "%u stage%p need %u layer%p that can be separated, and there %s %u; use at most %u device%s", stages, least,
                     blocks == 1 ? "is" : "are", blocks, blocks, blocks == 1 ? "" : "s");
 }
 

@@ -92,10 +92,10 @@ static ppsched_status check_heads(const struct spot *spot, const ppsched_block *
 {
     if (block->heads > 0 && block->head_size == 0 && spot->hidden % block->heads != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "kind %q, block %u (%s): %u heads do not divide hidden_size %u; give head_size", spot->name,
+                        "kind %q, block %u (%s): %u head%p do not divide hidden_size %u; give head_size", spot->name,
                         spot->block, ppi_block_kinds[block->kind], block->heads, spot->hidden);
     if (block->key_value_heads > 0 && block->heads % block->key_value_heads != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): key_value_heads %u does not divide %u heads",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): key_value_heads %u does not divide %u head%p",
                         spot->name, spot->block, ppi_block_kinds[block->kind], block->key_value_heads, block->heads);
     return PPSCHED_OK;
 }
@@ -194,7 +194,7 @@ static ppsched_status complete_kind(ppsched_layer_kind *kind, uint32_t hidden, p
 {
     ppsched_status status = check_name("a kind of layer", kind->name, error);
     if (status == PPSCHED_OK && kind->block_count > PPSCHED_MAX_BLOCKS)
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q has %u blocks; it must be 0 to %d", kind->name,
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q has %u block%p; it must be 0 to %d", kind->name,
                           kind->block_count, PPSCHED_MAX_BLOCKS);
     for (uint32_t i = 0; i < kind->block_count && status == PPSCHED_OK; i++) {
         const struct spot spot = {kind->name, i, hidden};
@@ -302,7 +302,7 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "extra_parameters must be less than 2^53");
     for (uint32_t i = 0; i < info->layer_count; i++)
         if (info->layers[i] >= info->kind_count)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "layer %u is of kind %u; there are %u kinds", i, info->layers[i],
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "layer %u is of kind %u; the model has %u kind%p", i, info->layers[i],
                             info->kind_count);
     return PPSCHED_OK;
 }

@@ -238,7 +238,7 @@ ppsched_status ppi_draft_finish(struct ppi_draft *draft, const ppsched_descripti
     if (status != PPSCHED_OK)
         return status;
     if (draft->has_too_many_kinds)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the model has more than %d kinds of layers", PPSCHED_MAX_LAYER_KINDS);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the model has more than %d kind%p of layers", PPSCHED_MAX_LAYER_KINDS);
     if (draft->has_too_many_towers)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the model has more than %d towers", PPI_MOST_TOWERS);
     draft->info.layers = draft->layers;

@@ -194,7 +194,7 @@ const struct ppi_json_value *ppi_list_of(struct ppi_fields *fields, const char *
     if (value->type != PPI_JSON_LIST)
         fail_type(fields, key, "a list", value);
     else if (value->count != count)
-        ppi_fields_fail(fields, "%s has %u entries, and there are %u layers", key, value->count, count);
+        ppi_fields_fail(fields, "%s has %u entries, and the model has %u layer%p", key, value->count, count);
     return fields->status == PPSCHED_OK ? value : NULL;
 }
 

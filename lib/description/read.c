@@ -132,7 +132,7 @@ static ppsched_status read_blocks(const char *name, const struct ppi_json_value 
     if (list == NULL || list->type != PPI_JSON_LIST)
         return fail_value(&place, name, "a list of blocks", list);
     if (list->count > PPSCHED_MAX_BLOCKS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q has %u blocks; it must be 0 to %d", name, list->count,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q has %u block%p; it must be 0 to %d", name, list->count,
                         PPSCHED_MAX_BLOCKS);
     place.where = where;
     *count = list->count;

@@ -133,7 +133,7 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
     if (status == PPSCHED_OK)
         status = check_experts(shape, error);
     if (status == PPSCHED_OK && shape->ffn_size == 0 && expert_layers_of(shape) < shape->layers)
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ffn_size is 0, but %u layers without experts need it",
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ffn_size is 0, but %u layer%p without experts need it",
                           shape->layers - expert_layers_of(shape));
     return status;
 }

@@ -45,7 +45,7 @@ ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_
         return check_pairs(schedule, config, error);
     }
     return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
-                    "the schedule has %u devices and %u stages, the config %u and %u; they must be equal", s->devices,
+                    "the schedule has %u device%p and %u stage%p, the config %u and %u; they must be equal", s->devices,
                     s->stages, c->devices, c->stages);
 }
 

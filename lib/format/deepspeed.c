@@ -12,7 +12,7 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
 {
     struct ppi_order_1f1b order = ppi_order_of(schedule);
     if (order.chunks > 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "DeepSpeed runs one stage per device, not %u stages on %u devices",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "DeepSpeed runs one stage per device, not %u stage%p on %u device%p",
                         schedule->shape.stages, schedule->shape.devices);
     return ppi_has_order(schedule, &order, "DeepSpeed", error);
 }

@@ -239,7 +239,7 @@ static ppsched_status check_whole(const struct ppi_json_reader *r)
 {
     const struct ppi_reading *reading = r->reading;
     if (r->devices != reading->devices)
-        return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "the text has %u queues for %lld devices", reading->devices,
+        return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "the text has %u queue%p for %lld device%p", reading->devices,
                         (long long)r->devices);
     if ((reading->sets.counts != NULL) != (reading->placement == PPSCHED_PLACEMENT_MAP))
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX,
@@ -254,7 +254,7 @@ static ppsched_status check_whole(const struct ppi_json_reader *r)
                  {"stage_microbatches", reading->runs.stages, reading->runs.counts != NULL}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (lists[i].is_there && (int64_t)lists[i].count != reading->said_stages)
-            return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "%s has %zu values for %lld stages", lists[i].name,
+            return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "%s has %zu value%p for %lld stage%p", lists[i].name,
                             lists[i].count, (long long)reading->said_stages);
     return PPSCHED_OK;
 }

@@ -13,19 +13,19 @@ static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_er
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Megatron-LM interleaves only on two devices or more");
     if (order->microbatches < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM interleaves only with D <= group <= M: %u devices need at least %u microbatches, not %u",
+                        "Megatron-LM interleaves only with D <= group <= M: %u device%p need at least %u microbatch%p, not %u",
                         order->devices, order->devices, order->microbatches);
     if (order->group_size < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM interleaves only with D <= group <= M: groups of %u to %u microbatches, not of %u",
+                        "Megatron-LM interleaves only with D <= group <= M: groups of %u to %u microbatch%p, not of %u",
                         order->devices, order->microbatches, order->group_size);
     if (order->group_size > order->microbatches)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM interleaves only with D <= group <= M: groups of %u to %u microbatches, not larger ones",
+                        "Megatron-LM interleaves only with D <= group <= M: groups of %u to %u microbatch%p, not larger ones",
                         order->devices, order->microbatches);
     if (last > 0 && last < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM needs a last group of at least %u microbatches; %u in groups of %u leave %u",
+                        "Megatron-LM needs a last group of at least %u microbatch%p; %u in groups of %u leave %u",
                         order->devices, order->microbatches, order->group_size, last);
     return PPSCHED_OK;
 }

@@ -64,7 +64,7 @@ size_t ppi_reading_device_count(const struct ppi_reading *reading)
 ppsched_status ppi_reading_end_device(struct ppi_reading *reading)
 {
     if (reading->devices == PPSCHED_MAX_STAGES)
-        return ppi_fail(reading->error, PPSCHED_ERROR_RANGE, "there are more than %d devices", PPSCHED_MAX_STAGES);
+        return ppi_fail(reading->error, PPSCHED_ERROR_RANGE, "there are more than %d device%p", PPSCHED_MAX_STAGES);
     if (ppi_reading_device_count(reading) >= PPSCHED_NONE - 1)
         return ppi_fail(reading->error, PPSCHED_ERROR_RANGE, "device %u: too many ops", reading->devices);
     if (reading->devices == reading->device_capacity && !grow_ends(reading))
@@ -88,7 +88,7 @@ static ppsched_status refuse_op_beyond(const struct ppi_reading *reading, const 
     size_t position = i - ppi_reading_first(reading, device);
     struct ppi_place place = {device, reading->ops[i].stage, reading->ops[i].microbatch, (uint32_t)position};
     return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
-                       "device %u, op %zu: %s is out of range; the text has %u stages and %u microbatches in all", device,
+                       "device %u, op %zu: %s is out of range; the text has %u stage%p and %u microbatch%p in all", device,
                        position, token, shape->stages, microbatches);
 }
 
@@ -119,7 +119,7 @@ static ppsched_status check_slices(const struct ppi_reading *reading, uint32_t s
         return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
                            "device %u, op %zu: %s has a slice, but the text has no \"slices\"", device, position, token);
     return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
-                       "device %u, op %zu: %s needs the number of one of the text's %u slices, 0 to %u", device, position,
+                       "device %u, op %zu: %s needs the number of one of the text's %u slice%p, 0 to %u", device, position,
                        token, slices, slices - 1);
 }
 
@@ -145,7 +145,7 @@ static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_readi
     if (passes <= PASSES_FOR_ALL || (passes - PASSES_FOR_ALL) / PASSES_PER_OP <= reading->count)
         return PPSCHED_OK;
     return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,
-                    "%u stages and %u microbatches need %zu ops or more, but the text has %zu: too few for these sizes",
+                    "%u stage%p and %u microbatch%p need %zu op%p or more, but the text has %zu: too few for these sizes",
                     shape->stages, ppi_total_microbatches(shape), 2 * passes, reading->count);
 }
 

@@ -119,7 +119,7 @@ static ppsched_status check_map(const struct ppi_shape *shape, const uint32_t *m
     if (map == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "map placement needs a list of devices");
     if (count != shape->stages)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the placement map has %zu values; give %u, one per stage", count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the placement map has %zu value%p; give %u, one per stage", count,
                         shape->stages);
     for (uint32_t s = 0; s < shape->stages; s++)
         if (map[s] >= shape->devices)

@@ -12,7 +12,7 @@ ppsched_status ppi_check_device_order(uint32_t devices, const uint32_t *order, s
 {
     ppsched_status status = PPSCHED_OK;
     if (count != devices)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the device order has %zu values; give %u, one per device", count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the device order has %zu value%p; give %u, one per device", count,
                         devices);
     bool *seen = ppi_allocate_zeroed(host, devices, sizeof *seen);
     if (seen == NULL)

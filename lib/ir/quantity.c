@@ -127,56 +127,56 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
     case ONE:
         if (count == 1)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1", row->name, count);
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give 1", row->name, count);
     case PER_STAGE:
         if (count == 1 || count == s)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all stages or %zu, one per stage",
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give 1 for all stages or %zu, one per stage",
                         row->name, count, s);
     case PER_STAGE_PAIR:
         if (count == 1 || count == s || count == s * s)
             return PPSCHED_OK;
         return ppi_fail(
             error, PPSCHED_ERROR_LENGTH,
-            "%s has %zu values; give 1 (for all pairs), %zu (one per forward stage) or %zu (one per pair of stages)", row->name,
-            count, s, s * s);
+            "%s has %zu value%p; give 1 (for all pairs), %zu (one per forward stage) or %zu (one per pair of stages)",
+            row->name, count, s, s * s);
     case PER_DEVICE:
         if (count == 1 || count == d)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all devices or %zu, one per device",
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give 1 for all devices or %zu, one per device",
                         row->name, count, d);
     case PER_DEVICE_KIND:
         if (count == 1 || count == KINDS * d)
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "%s has %zu values; give 1 for all or %zu, of F on each device, then of B, I and W", row->name, count,
+                        "%s has %zu value%p; give 1 for all or %zu, of F on each device, then of B, I and W", row->name, count,
                         KINDS * d);
     case PER_DEVICE_STAGE_KIND:
         if (count == 1 || count == KINDS * d * s)
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "%s has %zu values; give 1 for all or %zu, of F for each stage on each device, then of B, I and W",
+                        "%s has %zu value%p; give 1 for all or %zu, of F for each stage on each device, then of B, I and W",
                         row->name, count, KINDS * d * s);
     case PER_MICROBATCH:
         if (count == 1 || count == shape->microbatches)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one per microbatch", row->name, count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give %u, one per microbatch", row->name, count,
                         shape->microbatches);
     case PER_SLICE:
         if (count == 1 || count == shape->slices)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one per slice", row->name, count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give %u, one per slice", row->name, count,
                         shape->slices);
     case PER_KIND:
         if (count == 1 || count == PPSCHED_KIND_W)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all ops or 4, for F, B, I and W", row->name,
-                        count);
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give 1 for all ops or 4, for F, B, I and W",
+                        row->name, count);
     default:
         if (count == 1 || count == d * d)
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "%s has %zu values; give 1 for all or %zu, one for each device (row) to each device (column)",
+                        "%s has %zu value%p; give 1 for all or %zu, one for each device (row) to each device (column)",
                         row->name, count, d * d);
     }
 }

@@ -28,7 +28,7 @@ ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t st
         return status;
     if (microbatches > PPSCHED_MAX_CELLS / stages || iterations > PPSCHED_MAX_CELLS / stages / microbatches)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%lld stages times %lld microbatches times %lld iterations is above the largest supported %lld",
+                        "%lld stage%p times %lld microbatch%p times %lld iteration%p is above the largest supported %lld",
                         (long long)stages, (long long)microbatches, (long long)iterations, (long long)PPSCHED_MAX_CELLS);
     out->devices = (uint32_t)devices;
     out->stages = (uint32_t)stages;
@@ -45,10 +45,11 @@ ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_er
     if (status != PPSCHED_OK)
         return status;
     if ((size_t)slices > PPSCHED_MAX_CELLS / whole)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%u stages times %u microbatches times %u iterations times %lld slices is above the largest supported "
-                        "%lld",
-                        shape->stages, shape->microbatches, shape->iterations, (long long)slices, (long long)PPSCHED_MAX_CELLS);
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "%u stage%p times %u microbatch%p times %u iteration%p times %lld slice%p is above the largest supported "
+            "%lld",
+            shape->stages, shape->microbatches, shape->iterations, (long long)slices, (long long)PPSCHED_MAX_CELLS);
     shape->slices = (uint32_t)slices;
     return PPSCHED_OK;
 }
@@ -60,10 +61,10 @@ static ppsched_status check_multiple(const char *name, const struct ppi_shape *s
         return PPSCHED_OK;
     if (below == 0 || below + shape->devices > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages are not a multiple of %u devices, which %s placement needs; nearest: %u stages",
+                        "%u stage%p are not a multiple of %u device%p, which %s placement needs; nearest: %u stage%p",
                         shape->stages, shape->devices, name, below != 0 ? below : shape->devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "%u stages are not a multiple of %u devices, which %s placement needs; nearest: %u or %u stages",
+                    "%u stage%p are not a multiple of %u device%p, which %s placement needs; nearest: %u or %u stage%p",
                     shape->stages, shape->devices, name, below, below + shape->devices);
 }
 
@@ -75,7 +76,7 @@ ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, p
         if (shape->stages == shape->devices)
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s placement needs as many stages as devices, not %u stages on %u devices; nearest: %u stages",
+                        "%s placement needs as many stages as devices, not %u stage%p on %u device%p; nearest: %u stage%p",
                         ppi_placement_name(kind), shape->stages, shape->devices, shape->devices);
     case PPSCHED_PLACEMENT_LOOP:
     case PPSCHED_PLACEMENT_V:

@@ -46,10 +46,10 @@ static ppsched_status check_count(const ppsched_layers *layers, const ppsched_sp
         end += split->layers[s];
         if (end > layers->count)
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
-                               "split: stages 0 to %u have %lld layers; the model has %u", s, (long long)end, layers->count);
+                               "split: stages 0 to %u have %lld layer%p; the model has %u", s, (long long)end, layers->count);
     }
     if (end < layers->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: its stages have %lld layers; the model has %u", (long long)end,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: its stages have %lld layer%p; the model has %u", (long long)end,
                         layers->count);
     return PPSCHED_OK;
 }
@@ -58,7 +58,7 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
 {
     uint32_t begin = 0;
     if (split->stages == 0 || split->stages > PPSCHED_MAX_STAGES)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: there are %u stages; there must be 1 to %d", split->stages,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: there are %u stage%p; there must be 1 to %d", split->stages,
                         PPSCHED_MAX_STAGES);
     ppsched_status status = check_count(layers, split, error);
     for (uint32_t s = 0; s < split->stages && status == PPSCHED_OK; s++) {

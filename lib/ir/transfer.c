@@ -12,10 +12,10 @@ ppsched_status ppi_transfers_make(struct ppi_transfers *out, const ppsched_sched
     size_t numbers = ppi_transfer_numbers(schedule);
     *out = (struct ppi_transfers){.schedule = schedule};
     if (schedule->op_count >= PPI_REPEATED)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%llu ops are too many to match sends and receives",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%llu op%p are too many to match sends and receives",
                         (unsigned long long)schedule->op_count);
     if (numbers >= PPI_REPEATED)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%llu values between stages are too many to match sends and receives",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%llu value%p between stages are too many to match sends and receives",
                         (unsigned long long)numbers / 2);
     out->ops = ppi_allocate(&schedule->host, numbers, sizeof *out->ops);
     if (out->ops == NULL)

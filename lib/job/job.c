@@ -67,7 +67,7 @@ static ppsched_status take_strategies(ppsched_job *job, const ppsched_job_option
     job->strategy_count = options->strategy_count > 0 ? options->strategy_count : (uint32_t)(sizeof usual / sizeof usual[0]);
     job->has_usual_strategies = options->strategy_count == 0;
     if (names == NULL || job->strategy_count > PPI_JOB_STRATEGIES)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "strategies must be a list of at most %d names",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "strategies must be a list of at most %d name%p",
                         (int)PPI_JOB_STRATEGIES);
     for (uint32_t i = 0; i < job->strategy_count; i++) {
         uint32_t number;

@@ -43,7 +43,7 @@ static ppsched_status add(struct listing *listing, const struct ppi_job_bound *b
 {
     ppsched_job *job = listing->job;
     if (job->count == MOST_LAYOUTS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are more than %d layouts; give fewer values", (int)MOST_LAYOUTS);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are more than %d layout%p; give fewer values", (int)MOST_LAYOUTS);
     if (job->count == job->capacity) {
         uint32_t capacity = job->capacity > 0 ? 2 * job->capacity : 256;
         struct ppi_job_entry *entries = ppi_allocate(&job->host, capacity, sizeof *entries);
@@ -429,7 +429,7 @@ static ppsched_status tell_none(const struct listing *listing, ppsched_error *er
     for (uint32_t i = 0; i < listing->replica_count; i++)
         least = listing->replicas[i] < least ? listing->replicas[i] : least;
     if (listing->has_reason)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "no layout of %u devices is possible; for the last one tried: %s",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "no layout of %u device%p is possible; for the last one tried: %s",
                         job->gpus, listing->reason.message);
     if (listing->replica_count > 0)
         return ppi_fail(
@@ -438,7 +438,7 @@ static ppsched_status tell_none(const struct listing *listing, ppsched_error *er
             "sequences that all replicas take at once, or fewer replicas",
             least);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                    "no layout of %u devices is possible: tensor, context and pipeline parallelism must divide the devices, "
+                    "no layout of %u device%p is possible: tensor, context and pipeline parallelism must divide the devices, "
                     "and the stages must not be more than the layers",
                     job->gpus);
 }

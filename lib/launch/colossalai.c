@@ -58,7 +58,7 @@ static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Colossal-AI supports only compute ops; use the schedule before lowering");
     if (!ppi_has_whole_groups(&schedule->shape))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI needs a multiple of %u microbatches, not %u",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI needs a multiple of %u microbatch%p, not %u",
                         schedule->shape.devices, schedule->shape.microbatches);
     for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
         status = check_turns(&schedule->queues[d], schedule->shape.stages, error);
@@ -73,12 +73,12 @@ static ppsched_status check_microbatches(const ppsched_schedule *schedule, ppsch
     const struct ppi_class *found = NULL;
     if (shape->stages > shape->devices && ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) && !ppi_has_whole_groups(shape))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Colossal-AI's interleaved 1F1B needs a multiple of %u microbatches, not %u", shape->devices,
+                        "Colossal-AI's interleaved 1F1B needs a multiple of %u microbatch%p, not %u", shape->devices,
                         shape->microbatches);
     ppsched_status status = ppi_class_find(&found, &any_1f1b, 1, schedule, error);
     if (status != PPSCHED_OK || found == NULL)
         return status;
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's 1F1B needs at least %u microbatches, not %u", shape->devices,
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's 1F1B needs at least %u microbatch%p, not %u", shape->devices,
                     shape->microbatches);
 }
 

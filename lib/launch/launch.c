@@ -90,7 +90,7 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s supports schedules of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
     if (schedule->shape.slices > 1 && !runtime->cuts)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs whole microbatches, the schedule has %u slices of each",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs whole microbatches, the schedule has %u slice%p of each",
                         runtime->title, schedule->shape.slices);
     bool is_told_first = runtime->check_strategy != NULL;
     ppsched_status status = is_told_first ? runtime->fits(launch, error) : PPSCHED_OK;

@@ -15,7 +15,7 @@ static ppsched_status check_strategy(const struct ppi_strategy *strategy, const 
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                     "MindSpeed's own schedule is DualPipeV, and this order differs; DualPipeV has 2 stages on each of %u "
-                    "devices, and needs %u, %u, ... layers and at least %u microbatches",
+                    "devices, and needs %u, %u, ... layers and at least %u microbatch%p",
                     shape->devices, least, 2 * least, least);
 }
 
@@ -28,7 +28,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     if (status == PPSCHED_OK)
         status = ppi_parts_are_untied(launch->parts, "MindSpeed", error);
     if (status == PPSCHED_OK && launch->layers != 0 && launch->layers < shape->stages)
-        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed needs a layer on each of %u stages, not %u in all",
+        status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed needs a layer on each of %u stage%p, not %u in all",
                           shape->stages, launch->layers);
     return status;
 }

@@ -74,10 +74,10 @@ static ppsched_status refuse_sizes(const ppsched_schedule *schedule, const struc
 {
     ppsched_error why;
     if (!ppi_has_whole_groups(&schedule->shape))
-        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved needs a multiple of D = %u microbatches, not %u",
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved needs a multiple of D = %u microbatch%p, not %u",
                  order->devices, order->microbatches);
     else if (order->group_size != order->devices)
-        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved has groups of D = %u microbatches, not %s ones",
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved has groups of D = %u microbatch%p, not %s ones",
                  order->devices, order->group_size < order->devices ? "smaller" : "larger");
     else
         ppi_fail(&why, PPSCHED_ERROR_REFUSED,
@@ -99,8 +99,8 @@ static ppsched_status refuse_order(const ppsched_schedule *schedule, ppsched_err
     if (status != PPSCHED_OK)
         return status;
     if (found != NULL) {
-        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's %s needs at least %llu microbatches on %u devices, not %u", found->name,
-                 (unsigned long long)wanted, schedule->shape.devices, schedule->shape.microbatches);
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's %s needs at least %llu microbatch%p on %u device%p, not %u",
+                 found->name, (unsigned long long)wanted, schedule->shape.devices, schedule->shape.microbatches);
         return refuse(schedule, why.message, error);
     }
     struct ppi_order_1f1b order = ppi_order_of(schedule);

@@ -86,7 +86,7 @@ static ppsched_status refuse_order(const struct ppi_launch *launch, ppsched_erro
         return ppi_fail_memory(error, "the kind of order");
     if (status != PPSCHED_OK || order.group_size <= order.devices)
         return refuse(launch->schedule, "sail-sg has no flags for this order", error);
-    ppi_fail(&why, PPSCHED_ERROR_REFUSED, "sail-sg interleaves groups of at most D = %u microbatches, not larger ones",
+    ppi_fail(&why, PPSCHED_ERROR_REFUSED, "sail-sg interleaves groups of at most D = %u microbatch%p, not larger ones",
              order.devices);
     return refuse(launch->schedule, why.message, error);
 }
@@ -116,7 +116,7 @@ static ppsched_status check_layers(const struct ppi_launch *launch, ppsched_erro
                         "sail-sg derives the number of stages from the layers; give the number of the model's layers");
     if (launch->layers % stages != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sail-sg needs the same number of layers on each of %u stages, not %u in all", stages, launch->layers);
+                        "sail-sg needs the same number of layers on each of %u stage%p, not %u in all", stages, launch->layers);
     return PPSCHED_OK;
 }
 

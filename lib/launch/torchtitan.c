@@ -33,13 +33,14 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
             ppi_chunks_of(launch->schedule));
     if (launch->layers != 0 && layers < stages)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "torchtitan splits %u layers, the embedding and the output into at most %llu stages, not %u",
+                        "torchtitan splits %u layer%p, the embedding and the output into at most %llu stage%p, not %u",
                         launch->layers, (unsigned long long)layers, stages);
     if (!usual && (layers + each - 1) / each != stages)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "torchtitan makes ceil((%u + 2) / n) stages of n layers from %u layers, which is %u for no n; use %llu "
-                        "layers, or give their split (--split)",
-                        launch->layers, launch->layers, stages, (unsigned long long)(each * stages - ENDS));
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "torchtitan makes ceil((%u + 2) / n) stages of n layers from %u layer%p, which is %u for no n; use %llu "
+            "layers, or give their split (--split)",
+            launch->layers, launch->layers, stages, (unsigned long long)(each * stages - ENDS));
     return PPSCHED_OK;
 }
 

@@ -61,9 +61,9 @@ static ppsched_status check_multiple(const char *what, int64_t count, const char
         return PPSCHED_OK;
     int64_t least = count - count % by;
     if (least == 0)
-        REFUSE("%s: %lld decoders do not divide by %lld %s; %lld would", what, (long long)count, (long long)by, parts,
+        REFUSE("%s: %lld decoder%p do not divide by %lld %s; %lld would", what, (long long)count, (long long)by, parts,
                (long long)by);
-    REFUSE("%s: %lld decoders do not divide by %lld %s; %lld and %lld would", what, (long long)count, (long long)by, parts,
+    REFUSE("%s: %lld decoder%p do not divide by %lld %s; %lld and %lld would", what, (long long)count, (long long)by, parts,
            (long long)least, (long long)(least + by));
 }
 
@@ -76,11 +76,11 @@ static ppsched_status check_accounted(const struct split *split, ppsched_error *
     if (split->accounted % split->devices == 0)
         return PPSCHED_OK;
     if (least <= 0)
-        REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld devices; %lld decoders would",
+        REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld device%p; %lld decoder%p would",
                (long long)split->decoders, split->decoders == 1 ? "" : "s",
                ends == 1 ? "an end that counts as one" : "both ends that count as one each", (long long)split->devices,
                (long long)(least + split->devices));
-    REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld devices; %lld and %lld decoders would",
+    REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld device%p; %lld and %lld decoder%p would",
            (long long)split->decoders, split->decoders == 1 ? "" : "s",
            ends == 1 ? "an end that counts as one" : "both ends that count as one each", (long long)split->devices,
            (long long)least, (long long)(least + split->devices));
@@ -100,7 +100,7 @@ static ppsched_status find_chunks(struct split *split, ppsched_error *error)
     if (each == 0)
         REFUSE("layers_per_chunk is %lld, and there are no layers; leave it out", (long long)flags->layers_per_chunk);
     if (each % flags->layers_per_chunk != 0)
-        REFUSE("a device has %lld layers, and layers_per_chunk %lld does not divide them; give one that does", (long long)each,
+        REFUSE("a device has %lld layer%p, and layers_per_chunk %lld does not divide them; give one that does", (long long)each,
                (long long)flags->layers_per_chunk);
     return PPSCHED_OK;
 }
@@ -108,10 +108,10 @@ static ppsched_status find_chunks(struct split *split, ppsched_error *error)
 static ppsched_status check_chunks(const struct split *split, ppsched_error *error)
 {
     if (split->chunks > 1 && split->devices < 2)
-        REFUSE("%lld chunks per device need more than 1 device; take more, or 1 chunk", (long long)split->chunks);
+        REFUSE("%lld chunk%p per device need more than 1 device; take more, or 1 chunk", (long long)split->chunks);
     if (split->chunks > 1 && split->devices < 3 && split->flags.no_overlap == 1)
         REFUSE(
-            "%lld chunks per device need more than 2 devices where communication does not overlap; take more, or 1 chunk, or "
+            "%lld chunk%p per device need more than 2 devices where communication does not overlap; take more, or 1 chunk, or "
             "let it overlap",
             (long long)split->chunks);
     return ppi_layout_check_size("stages", split->devices * split->chunks, error);
@@ -130,7 +130,7 @@ static ppsched_status share_evenly(struct split *split, ppsched_error *error)
 static ppsched_status share_rest(struct split *split, int64_t rest, int64_t count, ppsched_error *error)
 {
     if (rest < 0)
-        REFUSE("first_decoders and last_decoders take %lld of %lld decoders; they must leave 0 or more",
+        REFUSE("first_decoders and last_decoders take %lld of %lld decoder%p; they must leave 0 or more",
                (long long)(split->decoders - rest), (long long)split->decoders);
     if (count < 0)
         REFUSE("there is only one device, but first_decoders and last_decoders are both given; give one of them, or neither");

@@ -68,7 +68,7 @@ static ppsched_status put_bars(struct ppi_tally *tally, size_t count, uint32_t p
 {
     if (count > PPSCHED_MAX_STAGES - 1 - tally->stage)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, position},
-                           "the layout has more than %u stages, by the bars at position %u; write fewer", PPSCHED_MAX_STAGES,
+                           "the layout has more than %u stage%p, by the bars at position %u; write fewer", PPSCHED_MAX_STAGES,
                            position);
     tally->stage += (uint32_t)count;
     return PPSCHED_OK;
@@ -83,7 +83,7 @@ ppsched_status ppi_tally_put(struct ppi_tally *tally, char kind, size_t count, u
         return put_bars(tally, count, position, error);
     if (count > PPSCHED_MAX_LAYOUT_LAYERS - tally->layers)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, place.stage, PPSCHED_NONE, position},
-                           "the layout has more than %u layers up to stage %u; write fewer", PPSCHED_MAX_LAYOUT_LAYERS,
+                           "the layout has more than %u layer%p up to stage %u; write fewer", PPSCHED_MAX_LAYOUT_LAYERS,
                            place.stage);
     if (tally->layers == 0) {
         tally->first = kind;
@@ -122,15 +122,15 @@ static ppsched_status check_chunks(uint32_t stages, uint32_t devices, const ppsc
     uint32_t chunks = stages / devices, least = rules->no_overlap == 1 ? 2 : 1;
     if (stages % devices != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "the layout has %u stage%s for %u devices; it must be a multiple, such as %u stages", stages,
+                        "the layout has %u stage%s for %u device%p; it must be a multiple, such as %u stage%p", stages,
                         stages == 1 ? "" : "s", devices, (chunks + 1) * devices);
     if (rules->chunks != 0 && rules->chunks != chunks)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "the layout has %u stages, %u per device, not %lld; ask for %u, or for any number", stages, chunks,
+                        "the layout has %u stage%p, %u per device, not %lld; ask for %u, or for any number", stages, chunks,
                         (long long)rules->chunks, chunks);
     if (rules->launcher == 1 && chunks > 1 && devices <= least)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages per device need more than %s; use more devices, or one stage per device", chunks,
+                        "%u stage%p per device need more than %s; use more devices, or one stage per device", chunks,
                         least == 1 ? "1 device" : "2 devices where communication does not overlap");
     return PPSCHED_OK;
 }

@@ -31,15 +31,15 @@ static ppsched_status check_stages(const struct ppi_titan *titan, int64_t stages
 {
     long long given = (long long)layers_per_stage, made = (long long)stages, devices = (long long)titan->devices;
     if (stages % titan->devices != 0)
-        REFUSE(
-            "layers_per_stage %lld makes %lld stages, which is not a multiple of %lld devices; give one that makes a multiple",
-            given, made, devices);
+        REFUSE("layers_per_stage %lld makes %lld stage%p, which is not a multiple of %lld device%p; give one that makes a "
+               "multiple",
+               given, made, devices);
     if (!several && stages != titan->devices)
-        REFUSE("layers_per_stage %lld makes %lld stages for %lld devices, but the schedule has 1 per device; give %lld", given,
-               made, devices, (long long)((effective(titan) + titan->devices - 1) / titan->devices));
+        REFUSE("layers_per_stage %lld makes %lld stage%p for %lld device%p, but the schedule has 1 per device; give %lld",
+               given, made, devices, (long long)((effective(titan) + titan->devices - 1) / titan->devices));
     if (several && stages < 2 * titan->devices)
         REFUSE(
-            "layers_per_stage %lld makes %lld stages for %lld devices, but the schedule has at least 2 per device; give less",
+            "layers_per_stage %lld makes %lld stage%p for %lld device%p, but the schedule has at least 2 per device; give less",
             given, made, devices);
     return PPSCHED_OK;
 }
@@ -66,15 +66,15 @@ static ppsched_status check_split(const struct ppi_titan *titan, int64_t stages,
 {
     int64_t least = effective(titan) / stages;
     if (stages % titan->devices != 0)
-        REFUSE("%lld stages are not a multiple of %lld devices; %lld would be", (long long)stages, (long long)titan->devices,
+        REFUSE("%lld stage%p are not a multiple of %lld device%p; %lld would be", (long long)stages, (long long)titan->devices,
                (long long)((stages / titan->devices + 1) * titan->devices));
     if (stages == 1)
         return PPSCHED_OK;
     if (least == 0)
-        REFUSE("%lld stages are more than the %lld layers, with ends counted by first_less and last_less; use fewer stages",
+        REFUSE("%lld stage%p are more than the %lld layer%p, with ends counted by first_less and last_less; use fewer stages",
                (long long)stages, (long long)effective(titan));
     if (titan->first_less > least || titan->last_less > least)
-        REFUSE("%s is %lld, more than the %lld layers of the smallest stage; reduce it, or use fewer stages",
+        REFUSE("%s is %lld, more than the %lld layer%p of the smallest stage; reduce it, or use fewer stages",
                titan->first_less > least ? "first_less" : "last_less",
                (long long)(titan->first_less > least ? titan->first_less : titan->last_less), (long long)least);
     return PPSCHED_OK;

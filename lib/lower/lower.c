@@ -163,7 +163,8 @@ ppsched_status ppi_lower_takes_graph(const struct ppi_stage_graph *graph, const 
     if (options->merge_backwards != 0 || options->split_backwards != 0)
         return ppi_refuse_graph(graph, "merging and splitting backwards", error);
     if (ppi_seat_count(graph) >= PPSCHED_MAX_STAGES)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the stages have %u devices in all; sends and receives can name %d at most",
-                        ppi_seat_count(graph), PPSCHED_MAX_STAGES - 1);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "the stages have %u device%p in all; sends and receives can name %d at most", ppi_seat_count(graph),
+                        PPSCHED_MAX_STAGES - 1);
     return PPSCHED_OK;
 }

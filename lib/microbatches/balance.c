@@ -198,10 +198,11 @@ static ppsched_status check(const double *costs, size_t count, int64_t replicas,
 {
     double sum = 0;
     if (replicas < 1 || (uint64_t)replicas > count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu microbatches for %lld replicas; each needs one at least",
-                        count, (long long)replicas);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "%zu microbatch%p cannot be divided among %lld replica%p; each needs at least one", count,
+                        (long long)replicas);
     if (count > PPSCHED_MAX_CELLS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu microbatches; there may be %d", count, PPSCHED_MAX_CELLS);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu microbatch%p; there may be %d", count, PPSCHED_MAX_CELLS);
     for (size_t i = 0; i < count; i++) {
         if (!(costs[i] >= 0))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "the cost of microbatch %zu is %g; it must be at least 0", i, costs[i]);

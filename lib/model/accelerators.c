@@ -18,7 +18,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     .memory_efficiency_count = COUNT_OF(memory)
 #define DEVICE(text) .size = sizeof(ppsched_accelerator), .name = (text), EFFICIENCIES
 
-/* Efficiencies and latencies of links are from calculon too. */
+/* Efficiencies and latencies of links are from calculon too, except that inside a node of A100s, which was measured. */
 #define LINK(rate, share, wait)                                                                                                \
     {                                                                                                                          \
         .bandwidth = (rate), .efficiency = (share), .latency = (wait)                                                          \
@@ -36,7 +36,10 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     OF_SOFTWARE, .matrix_share = (share), .attention_share = 0.362, .fp8_share = 1.01, .mxfp8_share = 1.11,                    \
                  .nvfp4_share = 1.21, .op_time = 10e-6, .host_time = 106e-6, .memory_hidden = 1, .scan_share = 0.0147
 
-#define CDNA3 .shares_ports = 1, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12, .fused_permute_traffic = 12
+/* A device has a link to each of the other seven of its node. */
+#define CDNA3                                                                                                                  \
+    .shares_ports = 1, .pair_share = 1.0 / 7, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12,                   \
+    .fused_permute_traffic = 12
 
 /* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 3: 32 GB/s both ways, gen 4: 64,
  * gen 5: 128), and half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */
@@ -52,8 +55,8 @@ static const ppsched_accelerator devices[] = {
     /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. The
      * driver reports 81,920 MiB. */
     {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9,
-     .memory = 81920 * MIB, .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), OF_SOFTWARE,
-     .matrix_share = 0.9, .host_time = 53e-6, PCIE_4},
+     .memory = 81920 * MIB, .inside = LINK(300e9, 0.85, 70e-6), .between = LINK(25e9, 0.9, 20e-6), OF_SOFTWARE,
+     .part_node_ports = 1, .matrix_share = 0.9, .attention_share = 0.6, .host_time = 53e-6, PCIE_4},
     /* NVIDIA H100 SXM data sheet (2023): 989.4 TFLOPS, 1978.9 (8 bits), 133.8 (fp16), 3.35 TB/s, NVLink 900 GB/s both ways;
      * NDR 400 Gb/s. The driver reports 81,559 MiB. */
     {DEVICE("h100"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,

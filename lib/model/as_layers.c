@@ -337,7 +337,7 @@ static ppsched_status check_calibration(const ppsched_model *model, const ppsche
                                         ppsched_error *error)
 {
     if (calibration->rows > 0 && calibration->factors == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "calibration: factors is NULL, and there are %u rows",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "calibration: factors is NULL, and the calibration has %u row%p",
                         calibration->rows);
     if (calibration->rows > model->row_count)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "calibration: rows is %u; the model has %u", calibration->rows,

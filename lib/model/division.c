@@ -166,11 +166,11 @@ static ppsched_status fail_expert_devices(const ppsched_model *model, const ppsc
                                  training->data_parallel;
     if (value == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "expert_parallel %u times expert_tensor_parallel %u must divide the %llu devices of tensor, context "
+                        "expert_parallel %u times expert_tensor_parallel %u must divide the %llu device%p of tensor, context "
                         "and data parallelism",
                         parallel, tensor, devices);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                    "expert_parallel %u times expert_tensor_parallel %u must divide the %llu devices of tensor, context "
+                    "expert_parallel %u times expert_tensor_parallel %u must divide the %llu device%p of tensor, context "
                     "and data parallelism; %s %u would do",
                     parallel, tensor, devices, word, value);
 }

@@ -77,6 +77,9 @@ void ppi_model_price_all(ppsched_pass_cost out[PPI_MODEL_PASSES], const ppsched_
 void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint32_t row);
 void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters);
 
+/* RANGE for parameters that are below 0 or not finite, and for more in experts than in all. */
+ppsched_status ppi_model_check_parameters(double parameters, double expert_parameters, ppsched_error *error);
+
 /* Seconds in which devices of a job sum the gradients of the embedding and its copies, of which each has one. */
 double ppi_model_copies_time(const ppsched_model *model, uint32_t copies, double devices);
 

@@ -78,7 +78,7 @@ ppsched_status ppi_check_table(const ppsched_model *model, const ppsched_layer_t
     if ((table->layer_count > 0 && table->layers == NULL) || (table->collective_count > 0 && table->collectives == NULL))
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_layer_table: a list is NULL, and its count is not 0");
     if (table->layer_count > MOST_ROWS || table->collective_count > MOST_ROWS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the layer table has %u layers and %u collectives; at most %d each",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the layer table has %u layer%p and %u collectives; at most %d each",
                         table->layer_count, table->collective_count, MOST_ROWS);
     if (!model->has_device)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "a layer table needs an accelerator, by which its gaps are filled");

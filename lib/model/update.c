@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step does once: the optimizer's time, and that of sums of gradients and gathers of weights. */
+#include "base/checked.h"
+#include "base/error.h"
 #include "model/links.h"
 #include "model/rates.h"
 
@@ -62,6 +64,16 @@ void ppi_model_update_between(ppsched_update_cost *out, const ppsched_model *mod
 void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters)
 {
     ppi_model_update_between(out, model, parameters, expert_parameters, 1);
+}
+
+ppsched_status ppi_model_check_parameters(double parameters, double expert_parameters, ppsched_error *error)
+{
+    if (expert_parameters >= 0 && parameters >= expert_parameters && ppi_is_finite(parameters))
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                    "parameters is %g, expert_parameters %g; both must be finite and at least 0, and expert_parameters at "
+                    "most parameters",
+                    parameters, expert_parameters);
 }
 
 double ppi_model_copies_time(const ppsched_model *model, uint32_t copies, double devices)

@@ -64,7 +64,7 @@ ppsched_status ppi_has_sliced_order(const ppsched_schedule *schedule, const char
     const struct ppi_shape *shape = &schedule->shape;
     const uint32_t micro_slices = shape->microbatches * shape->slices;
     if (shape->stages != shape->devices)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs slices with one stage on each of %u devices, not %u in all",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs slices with one stage on each of %u device%p, not %u in all",
                         runtime, shape->devices, shape->stages);
     ppsched_op *ops = ppi_allocate(&schedule->host, micro_slices, 2 * sizeof *ops);
     if (ops == NULL)
@@ -92,8 +92,9 @@ ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s supports schedules of one iteration, not of %u", runtime,
                         shape->iterations);
     if (shape->stages != order->devices * order->chunks)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s needs the same number of stages on each of %u devices, not %u in all",
-                        runtime, shape->devices, shape->stages);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%s needs the same number of stages on each of %u device%p, not %u in all", runtime, shape->devices,
+                        shape->stages);
     ppsched_op *ops = ppi_allocate(&schedule->host, (size_t)ppi_visits_of(order), 2 * sizeof *ops);
     if (ops == NULL)
         return ppi_fail_memory(error, "the order of a runtime");

@@ -35,7 +35,7 @@ static ppsched_status put(struct queues *queues, const struct ppi_pair *pair, in
     if (window->after > next[PPI_BACKWARD])
         return ppi_fail_at(
             error, PPSCHED_ERROR_INVALID_SCHEDULE, place,
-            "position %zu of the order is window %u of weight, before the %u windows of the backward that it needs", position,
+            "position %zu of the order is window %u of weight, before the %u window%p of the backward that it needs", position,
             next[chain], window->after);
     next[chain]++;
     queues->chains[window->channel][queues->count[window->channel]++] = (uint8_t)chain;
@@ -50,7 +50,7 @@ static ppsched_status fill(struct queues *queues, const struct ppi_pair *pair, c
         queues->chains[c] = ppi_arena_take(arena, pair->total, 1);
     ppsched_status status = ppi_arena_check(arena, "an order of windows", error);
     if (status == PPSCHED_OK && count != pair->total)
-        return ppi_fail(error, PPSCHED_ERROR_INVALID_SCHEDULE, "the order has %zu windows, the pair %u", count, pair->total);
+        return ppi_fail(error, PPSCHED_ERROR_INVALID_SCHEDULE, "the order has %zu window%p, the pair %u", count, pair->total);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
         status = put(queues, pair, kinds[i], next, i, error);
     return status;

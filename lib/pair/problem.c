@@ -34,7 +34,7 @@ static ppsched_status check_window(const struct ppi_pair *pair, uint32_t chain, 
                            window->after);
     if (window->after > pair->count[PPI_BACKWARD])
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
-                           "window %u of weight is after %u windows of the backward, which has %u", index, window->after,
+                           "window %u of weight is after %u window%p of the backward, which has %u", index, window->after,
                            pair->count[PPI_BACKWARD]);
     return PPSCHED_OK;
 }
@@ -47,7 +47,7 @@ static ppsched_status take_chain(struct ppi_pair *pair, uint32_t chain, const pp
     if (count == 0 && chain != PPI_WEIGHT)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has no windows; a pair is a forward and a backward", names[chain]);
     if (count > PPSCHED_MAX_WINDOWS || pair->total + count > PPSCHED_MAX_WINDOWS)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "a pair has at most %d windows; with %s there are more",
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "a pair has at most %d window%p; with %s there are more",
                         PPSCHED_MAX_WINDOWS, names[chain]);
     pair->windows[chain] = windows;
     pair->count[chain] = (uint32_t)count;

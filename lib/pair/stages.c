@@ -283,7 +283,7 @@ ppsched_status ppi_windows_check_pairs(const struct ppi_windows *windows, ppsche
     if (forward + backward <= PPSCHED_MAX_WINDOWS)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "a pair of these stages has %u windows, and at most %d are possible; use more stages", forward + backward,
+                    "a pair of these stages has %u window%p, and at most %d are possible; use more stages", forward + backward,
                     PPSCHED_MAX_WINDOWS);
 }
 
@@ -346,7 +346,7 @@ ppsched_status ppi_config_set_windows(ppsched_config *config, const ppsched_pair
     struct ppi_windows *windows = NULL;
     const bool with_pairs = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES].values == NULL || config->windows != NULL;
     if (count != 1 && count != config->shape.stages)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "windows are of %zu stages; give 1 for all stages or %u, one a stage",
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "windows are of %zu stage%p; give 1 for all stages or %u, one a stage",
                         count, config->shape.stages);
     ppsched_status status = take_all(&windows, &config->host, stages, count, error);
     if (status == PPSCHED_OK)
@@ -414,7 +414,7 @@ ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *fro
     const uint32_t old = from->shape.stages, new = to->shape.stages;
     if (new > old)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "windows of %u stages cannot be divided into %u; give windows of a multiple of %u stages", old, new,
+                        "windows of %u stage%p cannot be divided into %u; give windows of a multiple of %u stage%p", old, new,
                         new);
     struct ppi_windows *windows = ppi_windows_copy(&to->host, from->windows, factor), *joined = windows;
     if (windows != NULL && new < old) {

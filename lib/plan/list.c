@@ -37,7 +37,7 @@ static ppsched_status add(struct listing *listing, const struct ppi_candidate *c
     if (plan->count == plan->capacity) {
         size_t capacity = 2 * plan->capacity + 64;
         if (capacity >= PPSCHED_NONE)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are more than %zu candidates", plan->capacity);
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are more than %zu candidate%p", plan->capacity);
         struct ppi_candidate *grown = ppi_allocate(&plan->host, capacity, sizeof *grown);
         if (grown == NULL)
             return ppi_fail_memory(error, "the candidates");
@@ -229,8 +229,8 @@ static ppsched_status add_strategy(struct listing *listing, const struct ppi_str
         if (!may_have_chunks(listing, strategy, listing->chunks[i]))
             continue;
         if (stages > PPSCHED_MAX_STAGES)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u chunks on %u devices are more than %u stages", listing->chunks[i],
-                            listing->plan->config->shape.devices, PPSCHED_MAX_STAGES);
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u chunk%p on %u device%p are more than %u stage%p",
+                            listing->chunks[i], listing->plan->config->shape.devices, PPSCHED_MAX_STAGES);
         status = add_placements(listing, &candidate, listing->chunks[i], error);
     }
     return status;
@@ -369,7 +369,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_opt
                               .slice_count = options->slice_count,
                               .limit_count = options->memory_limit_count};
     if (listing.chunk_count > 0 && (has_map(&listing) || has_graph(&listing)))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks cannot be given with a %s, which has %u stages",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks cannot be given with a %s, which has %u stage%p",
                         has_map(&listing) ? "placement map" : "stage graph", plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual;

@@ -35,7 +35,7 @@ static ppsched_status divide(struct ppi_pricing *pricing, uint32_t *counts, ppsc
     uint32_t stages = pricing->stage_count;
     if (ends.decoders % stages != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%u decoders do not divide among %u stages (%u devices, %u chunks); give the layers of each stage",
+                        "%u decoder%p do not divide among %u stage%p (%u device%p, %u chunk%p); give the layers of each stage",
                         ends.decoders, stages, pricing->pipeline.devices, pricing->pipeline.chunks);
     for (uint32_t s = 0; s < stages; s++)
         counts[s] = ends.decoders / stages;
@@ -51,7 +51,7 @@ static ppsched_status copy_split(struct ppi_pricing *pricing, uint32_t *counts, 
         sum += counts[s] = pricing->pipeline.split[s];
     if (sum != pricing->layers->count)
         return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
-                        "the split has %llu layers, the model has %u, with towers, embedding, MTP layers and head",
+                        "the split has %llu layer%p, the model has %u, with towers, embedding, MTP layers and head",
                         (unsigned long long)sum, pricing->layers->count);
     return PPSCHED_OK;
 }

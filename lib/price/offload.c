@@ -21,8 +21,8 @@ static ppsched_status measure(struct ppi_pricing *pricing, uint32_t s, uint32_t 
     if (decoders > 0 && decoders <= most)
         return ppi_fail(
             error, PPSCHED_ERROR_RANGE,
-            "activations of %u layers cannot go to the host: stage %u has %u decoders, and one must stay; at most %u", most, s,
-            decoders, decoders - 1);
+            "activations of %u layer%p cannot go to the host: stage %u has %u decoder%p, and one must stay; at most %u", most,
+            s, decoders, decoders - 1);
     return PPSCHED_OK;
 }
 

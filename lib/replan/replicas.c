@@ -126,7 +126,7 @@ static ppsched_status time_share(struct sharing *s, struct ppi_replica_kind *kin
         status = ppi_fail(&reason, PPSCHED_ERROR_REFUSED, "%s", found->reason);
     else if (found != NULL && found->metrics.limit_device != PPSCHED_NONE)
         status = ppi_fail(&reason, PPSCHED_ERROR_REFUSED,
-                          "no split of %u microbatches fits the memory limit of device %u; raise the limit, or recompute",
+                          "no split of %u microbatch%p fits the memory limit of device %u; raise the limit, or recompute",
                           microbatches, found->metrics.limit_device);
     else if (found != NULL)
         status = keep(share, s, plan, found, &reason);
@@ -232,7 +232,7 @@ static ppsched_status run(struct sharing *s, ppsched_error *error)
     while (any && status == PPSCHED_OK) {
         status = share_out(&largest, s, limit, error);
         if (status == PPSCHED_OK && !(largest < PPI_INFINITE))
-            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no shares of %u microbatches can run on %zu replicas%s%s",
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no shares of %u microbatch%p can run on %zu replica%p%s%s",
                             replicas->whole, replicas->count, s->refused.message[0] != '\0' ? ": " : "", s->refused.message);
         if (status == PPSCHED_OK)
             status = time_shares(&any, &largest, s, error);

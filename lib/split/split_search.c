@@ -45,7 +45,7 @@ static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsche
         least += ppi_split_least(splitting, s);
     if (splitting->blocks < least)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages need %u layers that can be separated, and there are %u; use fewer stages", stages, least,
+                        "%u stage%p need %u layer%p that can be separated, and there are %u; use fewer stages", stages, least,
                         splitting->blocks);
     return PPSCHED_OK;
 }
@@ -198,7 +198,7 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_arena *a
     if (question->schedule->op_count > PPI_SPLIT_MOST_OPS)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "a schedule of %lld ops is too large for a split search, which supports at most %d; use fewer microbatches",
+            "a schedule of %lld op%p is too large for a split search, which supports at most %d; use fewer microbatches",
             (long long)question->schedule->op_count, PPI_SPLIT_MOST_OPS);
     ppsched_status status = ppi_split_state_make(&out->state, arena, question->config, question->layers, question->schedule,
                                                  question->overhead, question->overhead_scale, question->same,

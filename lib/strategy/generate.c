@@ -188,7 +188,7 @@ static ppsched_status refuse_slices(const struct ppi_task *task, ppsched_error *
 {
     char names[200];
     list_strategies(names, sizeof names, cuts);
-    return ppi_refuse(error, task, "runs whole microbatches, not %u slices of each; these support slices: %s",
+    return ppi_refuse(error, task, "runs whole microbatches, not %u slice%p of each; these support slices: %s",
                       task->shape.slices, names);
 }
 
@@ -227,7 +227,7 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
                           strategy->chunks == 1 ? "" : "s", shape->stages, shape->stages == 1 ? "" : "s", shape->devices,
                           shape->devices == 1 ? "" : "s");
     if (!task->has_graph && strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
-        return ppi_refuse(error, task, "needs a multiple of %u stages on %u devices, not %u", shape->devices, shape->devices,
+        return ppi_refuse(error, task, "needs a multiple of %u stage%p on %u device%p, not %u", shape->devices, shape->devices,
                           shape->stages);
     task->chunks = shape->stages / shape->devices;
     task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);

@@ -106,10 +106,10 @@ static ppsched_status refuse(const struct ppi_task *task, ppsched_error *error)
     const uint32_t d = task->shape.devices;
     const enum ppi_head_form form = ppi_head_form_of(task);
     if (form == PPI_HEAD_INTERLACED)
-        return ppi_refuse(error, task, "needs a chain of D+1 = %u stages, the last on all devices", d + 1);
+        return ppi_refuse(error, task, "needs a chain of D+1 = %u stage%p, the last on all devices", d + 1);
     return ppi_refuse(
         error, task,
-        "with barriers=%d it needs the graph of %u stages that a chain of %u and a head (--head) give; this is another",
+        "with barriers=%d it needs the graph of %u stage%p that a chain of %u and a head (--head) give; this is another",
         (int)form, ppi_shared_head_stages(form, d), d);
 }
 

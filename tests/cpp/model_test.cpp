@@ -31,7 +31,7 @@ CASE(test_model_layers)
     training.tensor_parallel = 8;
     const ppsched::Description description(llama());
     Model model(description, training, ppsched::accelerator_at(0));
-    CHECK(ppsched::accelerator_count() == 12 && ppsched::accelerator_at(12) == nullptr);
+    CHECK(ppsched::accelerator_count() == 13 && ppsched::accelerator_at(13) == nullptr);
     CHECK(model.parameters().total == 6738415616u);
     CHECK(model.row_count() == 3 && model.row(1).layers == 32 && std::string(model.row(1).name) == "decoder");
     const ppsched::PassCost cost = model.pass_cost(1, PPSCHED_MODEL_PASS_FORWARD);
@@ -105,6 +105,8 @@ CASE(test_calibrators)
     CHECK(ppsched::Model(description, training, ppsched::accelerator_at(0)).pipeline_link(stages, 0, 1).first ==
           ppsched::accelerator_at(0)->inside.latency);
     CHECK(ppsched::Model(description, training, ppsched::accelerator_at(0)).copies_time(2, 16) == 0);
+    const ppsched::Model model(description, training, ppsched::accelerator_at(0));
+    CHECK(model.update_cost(stages, 1e9).optimizer_time == model.update_cost(1e9).optimizer_time);
     CHECK(thrown<ppsched::Refused>([&] { calibrator.run(); }));
     calibrator.append_run(description, training, stages, 1.25 * planned);
     CHECK(status_of([&] { calibrator.append_run(description, training, stages, 0); }) == PPSCHED_ERROR_RANGE);

@@ -412,7 +412,7 @@ static void test_bad_input(void **state)
     set_list(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 2);
     expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(other), NULL, &found, schedule, other,
                                                        NULL, &error),
-                   PPSCHED_ERROR_MISMATCH, &error, "2 microbatches of 1 slices, the config 3 of 1");
+                   PPSCHED_ERROR_MISMATCH, &error, "2 microbatches of 1 slice, the config 3 of 1");
     expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &found, schedule,
                                                        config, &options, &error),
                    PPSCHED_ERROR_RANGE, &error, "effort is 11; it must be 1 to 10");

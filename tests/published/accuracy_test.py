@@ -287,6 +287,16 @@ class AccuracyTest(unittest.TestCase):
         for errors in one_node().values():
             self.assertLess(abs(errors[len(errors) // 2]), 0.15)
 
+    def test_sums_inside_a_node_are_near(self):
+        """vTrain's measurements, trace/a100 of f8dda84. A sum in a price is a ring's time, and reads and writes the rows once more."""
+        a100 = read_device("a100")
+        with open(HERE / "all_reduces.csv", encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                devices, size = int(row["devices"]), float(row["MiB"]) * 2**20
+                ring = a100.inside.latency + 2 * (1 - 1 / devices) * size / a100.inside.rate
+                priced = ring + 2 * size / (a100.memory_bandwidth * a100.memory_efficiency[0][1])
+                self.assertAlmostEqual(priced / float(row["seconds"]), 1, delta=0.06, msg=str(row))
+
     def test_correlations(self):
         self.assertEqual(ranks([3, 1, 1]), [2, 0.5, 0.5])
         self.assertAlmostEqual(spearman([1, 2, 3, 4], [2, 4, 6, 8]), 1)

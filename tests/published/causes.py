@@ -33,7 +33,7 @@ CAUSES = [
     Cause("8 and 4 bits", {}, {"precision": "bf16"}), Cause("all overlaps", {}, dict.fromkeys(OVERLAPS, False)),
     Cause("overlap of gradients and weights", {}, dict.fromkeys(OVERLAPS[:2], False)), Cause("overlap of tensor parallelism", {}, {"overlaps_tensor": False}),
     Cause("overlap of context parallelism", {}, {"overlaps_context": False}), Cause("overlap of experts", {}, {"overlaps_experts": False}),
-    Cause("ports that a node shares", {"shares_ports": False}), Cause("memory traffic during matrices", {"memory_hidden": 0}),
+    Cause("ports that a node shares", {"shares_ports": False}), Cause("one port for a part of a node", {"part_node_ports": 0}), Cause("memory traffic during matrices", {"memory_hidden": 0}),
     Cause("time of an op on the device", {"op_time": 0}), Cause("time of an op on the host", {"host_time": 0}),
     Cause("sorts by expert", {"permute_traffic": 0, "fused_permute_traffic": 0}), Cause("biases of experts", {"bias_traffic": 0}),
     Cause("one copy for each node", {}, {"one_copy_a_node": False}), Cause("scans in chunks", {"scan_share": 0}),

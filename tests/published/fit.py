@@ -51,7 +51,9 @@ PLANS = {
     "hopper": [
         Constant("matrix_share", HOPPER, 0.67, 0.3, 0.95), Constant("attention_share", HOPPER, 0.416, 0.3, 1),
         Constant("fp8_share", HOPPER, 0.9, 0.5, 1.2), Constant("host_time", HOPPER, 50e-6, 1e-6, 300e-6)],
-    "a100": [Constant("matrix_share", A100, 0.95, 0.7, 1.1), Constant("host_time", A100, 50e-6, 1e-6, 200e-6)],
+    "a100": [
+        Constant("matrix_share", A100, 0.95, 0.7, 1.1), Constant("attention_share", A100, 0.5, 0.1, 1),
+        Constant("host_time", A100, 50e-6, 1e-6, 200e-6)],
 }
 
 

@@ -207,7 +207,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual((told.returncode, told.stderr), (0, ""))
         self.open(told.stdout.partition("#")[2].strip())
         self.assertEqual(self.makespan(), json.loads(ppsched_command("schedule", *words, "--format", "json").stdout)["metrics"]["makespan"])
-        self.assertEqual(self.text("notes").count("does not know"), 0)
+        self.assertEqual(self.text("notes").count("cannot draw"), 0)
 
     def test_figures_are_those_of_the_library(self):
         self.open()

@@ -36,7 +36,7 @@ class LoweringTest(unittest.TestCase):
                          "0UNSHARD 2UNSHARD 0F0 4UNSHARD 2F0 4F0 4B0 4RESHARD 2B0 2RESHARD 0B0 0RESHARD")
         self.assertEqual(tokens(schedule.lower("none", unshard=3, unshard_lookahead=[3, 1]), 0),
                          tokens(schedule.lower("none", unshard=3), 0))
-        for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 values; it must have 2, one per device"),
+        for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 value; it must have 2, one per device"),
                             (dict(unshard=3, unshard_lookahead=[1, 4]), "device 1 has 4; it must be 1 to 3, the value of unshard"),
                             (dict(unshard=3, unshard_lookahead=[0, 1]), "device 0 has 0; it must be 1 to 3"),
                             (dict(unshard=3, unshard_lookahead="half"), "no unshard_lookahead 'half'; there are full, auto, list, needed"),

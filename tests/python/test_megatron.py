@@ -243,8 +243,8 @@ class PatternTest(Refusing):
 
     def test_what_is_refused(self):
         moe = {**SMALL, "num_experts": 4}
-        for frequency, part in (([1, 0], "has 2 entries, and there are 4 layers"), ([1] * 5, "has 5 entries"), ("[1]*3", "has 3 entries"), ([], "has 0 entries"),
-                                ("([0]*3+[1]*58)", "or more, and there are 4 layers"), ("[1]*2000000000", "is too large"),
+        for frequency, part in (([1, 0], "has 2 entries, and the model has 4 layers"), ([1] * 5, "has 5 entries"), ("[1]*3", "has 3 entries"), ([], "has 0 entries"),
+                                ("([0]*3+[1]*58)", "or more, and the model has 4 layers"), ("[1]*2000000000", "is too large"),
                                 ("[1]*999999999", "has 999999999 entries or more"), ("[1]*" + "9" * 9000, "is too large"), ("9" * 9000, "is too large"),
                                 ("(" * 4000 + "1" + ")" * 4000, "more than 50 nested brackets"), ("[[1]]*4", "may not contain a list"), ("[1,2,0,1]", "has the entry 2"),
                                 ("[1]*[4]", "cannot be multiplied by a list"), ("[1]+1", "cannot be added"), ("__import__('os')", "cannot be read from character 1"),
@@ -255,7 +255,7 @@ class PatternTest(Refusing):
             self.refused("args.json: moe_layer_freq ", {**moe, "moe_layer_freq": frequency})
             self.refused(part, {**moe, "moe_layer_freq": frequency})
         self.refused("moe_layers is 2, but moe_layer_freq gives other layers", {**moe, "moe_layers": 2, "moe_layer_freq": 1})
-        self.refused("moe_layers is 5, and there are 4 layers", {**moe, "moe_layers": 5})
+        self.refused("moe_layers is 5, and the model has 4 layers", {**moe, "moe_layers": 5})
         model_of("f", {**moe, "moe_layers": 2, "moe_layer_freq": "[0]*2+[1]*2"})
         model_of("f", {**SMALL, "moe_layer_freq": [1, 1]})  # without experts it says nothing
 

@@ -73,7 +73,7 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(self.values({**SMALL, "window_size": [127, 0]})["kinds"]["window_decoder"][0]["window"], 128)
         self.assertEqual(self.kinds({**SMALL, "window_size": [-1, 0], "softmax_type": "learnable"}), ["decoder"] * 4)
         self.refused("window_size must be two integers", {**SMALL, "window_size": 128})
-        self.refused("window_attn_skip_freq has 3 entries, and there are 4 layers", {**SMALL, "window_size": [127, 0], "window_attn_skip_freq": [1, 1, 0]})
+        self.refused("window_attn_skip_freq has 3 entries, and the model has 4 layers", {**SMALL, "window_size": [127, 0], "window_attn_skip_freq": [1, 1, 0]})
 
     def test_sinks_and_gates(self):
         plain = Model(model_of("args.json", SMALL).description).parameters.total

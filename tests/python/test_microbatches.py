@@ -41,7 +41,7 @@ class BalanceTest(unittest.TestCase):
 
     def test_refusals(self):
         for replicas, told in ((0, 0), (-1, -1), (4, 4), (2**32 + 1, 2**32 + 1)):
-            with self.assertRaisesRegex(ppsched.Error, f"there are 3 microbatches for {told} replicas; each needs one at least"):
+            with self.assertRaisesRegex(ppsched.Error, f"3 microbatches cannot be divided among {told} replicas; each needs at least one"):
                 ppsched.balance_microbatches([1, 2, 3], replicas)
         for wrong in ((["a"], 1), ([1], "2"), ([1], 2**70)):
             with self.assertRaises(ppsched.Error):

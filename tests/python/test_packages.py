@@ -20,7 +20,10 @@ BELOW = {"_core": set(), "readers": {"_core"}, "page": {"_core", "readers"}, "to
 OF_THE_COMMAND = {"ppsched.__main__"}  # which may import it
 OF_THE_PROCESS = "ppsched._start"      # which all may import, as it imports nothing
 OF_THE_NAMES = "ppsched._names"        # which the package itself imports
-LATE = {"ppsched", "ppsched.command.cli"}  # which import of the package what takes long, only where it is needed
+# Which import of the package what takes long, only where it is needed.
+LATE = {"ppsched", "ppsched.readers.model_files",
+        *(f"ppsched.command.{name}" for name in ("cli", "gpus_options", "measured_devices", "model_config", "model_options", "model_pick", "page_options",
+                                                 "pick_command", "plan_telling", "profile_options", "scenario_options", "windows_option"))}
 # What need not be installed; all else that is imported within a function takes long to load, as a comment there says.
 OPTIONAL = {"matplotlib", "numpy", "pandas", "torch", "yaml"}
 
@@ -114,7 +117,7 @@ def faults_of(folder):
 
 
 def may_import(module, target, known, place):
-    """Whether a package may; for types alone no other package's modules."""
+    """Whether a package may; for types alone another package's modules only where they are imported late."""
     here, there = package_of(module, known), package_of(target, known)
     if module == "ppsched" and target == OF_THE_NAMES:
         return True
@@ -122,7 +125,7 @@ def may_import(module, target, known, place):
         return target != "ppsched" and (bool(here) or target == OF_THE_PROCESS)
     if there == "command" and module in OF_THE_COMMAND:
         return True
-    return target == OF_THE_PROCESS or (there in BELOW[here] and place != "types")
+    return target == OF_THE_PROCESS or (there in BELOW[here] and (place != "types" or module in LATE))
 
 
 class ImportsTest(unittest.TestCase):
@@ -189,6 +192,16 @@ class NamesTest(unittest.TestCase):
             self.assertIn(wanted, text)
             for hidden in ("*args", "**kwargs", "*values", "**given"):
                 self.assertNotIn(hidden, text.split(" -> ")[0])
+
+    @unittest.skipUnless(hasattr(sys, "orig_argv"), "this Python does not tell that it runs the command")
+    def test_readers_are_loaded_for_their_files(self):
+        config = pathlib.Path(__file__).resolve().parents[1] / "layers" / "models" / "llama-3-8b.json"
+        words = ("pick", "--model", config, "--device", "h100", "--tp", "8", "--pp", "1", "--global-batch", "1", "--json")
+        told = subprocess.run([sys.executable, "-X", "importtime", "-m", "ppsched", *words], capture_output=True, text=True, check=True).stderr
+        names = {line.split("|")[-1].strip() for line in told.splitlines()}
+        names = {name for name in names if name.startswith(("ppsched.readers.", "ppsched.page.")) or name in ("hashlib", "urllib")}
+        self.assertEqual(names, {"ppsched.readers." + name for name in ("config_file", "device_files", "field_reader", "file_kinds", "hub_models", "json_and_yaml", "megatron_step",
+                                                                            "megatron_training", "model_files")} | {"ppsched.page.report_choice"})
 
     def test_the_command_is_not_loaded(self):
         code = "import sys, ppsched; print([name for name in sys.modules if name == 'argparse' or name.startswith('ppsched.command')])"

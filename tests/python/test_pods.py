@@ -66,9 +66,10 @@ class PodsTest(unittest.TestCase):
         self.assertTrue(kinds[LAST] >= {(0, 1), (1, 2), (0, 2)}, kinds)
 
     def test_rings(self):
-        """A ring is as slow as its slowest link. With shared ports, a node has as many ports as it has devices of the group."""
-        for node, pod_nodes, tp, dp, shares in itertools.product((2, 4), (1, 2, 4), (1, 2), (2, 4, 8, 16), (False, True)):
-            device = pods(node, pod_nodes, shares)
+        """A ring is as slow as its slowest link. With shared ports, a node has as many ports as it has devices of the group; of a part of
+        a node no more than part_node_ports."""
+        for node, pod_nodes, tp, dp, shares, most in itertools.product((2, 4), (1, 2, 4), (1, 2), (2, 4, 8, 16), (False, True), (0, 1, 3)):
+            device = pods(node, pod_nodes, shares)._replace(part_node_ports=most)
             training = ppsched.Training(sequence_length=4096, tensor_parallel=tp, data_parallel=dp)
             model = ppsched.Model(ppsched.Transformer(**SHAPE), training, device)
             numbers = ranks(FIRST, tp, 1, 1, dp)
@@ -76,11 +77,12 @@ class PodsTest(unittest.TestCase):
             near = max(sum(one // node == member // node for one in members) for member in members)
             level = 0 if len({one // node for one in members}) == 1 else 1 if len({one // (node * pod_nodes) for one in members}) == 1 else 2
             last, ports = (device.inside, device.between, device.beyond)[level], near if shares else 1
+            ports = min(ports, most) if most > 0 and near < node else ports
             sent = last.all_reduce * 2 * 1e9 * training.gradient_bytes * (dp - 1) / dp
             rates = (rate(device.inside), ports * rate(device.between), ports * rate(device.beyond))[:level + 1]
             slowest = min(rates) if shares or level == 0 else min(rates[1:])
             self.assertAlmostEqual(model.update_cost(1e9, 0).gradient_time / (last.latency + sent / slowest), 1, places=9,
-                                   msg=(node, pod_nodes, tp, dp, shares))
+                                   msg=(node, pod_nodes, tp, dp, shares, most))
 
     def test_exchanges(self):
         """An all-to-all sends to each member over its link; with one copy a node, rows of several experts cross once."""

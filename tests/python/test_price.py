@@ -67,6 +67,18 @@ class LayoutTest(PriceTest):
         self.assertIn("scale_slowdown is 2", self.refused("--model", self.llama, *LAYOUT, "--device",
                                                           self.write("bad.json", json.dumps({"like": "h100", "scale_slowdown": 2}))))
 
+    def test_rings_over_a_part_of_a_node(self):
+        """Replicas of 2 devices on 4 nodes: without a limit, the sums of gradients use four ports of a node."""
+        devices = [self.write(f"ports{ports}.json", json.dumps({"like": "h100", "part_node_ports": ports})) for ports in (0, 1, 2, 4, 8, 0.5)]
+        sums = [self.price("--model", self.llama, "--tp", 2, "--dp", 16, "--seq", 8192, "--device", device)["exposed"]["data_parallel"] for device in devices]
+        self.assertEqual(sums[3:5], sums[:1] * 2)
+        self.assertAlmostEqual(sums[1] / sums[0], 4, delta=0.01)
+        self.assertAlmostEqual(sums[2] / sums[0], 2, delta=0.01)
+        self.assertAlmostEqual(sums[5] / sums[0], 8, delta=0.02)
+        for value, message in ((-1, "part_node_ports is -1; it must be 0 to 1000"), ("2", "it must be a plain number")):
+            bad = self.write("bad.json", json.dumps({"like": "h100", "part_node_ports": value}))
+            self.assertIn(message, self.refused("--model", self.llama, *LAYOUT, "--device", bad))
+
     def test_several_runs_of_the_schedule(self):
         """--reduce-every: the same batch in several runs, and one reduction."""
         plain, one = self.price("--model", self.llama, *LAYOUT), self.price("--model", self.llama, *LAYOUT[:-1], 8)
@@ -234,7 +246,7 @@ class MegatronTest(PriceTest):
             self.assertEqual(done.stderr, "")  # it is read
             self.assertEqual(json.loads(done.stdout), self.price("-c", self.write("plain.json", json.dumps(ARGUMENTS)), "--rank-order", order))
         done = run_command(("model", "-c", self.write("mapping.json", json.dumps({**ARGUMENTS, "use_tp_pp_dp_mapping": True}))))
-        self.assertIn("use_tp_pp_dp_mapping", done.stderr)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))  # it is read
         wrong = run_command(("price", "--model", self.llama, *LAYOUT, "--rank-order", "pp-dp"))
         self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1))
 
@@ -384,6 +396,17 @@ class RunsTest(PriceTest):
         steps = [row["step_time"] for row in self.price("--runs", self.runs(gpt, gated))["runs"]]
         self.assertLess(steps[0], steps[1])
         self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9}), lines=3))
+
+    def test_models_without_their_parameters(self):
+        """GPT-3 has an MLP that is 4 times as wide as the model, and Llama another."""
+        gpt = {**self.ROW, "layers": 24, "hidden": 2048, "heads": 16, "kv_heads": "", "ffn": "", "vocab": 51200, "seq": 2048}
+        wide, grouped = {**gpt, "ffn": 8448}, {**gpt, "kv_heads": 4}
+        rows = (gpt, {**gpt, "kv_heads": 16, "ffn": 8192}, {**gpt, "params": 1317654528}, wide, {**wide, "params": 1858177024}, grouped,
+                {**grouped, "params": 1669433344})
+        steps = [row["step_time"] for row in self.price("--runs", self.runs(*rows))["runs"]]
+        self.assertEqual(steps[:3], [steps[2]] * 3)
+        self.assertEqual((steps[3], steps[5]), (steps[4], steps[6]))
+        self.assertEqual(len(set(steps)), 3)
 
     def test_a_config_beside_it(self):
         self.write("experts.json", json.dumps(EXPERTS))

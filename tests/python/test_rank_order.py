@@ -162,6 +162,58 @@ class RankOrderTest(unittest.TestCase):
             model.write_text(json.dumps({**fields, "use_tp_pp_dp_mapping": True}), encoding="utf-8")
             self.assertEqual(run_command((*words, "--rank-order", FIRST, "--json")).stdout, first.stdout)
 
+    def test_layouts_that_are_planned_one_by_one(self):
+        """pick without --gpus, and model, read use_tp_pp_dp_mapping: links and replicas are where this order puts them."""
+        fields = {"num_layers": 16, "hidden_size": 2048, "num_attention_heads": 16, "ffn_hidden_size": 8192, "seq_length": 4096, "vocab_size": 32000,
+                  "swiglu": True, "tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 4, "world_size": 64, "micro_batch_size": 1,
+                  "global_batch_size": 64, "use_distributed_optimizer": True}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "arguments.json"
+            words, one = ("pick", "--model", str(path), "--device", "h100", "--strategies", "1f1b"), ("--chunks", 1, "--json")
+            path.write_text(json.dumps(fields), encoding="utf-8")
+            usual, first, last = (json.loads(run_command((*words, *more, *one)).stdout)[0] for more in ((), ("--rank-order", FIRST), ("--rank-order", LAST)))
+            self.assertEqual(usual, first)
+            path.write_text(json.dumps({**fields, "use_tp_pp_dp_mapping": True}), encoding="utf-8")
+            done = run_command((*words, *one))
+            self.assertEqual((done.returncode, done.stderr, json.loads(done.stdout)[0]), (0, "", last))
+            self.assertEqual(json.loads(run_command((*words, "--rank-order", FIRST, *one)).stdout)[0], first)
+            self.assertEqual((last["layout"].pop("rank_order"), "rank_order" in first["layout"]), (LAST, False))
+            self.assertEqual(last["layout"], first["layout"])
+            model = ppsched.Model(ppsched.read_model(str(path)).description, ppsched.Training(4096, tensor_parallel=2, data_parallel=8, sharding=1), "h100")
+            for row, order in ((first, FIRST), (last, LAST)):
+                split = [sum(stage["layers"].values()) for stage in row["split"]]
+                priced = ppsched.price(model, 4, 8, rank_order=order, split=split)
+                self.assertAlmostEqual(row["step"]["data_parallel_time"] / priced.exposed_data_parallel, 1, places=9)
+            self.assertAlmostEqual(last["step_time"] / priced.pipeline_time, 1, places=3)  # all pairs of the pipeline share a node
+            self.assertLess(last["step_time"], first["step_time"])
+            self.assertGreater(last["step"]["data_parallel_time"], first["step"]["data_parallel_time"])
+            for runtime, launch in last["launch"].items():
+                can = runtime in ("megatron", "primus", "mindspeed", "pytorch")
+                self.assertEqual(launch["line"] is not None and "pp" in launch["line"] and runtime != "pytorch", "use" in (launch["line"] or ""), (runtime, launch))
+                self.assertTrue(can or launch["line"] is None)
+            self.assertEqual(last["launch"]["torchtitan"]["reason"], "torchtitan numbers the replicas of a stage before the stages")
+            text = run_command(words).stdout
+            self.assertIn("--use-tp-pp-dp-mapping", text)
+            self.assertIn(f"order of ranks: {LAST}, which only megatron, primus, mindspeed, pytorch can have", text)
+            for more, wanted in ((("--device-types", "h100:32", "a100:32"), "devices of a type are consecutive GPUs"), (("--free-device-order",), "the rank map is for the usual order"),
+                                 (("--runtime", "torchtitan"), "torchtitan numbers the replicas"), (("--rank-order", FIRST, LAST), "--rank-order: give one order")):
+                asked = run_command(("pick", "--model", str(path), "--strategies", "1f1b", *more))
+                self.assertEqual((asked.returncode, asked.stderr.count("\n")), (2, 1), asked.stderr)
+                self.assertIn(wanted, asked.stderr)
+            self.assertEqual(run_command(("model", "--model", str(path))).stderr, "")
+            measured = [json.loads(run_command(("model", "--model", str(path), "--step-time", "1s", "--json", "-c", str(config))).stdout)["layers"][1]["forward_time"]
+                        for config in (self.config(folder, mapping) for mapping in (False, True))]
+            self.assertGreater(abs(measured[1] / measured[0] - 1), 1e-6)  # the rest of the measured step is that of layers
+            self.assertEqual(json.loads(run_command((*words, "-c", str(self.config(folder, False)), *one)).stdout)[0], first)  # over the model's file
+            alone = run_command(("pick", "--devices", 2, "--microbatches", 4, "--rank-order", LAST))
+            self.assertIn("--rank-order needs --model", alone.stderr)
+
+    @staticmethod
+    def config(folder, mapping):
+        path = pathlib.Path(folder) / f"mapping-{mapping}.json"
+        path.write_text(json.dumps({"use_tp_pp_dp_mapping": mapping}), encoding="utf-8")
+        return path
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -196,7 +196,7 @@ class ScriptTest(Folder):
         text = "ENV_VARS: {A: 1}\nMODEL_ARGS:\n  --num-layers: 2\n  --hidden-size: 192\n  --num-attention-heads: 2\n  --swiglu: true\n  --bf16: true\n  --qk-layernorm: false\n" \
                "  --seq-length: 64\n  --vocab-file: ${DATA}/v.json\n  --merge-file: ${DATA}/m.txt\n  --save: ${OUT}\n"
         found = read_model(self.file("m.yaml", text))
-        self.assertEqual((found.description.vocabulary_size, found.options), (50304, {"seq": 64}))
+        self.assertEqual((found.description.vocabulary_size, found.options), (50304, {"precision": "bf16", "seq": 64}))
         self.refused("--micro-batch-size is '${N}', which the run takes from elsewhere", "m.yaml", text + "  --micro-batch-size: ${N}\n")
         self.refused("there is no --num-layers", "m.yaml", "MODEL_ARGS: {--seq-length: 2}\n")
         self.refused("unknown argument 'strange'", "m.yaml", text + "  --strange: 1\n")

@@ -187,6 +187,40 @@ class PrimusTest(HubFolder):
         self.refused("peft is in use", "r.yaml", text.replace("none", "lora"))
         self.refused("its model is 'models/llama' of Hugging Face; give the run that takes it", "x.yaml", "extends: [m.yaml]\n")
 
+    SIZES = ("num_layers: 4\nhidden_size: 128\nffn_hidden_size: 256\nnum_attention_heads: 4\npadded_vocab_size: 512\nposition_embedding_type: rope\n"
+             "swiglu: true\nnormalization: RMSNorm\nadd_bias_linear: false\n")
+
+    def test_the_checkpoint_of_a_model_with_sizes(self):
+        """hf_path names weights; the model has the sizes that the arguments say."""
+        self.file("m.yaml", self.SIZES)
+        text = self.RUN.format("megatron", "      seq_length: 512\n")
+        self.assertEqual(self.read(text + "      hf_path: a/b\n"), self.read(text))
+
+    def test_packed_samples(self):
+        """They are as one long sample, unless attention stays within each."""
+        self.file("m.yaml", self.SIZES)
+        text = self.RUN.format("megatron", "      seq_length: 512\n")
+        self.assertEqual(self.read(text + "      enable_packed_sequences: true\n"), self.read(text))
+        self.assertEqual(self.read(text + "      use_packed_attention: true\n"), self.read(text))
+        for names in (("enable_packed_sequences", "use_packed_attention"), ("enable_odc_lb_mini",)):
+            self.assertEqual(self.read(text + "".join(f"      {name}: true\n" for name in names)).not_taken, [names[-1]])
+
+    def test_adapters_of_megatron(self):
+        self.file("m.yaml", self.SIZES)
+        text = self.RUN.format("megatron", "      seq_length: 512\n      lora: {{enabled: true, {0}}}\n")
+        found = self.read(text.format("dim: 16, alpha: 32, dropout: 0.1, dropout_position: pre, lora_A_init_method: xavier"))
+        self.assertEqual({name: value for name, value in found.options.items() if name.startswith("lora")},
+                         {"lora_rank": 16, "lora_targets": ["query", "key", "value", "output", "gate", "up", "down"], "lora_dropout": True, "lora_fused": True})
+        found = self.read(text.format("target_modules: [linear_proj, '*.linear_fc2']"))
+        self.assertEqual((found.options["lora_rank"], found.options["lora_targets"], found.options["lora_dropout"]), (32, ["output", "down"], False))
+        self.assertNotIn("lora_rank", self.read(text.format("dim: 8").replace("true", "false")).options)
+        self.refused("lora has lora_dtype", "r.yaml", text.format("lora_dtype: fp32"))
+        self.refused("lora.dim is 0; it must be 1 or more", "r.yaml", text.format("dim: 0"))
+        self.refused("target_modules must be a list of names", "r.yaml", text.format("target_modules: linear_qkv"))
+        self.file("m.yaml", self.SIZES + "num_experts: 8\n")
+        self.refused("adapters beside experts", "r.yaml", text.format("dim: 8"))
+        self.assertEqual(self.read(text.format("target_modules: [linear_qkv]")).options["lora_targets"], ["query", "key", "value"])
+
 
 if __name__ == "__main__":
     unittest.main()

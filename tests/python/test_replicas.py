@@ -124,7 +124,7 @@ class ReplicasTest(unittest.TestCase):
         for more, message in ((("-b", 8), "give --replica-speeds once for each replica"),
                               (("-b", 8, "--replica-speeds", 1, 1), "replica 0 has 2 speeds; give 1, or 4"),
                               (("-b", 8, "--replica-speeds", 1, "--replica-speeds", 0), "replica 1 has the speed 0; it must be above 0"),
-                              (("-b", 1, "--replica-speeds", 1, "--replica-speeds", 1), "1 microbatches are too few for 2 replicas"),
+                              (("-b", 1, "--replica-speeds", 1, "--replica-speeds", 1), "the microbatches (1) are too few for 2 replicas"),
                               (("-b", 8, "--replica-speeds", 1, "--empty-stages"), "--empty-stages does not go with ppsched replicas"),
                               (("-b", 8, "--replica-speeds", 1, "--vpp", 9), "no shares of 8 microbatches can run on 1 replica"),
                               (("-b", 8, "--replica-speeds", 1, "--microbatch-scale", *range(1, 9)), "microbatches or slices that differ")):

@@ -30,6 +30,13 @@ OF_JOB = {"tp": 1, "pp": 3, "cp": 1, "ep": 1, "seq": 4096, "sequence_parallel": 
 
 
 class NameTest(unittest.TestCase):
+    def job(self, flavour):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, "job.toml")
+        path.write_text(JOB.replace("llama3", "llama4").replace("debugmodel", flavour), encoding="utf-8")
+        return path
+
     def refused(self, name, *parts):
         with self.assertRaises(ppsched.Error) as caught:
             read_model(name)
@@ -51,12 +58,27 @@ class NameTest(unittest.TestCase):
         self.assertEqual(read_model("torchtitan:llama3/8B_flex").description, read_model("torchtitan:llama3/8B").description)
         self.assertEqual(read_model("torchtitan:llama3_ft/debugmodel").description, read_model("torchtitan:llama3/debugmodel").description)
 
+    def test_llama_4(self):
+        """Of the last release that has it: weights counted by hand, and which tokens a layer attends to."""
+        hidden, width, rows = 5120, 8192, 202048
+        attention, expert, dense = 2 * hidden * (hidden + 8 * 128), 3 * hidden * width, 3 * hidden * 2 * width
+        for name, experts, sparse in (("17bx16e", 16, 48), ("17bx128e", 128, 24)):
+            found = read_model(f"torchtitan:llama4/{name}").description
+            total = 2 * rows * hidden + hidden + 48 * (attention + 2 * hidden) + sparse * ((experts + 1) * expert + experts * hidden) + (48 - sparse) * dense
+            self.assertEqual(Model(found).parameters.total, total)
+            chunks = [[block.get("chunk", 0) for block in found.values()["kinds"][kind] if block["kind"] == "attention"] for kind in found.layer_kinds]
+            self.assertEqual(chunks, [[0]] * 48)
+            found = read_model(f"torchtitan:llama4/{name}_irope").description
+            chunks = [block.get("chunk", 0) for kind in found.layer_kinds for block in found.values()["kinds"][kind] if block["kind"] == "attention"]
+            self.assertEqual((Model(found).parameters.total, chunks), (total, [0, 8192, 8192, 8192] * 12))
+        self.assertEqual(read_model(self.job("17bx16e")).assumed[0], "sizes as torchtitan 0.2.2 has them")
+
     def test_refused(self):
         self.refused("torchtitan:llama3", "give a flavour; flavours are debugmodel, 1B, 3B, 8B, 70B, 405B")
         self.refused("torchtitan:llama3/8b", "did you mean 8B?")
         self.refused("torchtitan:llama3/9B", "llama3 has no flavour '9B'; flavours are debugmodel")
         self.refused("torchtitan:lama3/8B", "did you mean llama3?")
-        self.refused("torchtitan:llama4/17bx16e", "as releases before had; give Hugging Face's config.json")
+        self.refused("torchtitan:llama2/7B", "as releases before had; give Hugging Face's config.json")
         self.refused("torchtitan:flux/flux-dev", "flux is no language model")
         self.refused("torchtitan:", "families are llama3, deepseek_v3")
 

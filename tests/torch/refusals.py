@@ -40,7 +40,7 @@ def attempts(_rank):
              ("one iteration per step; the schedule has 2",
               make(ppsched.generate("interleaved_1f1b", ppsched.Config(1, 4, 2, iterations=2)))),
              ("PyTorch has each stage on one rank", make(ppsched.generate("dualpipe", ppsched.Config(2, 4)))),
-             ("rank is 7, but the schedule has 1 devices", lambda: ppsched.torch.stages_of(good, 7)),
+             ("rank is 7, but the schedule has 1 device", lambda: ppsched.torch.stages_of(good, 7)),
              ("measure needs a pipeline runtime", lambda: ppsched.torch.measure(3)),
              ("steps is 0; it must be at least 1", lambda: ppsched.torch.measure(3, steps=0))]
     if has_reduce:

@@ -748,6 +748,7 @@ static void test_models(void **state)
     NO_MEMORY_FOR(ppsched_model_get_row_measure(&measure, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_link(NULL, NULL, model, 8, NULL));
     NO_MEMORY_FOR(ppsched_model_get_pipeline_link(NULL, NULL, model, NULL, 0, 0, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_pipeline_update_cost(&update, model, NULL, 1e9, 0, NULL));
     double seconds;
     NO_MEMORY_FOR(ppsched_model_get_copies_time(&seconds, model, 2, 2, NULL));
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));

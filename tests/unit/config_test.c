@@ -35,7 +35,7 @@ static void test_sizes(void **state)
     expect_bad_sizes(1, 2147483648, 1, "number of stages is 2147483648");
     expect_bad_sizes(1, 1, 0, "number of microbatches is 0");
     expect_bad_sizes(1, 1, INT64_MAX, "number of microbatches is 9223372036854775807");
-    expect_bad_sizes(65535, 65535, 65535, "65535 stages times 65535 microbatches times 1 iterations is above");
+    expect_bad_sizes(65535, 65535, 65535, "65535 stages times 65535 microbatches times 1 iteration is above");
 }
 
 static void test_iterations(void **state)

@@ -274,7 +274,7 @@ static void test_wrong_models(void **state)
                  {&parts.info.streams, 65, "streams is 65; it must be 0 to 64"},
                  {&parts.info.flags, 32, "flags is 32; it must be 0 to 31"},
                  {&parts.info.layer_input, 1048577, "layer_input is 1048577; it must be 0 to 1048576"},
-                 {&parts.layers[2], 1, "layer 2 is of kind 1; there are 1 kinds"},
+                 {&parts.layers[2], 1, "layer 2 is of kind 1; the model has 1 kind"},
                  {&parts.kinds[0].block_count, 17, "block_count is 17; it must be 0 to 16"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         start(&parts, NULL);

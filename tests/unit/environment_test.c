@@ -31,7 +31,7 @@ static void test_log(void **state)
     (void)state;
     expect_ok(ppsched_config_create(&config, 2, 2, 4, &environment, &error), &error);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
-    assert_string_equal(log.line, "generated gpipe: 2 devices, 2 stages, 4 microbatches, 1 iterations");
+    assert_string_equal(log.line, "generated gpipe: 2 devices, 2 stages, 4 microbatches, 1 iteration");
     assert_int_equal(log.level, PPSCHED_LOG_LEVEL_INFO);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     ppsched_timeline *timeline = make_timeline(schedule, config);
@@ -77,14 +77,14 @@ static void test_a_line_a_call(void **state)
     expect_ok(ppsched_config_create(&config, 2, 2, 4, &environment, &error), &error);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
     expect_ok(ppsched_schedule_generate(&schedule, config, "auto", &error), &error);
-    expect_line(&log, "generated auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
+    expect_line(&log, "generated auto: 2 devices, 2 stages, 4 microbatches, 1 iteration");
     expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     expect_line(&log, "evaluated auto: makespan 13, span 13, peak memory 2 on device 0");
     expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
     expect_line(&log, "evaluated auto: makespan 13, span 13, peak memory 2 on device 0");
     ppsched_timeline_destroy(timeline);
     expect_ok(ppsched_schedule_lower(&other, schedule, config, &options, &error), &error);
-    expect_line(&log, "lowered auto: 2 devices, 2 stages, 4 microbatches, 1 iterations");
+    expect_line(&log, "lowered auto: 2 devices, 2 stages, 4 microbatches, 1 iteration");
     ppsched_schedule_release(schedule);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1.5);
     expect_ok(ppsched_schedule_evaluate_transfers(&timeline, other, config, NULL, 0, &error), &error);
@@ -104,13 +104,13 @@ static void test_a_line_a_call(void **state)
     ppsched_timeline_destroy(timeline);
     ppsched_plan_destroy(plan);
     expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, csv, sizeof csv - 1, &environment, &error), &error);
-    expect_line(&log, "read custom: 1 devices, 1 stages, 1 microbatches, 1 iterations");
+    expect_line(&log, "read custom: 1 device, 1 stage, 1 microbatch, 1 iteration");
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
     expect_ok(ppsched_config_create(&config, 1, 1, 1, &environment, &error), &error);
     size_t count = 2;
     expect_ok(ppsched_schedule_generate_with(&schedule, config, "own", one_pass, &count, &error), &error);
-    expect_line(&log, "built own: 1 devices, 1 stages, 1 microbatches, 1 iterations");
+    expect_line(&log, "built own: 1 device, 1 stage, 1 microbatch, 1 iteration");
     ppsched_schedule_release(schedule);
     count = 0;
     assert_int_equal(ppsched_schedule_generate_with(&schedule, config, "own", one_pass, &count, &error),

@@ -346,7 +346,7 @@ static void test_json_that_is_refused(void **state)
     EXPECT_JSON(HEAD QUEUES ", \"metrics\": []}", SYNTAX, "expected an object");
     EXPECT_JSON(HEAD QUEUES ", \"placement\": \"w\"}", SYNTAX, "a placement is linear");
     EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\"}", SYNTAX, "need each other");
-    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0]}", SYNTAX, "has 1 values for 2 stages");
+    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0]}", SYNTAX, "has 1 value for 2 stages");
     EXPECT_JSON(HEAD QUEUES ", \"x\": 1e999}", SYNTAX, "too large for a double");
     EXPECT_JSON(HEAD QUEUES ", \"x\": 0.0000001e999}", SYNTAX, "too large for a double");
     EXPECT_JSON(HEAD QUEUES ", \"x\": 01}", SYNTAX, "expected a JSON value");
@@ -475,7 +475,7 @@ static void test_sizes_of_json(void **state)
                    "device 1, op 0: 1F7 is out of range; the text has 2 stages and 2 microbatches");
     EXPECT_JSON(large, RANGE, "need 2000000000 ops or more, but the text has 1");
     expect_refusal(PPSCHED_FORMAT_JSON, beyond, sizeof beyond - 1, PPSCHED_ERROR_RANGE, 0, 1,
-                   "device 0, op 1: 0F4 is out of range; the text has 1 stages and 4 microbatches");
+                   "device 0, op 1: 0F4 is out of range; the text has 1 stage and 4 microbatches");
     EXPECT_JSON("{\"strategy\": \"a\", \"placement\": \"v\", \"devices\": 2, \"stages\": 3, \"microbatches\": 1, "
                 "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": []}, {\"device\": 1, \"ops\": []}]}",
                 REFUSED, "3 stages are not a multiple of 2 devices");

@@ -27,7 +27,7 @@ static void test_layers_of_torchtitan(void **state)
 {
     (void)state;
     expect_layers("1f1b", 4, 2, TORCHTITAN, TITAN("1F1B", ""));
-    expect_layers("1f1b", 4, 1, TORCHTITAN, "!splits 1 layers, the embedding and the output into at most 3 stages, not 4");
+    expect_layers("1f1b", 4, 1, TORCHTITAN, "!splits 1 layer, the embedding and the output into at most 3 stages, not 4");
     expect_layers("interleaved_1f1b", 8, 32, TORCHTITAN, TITAN("Interleaved1F1B", ""));
     expect_layers(
         "interleaved_1f1b", 12, 0, TORCHTITAN,

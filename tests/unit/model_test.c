@@ -132,7 +132,7 @@ static void test_trainings(void **state)
     BAD_TRAINING(context_parallel, 3, "context_parallel 3 does not divide 128 of sequence_length");
     BAD_TRAINING(expert_parallel, 5, "expert_parallel 5 does not divide 16 experts; 4 and 8 do");
     BAD_TRAINING(expert_parallel, 4,
-                 "must divide the 1 devices of tensor, context and data parallelism; expert_parallel 1 would do");
+                 "must divide the 1 device of tensor, context and data parallelism; expert_parallel 1 would do");
     BAD_TRAINING(expert_tensor_parallel, 5, "expert_tensor_parallel 5 does not divide 32");
     BAD_TRAINING(expert_parallel, 24, "expert_parallel 24 does not divide 16 experts; 16 does");
     BAD_TRAINING(expert_tensor_parallel, 33, "expert_tensor_parallel 33 does not divide 32 of expert_ffn_size; 32 does");
@@ -149,7 +149,7 @@ static void test_trainings(void **state)
     ppsched_training divided = plain;
     divided.expert_parallel = 4, divided.expert_tensor_parallel = 2;
     expect_refused(&experts, &divided, NULL,
-                   "expert_parallel 4 times expert_tensor_parallel 2 must divide the 1 devices of tensor, context and data "
+                   "expert_parallel 4 times expert_tensor_parallel 2 must divide the 1 device of tensor, context and data "
                    "parallelism");
     divided.data_parallel = 4;
     expect_refused(&experts, &divided, NULL,

@@ -454,6 +454,36 @@ static void test_links_of_a_pipeline(void **state)
     ppsched_model_destroy(model);
 }
 
+/* What replicas sum takes as long as in the price of the pipeline, in each order of ranks. */
+static void test_update_of_a_pipeline(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.data_parallel = 8;
+    ppsched_model *model = make(&training);
+    double times[2];
+    for (int32_t order = 0; order < 2; order++) {
+        ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 4, .rank_order = order};
+        ppsched_update_cost cost = {.size = sizeof cost};
+        double parameters = LAYERS / 2 * memory_of(model, DECODER).parameters + memory_of(model, HEAD).parameters;
+        expect_ok(ppsched_model_get_pipeline_update_cost(&cost, model, &pipeline, parameters, 0, NULL), NULL);
+        expect_near(cost.gradient_time, step_of(model, &pipeline).exposed_data_parallel);
+        times[order] = cost.gradient_time;
+        if (order == PPSCHED_RANK_ORDER_DATA_FIRST) {
+            ppsched_update_cost same = {.size = sizeof same};
+            expect_ok(ppsched_model_get_update_cost(&same, model, parameters, 0, NULL), NULL);
+            assert_true(same.gradient_time == cost.gradient_time && same.optimizer_time == cost.optimizer_time);
+        }
+    }
+    assert_true(times[1] > times[0]); /* 8 replicas are in a node, or in two */
+    ppsched_update_cost cost = {.size = sizeof cost};
+    const ppsched_pipeline wrong = {.size = sizeof wrong, .rank_order = 2};
+    assert_int_equal(ppsched_model_get_pipeline_update_cost(&cost, model, &wrong, 1, 0, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_pipeline_update_cost(&cost, model, NULL, 1, 2, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_pipeline_update_cost(&cost, NULL, NULL, 1, 0, NULL), PPSCHED_ERROR_ARGUMENT);
+    ppsched_model_destroy(model);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -525,13 +555,21 @@ static void test_many_devices(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_device),   cmocka_unit_test(test_parts),
-                                       cmocka_unit_test(test_many_devices), cmocka_unit_test(test_chunks),
-                                       cmocka_unit_test(test_exposed),      cmocka_unit_test(test_exposed_in_a_pipeline),
-                                       cmocka_unit_test(test_several_runs), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_gathered),     cmocka_unit_test(test_recompute),
-                                       cmocka_unit_test(test_offload),      cmocka_unit_test(test_offload_in_a_pipeline),
-                                       cmocka_unit_test(test_split),        cmocka_unit_test(test_links_of_a_pipeline),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_device),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_many_devices),
+                                       cmocka_unit_test(test_chunks),
+                                       cmocka_unit_test(test_exposed),
+                                       cmocka_unit_test(test_exposed_in_a_pipeline),
+                                       cmocka_unit_test(test_several_runs),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_gathered),
+                                       cmocka_unit_test(test_recompute),
+                                       cmocka_unit_test(test_offload),
+                                       cmocka_unit_test(test_offload_in_a_pipeline),
+                                       cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_links_of_a_pipeline),
+                                       cmocka_unit_test(test_update_of_a_pipeline),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests_name("price", tests, NULL, NULL);
 }

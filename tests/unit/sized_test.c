@@ -906,6 +906,16 @@ static ppsched_status pipeline_link(struct handles *own, void *given)
     return status;
 }
 
+static ppsched_status pipeline_update(struct handles *own, void *given)
+{
+    ppsched_model *model = small_model();
+    ppsched_update_cost cost = {.size = sizeof cost};
+    (void)own;
+    ppsched_status status = ppsched_model_get_pipeline_update_cost(&cost, model, given, 100, 0, NULL);
+    ppsched_model_destroy(model);
+    return status;
+}
+
 static ppsched_status row_measure(struct handles *own, void *given)
 {
     ppsched_model *model = small_model();
@@ -1146,6 +1156,7 @@ OF_MODEL(parameters, ppsched_model_get_parameters(given, model, NULL))
 OF_MODEL(pass_cost, ppsched_model_get_pass_cost(given, model, 1, PPSCHED_MODEL_PASS_INPUT, NULL))
 OF_MODEL(layer_memory, ppsched_model_get_memory(given, model, 1, NULL))
 OF_MODEL(model_row, ppsched_model_get_row(given, model, 1, NULL))
+OF_MODEL(update_cost_of_pipeline, ppsched_model_get_pipeline_update_cost(given, model, NULL, 100, 0, NULL))
 OF_MODEL(update_cost, ppsched_model_get_update_cost(given, model, 100, 0, NULL))
 
 static ppsched_status lower_bound(struct handles *own, void *given)
@@ -1323,6 +1334,7 @@ static const struct row read[] = {
     ROW(ppsched_price_create, ppsched_environment, price_in),
     ROW(ppsched_price_create, ppsched_pipeline, price_of_pipeline),
     ROW(ppsched_model_get_pipeline_link, ppsched_pipeline, pipeline_link),
+    ROW(ppsched_model_get_pipeline_update_cost, ppsched_pipeline, pipeline_update),
     ROW(ppsched_calibrator_create, ppsched_accelerator, calibrator_of_accelerator),
     ROW(ppsched_calibrator_create, ppsched_environment, calibrator_in),
     ROW(ppsched_calibrator_append_run, ppsched_training, run_of_training),
@@ -1362,6 +1374,7 @@ static const struct row filled[] = {
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
     ROW_SINCE(ppsched_model_get_memory, ppsched_layer_memory, slice_state, layer_memory),
     ROW(ppsched_model_get_update_cost, ppsched_update_cost, update_cost),
+    ROW(ppsched_model_get_pipeline_update_cost, ppsched_update_cost, update_cost_of_pipeline),
     ROW(ppsched_price_get_step, ppsched_step_price, step_price),
     ROW(ppsched_price_get_device, ppsched_device_price, device_price),
     ROW(ppsched_price_get_pipeline, ppsched_pipeline, price_pipeline),

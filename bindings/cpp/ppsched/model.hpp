@@ -87,6 +87,13 @@ public:
         return out;
     }
 
+    /* The cost of the update of a pipeline by its order of ranks (ppsched/price.h). */
+    UpdateCost update_cost(const ppsched_pipeline &pipeline, double parameters, double expert_parameters = 0) const
+    {
+        return detail::record_of<UpdateCost>(ppsched_model_get_pipeline_update_cost, get(), &pipeline, parameters,
+                                             expert_parameters);
+    }
+
     /* The time in which devices of a job sum the gradients of the embedding and its copies (ppsched/price.h). */
     double copies_time(uint32_t copies, int64_t devices) const
     {

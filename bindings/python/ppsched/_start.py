@@ -7,6 +7,7 @@ If another program imports the package, nothing here has an effect.
 from __future__ import annotations
 
 import _signal  # type: ignore[import]
+import gc
 import os
 import sys
 
@@ -70,9 +71,12 @@ def drop_output() -> None:
 
 
 class Start:
-    """A context manager around the imports of the package: if the command misses something that they need, it prints one line."""
+    """A context manager around the imports of the package: if the command misses something that they need, it prints one line. Meanwhile
+    the command collects no garbage, and later collections leave out what was imported, which stays."""
 
     def __enter__(self) -> None:
+        if IS_COMMAND:
+            gc.disable()
         if IS_COMMAND and callable(_signal.getsignal(_signal.SIGINT)):  # else it is ignored, as in the background
             _signal.signal(_signal.SIGINT, _leave)
         for number in _ENDING if IS_COMMAND else ():
@@ -81,6 +85,9 @@ class Start:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
+        if IS_COMMAND:
+            gc.freeze()
+            gc.enable()
         if IS_COMMAND and isinstance(error, ImportError):
             _say(" ".join(str(error).split()))
             raise SystemExit(1) from None

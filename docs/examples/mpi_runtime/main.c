@@ -144,20 +144,20 @@ static void prove(const ppsched_schedule *lowered)
 
 /* --- checking the result --- */
 
-/* Runs all stages and pieces one after another in this process. Adds their gradients, and returns the loss. */
-static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t pieces)
+/* Runs all stages and micro-slices one after another in this process. Adds their gradients, and returns the loss. */
+static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t micro_slices)
 {
     struct activation *kept = walk_room(stage_count, sizeof *kept);
     static double by_outputs[VALUE], by_inputs[VALUE];
     double loss = 0;
-    for (uint32_t m = 0; m < pieces; m++) {
+    for (uint32_t m = 0; m < micro_slices; m++) {
         mlp_inputs(kept[0].value[0], m);
         for (uint32_t s = 0; s < stage_count; s++) {
             mlp_forward(&stages[s], &kept[s]);
             if (s + 1 < stage_count)
                 memcpy(kept[s + 1].value[0], kept[s].value[DEPTH], sizeof by_outputs);
         }
-        loss += mlp_loss(by_outputs, kept[stage_count - 1].value[DEPTH], m, pieces);
+        loss += mlp_loss(by_outputs, kept[stage_count - 1].value[DEPTH], m, micro_slices);
         for (uint32_t s = stage_count; s-- > 0;) {
             mlp_backward_input(&stages[s], &kept[s], by_outputs, by_inputs);
             mlp_backward_weight(&stages[s], &kept[s]);
@@ -172,7 +172,7 @@ static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_
  * a share; on the other ranks it is 0. Then all ranks update their weights. */
 static double check(struct walk *walk, struct mlp *alone)
 {
-    double worst = 0, size = 0, expected = rank == 0 ? without_pipeline(alone, walk->stages, walk->pieces) : 0;
+    double worst = 0, size = 0, expected = rank == 0 ? without_pipeline(alone, walk->stages, walk->micro_slices) : 0;
     for (uint32_t s = 0; s < walk->stages; s++) {
         double *sums = walk->stage[s].gradient;
         MPI_Allreduce(MPI_IN_PLACE, sums, DEPTH * WEIGHT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -9,7 +9,7 @@
 enum {
     SENDS = 1 << PPSCHED_KIND_SEND_F | 1 << PPSCHED_KIND_SEND_B,
     RECEIVES = 1 << PPSCHED_KIND_RECV_F | 1 << PPSCHED_KIND_RECV_B,
-    GRADIENTS = 1 << PPSCHED_KIND_SEND_B | 1 << PPSCHED_KIND_RECV_B, /* not activations */
+    GRADIENTS = 1 << PPSCHED_KIND_SEND_B | 1 << PPSCHED_KIND_RECV_B, /* ops that transfer gradients, not activations */
     COMPUTES = 1 << PPSCHED_KIND_F | 1 << PPSCHED_KIND_B | 1 << PPSCHED_KIND_I | 1 << PPSCHED_KIND_W |
                1 << PPSCHED_KIND_RECOMPUTE
 };
@@ -21,11 +21,11 @@ static int is_one(const ppsched_op *op, int kinds)
 
 /* --- preparation, once --- */
 
-/* A stage and a piece on this device. A piece is a microbatch, or a slice of one. Slices of a sequence would read what earlier
- * slices keep on the stage; the rows of this model do not depend on each other. */
+/* A stage pass of a micro-slice on this device. In a real model, a slice would read values that earlier slices keep on the
+ * stage. In this model, the rows do not depend on each other. */
 struct pass {
     struct activation *kept; /* NULL: on another device */
-    struct task *receive[2]; /* of its activation, of its gradient; NULL: from this device, or there is none */
+    struct task *receive[2]; /* the receives of its activation and of its gradient; NULL: it receives none */
 };
 
 void *walk_room(size_t count, size_t size)
@@ -37,12 +37,12 @@ void *walk_room(size_t count, size_t size)
 }
 
 /* NULL if there is no such stage. */
-static struct pass *pass_of(const struct walk *walk, struct pass *passes, uint32_t stage, uint32_t piece)
+static struct pass *pass_of(const struct walk *walk, struct pass *passes, uint32_t stage, uint32_t micro_slice)
 {
-    return stage < walk->stages ? &passes[(size_t)stage * walk->pieces + piece] : NULL;
+    return stage < walk->stages ? &passes[(size_t)stage * walk->micro_slices + micro_slice] : NULL;
 }
 
-static uint32_t piece_of(const struct walk *walk, const ppsched_op *op)
+static uint32_t micro_slice_of(const struct walk *walk, const ppsched_op *op)
 {
     return op->microbatch * walk->slices + op->slice;
 }
@@ -70,7 +70,7 @@ static size_t choose_send_slots(struct walk *walk, ppsched_op_buffer *buffers)
 /* The arena: asks the library which op needs which slot, and allocates all slots at once. */
 static ppsched_status lay_out_arena(struct walk *walk, struct pass *passes, ppsched_error *error)
 {
-    size_t count = 0, most = (size_t)walk->stages * walk->pieces;
+    size_t count = 0, most = (size_t)walk->stages * walk->micro_slices;
     ppsched_lifetime *lifetimes = walk_room(most, sizeof *lifetimes);
     ppsched_op_buffer *buffers = walk_room(walk->count, sizeof *buffers);
     ppsched_arena kept = {0};
@@ -104,9 +104,9 @@ static void lay_out_message(const struct walk *walk, struct pass *passes, struct
     int back = is_one(op, GRADIENTS);
     uint32_t other = is_one(op, SENDS) == back ? op->stage - 1u : op->stage + 1u;
     uint32_t receiver = is_one(op, SENDS) ? other : op->stage;
-    struct pass *pass = pass_of(walk, passes, op->stage, piece_of(walk, op));
+    struct pass *pass = pass_of(walk, passes, op->stage, micro_slice_of(walk, op));
     task->rank = (int)ppsched_schedule_device_of(walk->schedule, other, op->microbatch);
-    task->tag = (int)(2 * (receiver * walk->pieces + piece_of(walk, op))) + back;
+    task->tag = (int)(2 * (receiver * walk->micro_slices + micro_slice_of(walk, op))) + back;
     task->input = back ? pass->kept->received : pass->kept->value[DEPTH];
     if (is_one(op, RECEIVES))
         pass->receive[back] = task;
@@ -116,8 +116,8 @@ static void lay_out_message(const struct walk *walk, struct pass *passes, struct
  * them. */
 static void lay_out_compute(const struct walk *walk, struct pass *passes, struct task *task)
 {
-    struct pass *pass = pass_of(walk, passes, task->op.stage, piece_of(walk, &task->op));
-    struct pass *before = pass_of(walk, passes, task->op.stage - 1u, piece_of(walk, &task->op));
+    struct pass *pass = pass_of(walk, passes, task->op.stage, micro_slice_of(walk, &task->op));
+    struct pass *before = pass_of(walk, passes, task->op.stage - 1u, micro_slice_of(walk, &task->op));
     int back = task->op.kind != PPSCHED_KIND_F, reads = task->op.kind < PPSCHED_KIND_W;
     task->kept = pass->kept;
     task->receive = reads ? pass->receive[back] : NULL;
@@ -137,7 +137,7 @@ ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule,
     walk->device = device;
     walk->stages = ppsched_schedule_stages(schedule);
     walk->slices = ppsched_schedule_slices(schedule);
-    walk->pieces = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule) * walk->slices;
+    walk->micro_slices = ppsched_schedule_microbatches(schedule) * ppsched_schedule_iterations(schedule) * walk->slices;
     walk->tasks = walk_room(walk->count + 1, sizeof *walk->tasks);
     walk->stage = walk_room(walk->stages, sizeof *walk->stage);
     walk->seconds = walk_room(2 * KINDS * walk->stages, sizeof *walk->seconds);
@@ -146,7 +146,7 @@ ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule,
         mlp_start(&walk->stage[stage], stage);
     for (size_t i = 0; i < walk->count; i++)
         walk->tasks[i] = (struct task){.op = ops[i], .request = MPI_REQUEST_NULL};
-    struct pass *passes = walk_room((size_t)walk->stages * walk->pieces, sizeof *passes);
+    struct pass *passes = walk_room((size_t)walk->stages * walk->micro_slices, sizeof *passes);
     ppsched_status status = lay_out_arena(walk, passes, error);
     for (size_t i = 0; i < walk->count && status == PPSCHED_OK; i++)
         if (walk->tasks[i].slot != NULL)
@@ -186,7 +186,7 @@ static void communicate(const struct walk *walk, struct task *task)
 static void forward(const struct walk *walk, const struct task *task)
 {
     if (task->input == NULL)
-        mlp_inputs(task->kept->value[0], piece_of(walk, &task->op));
+        mlp_inputs(task->kept->value[0], micro_slice_of(walk, &task->op));
     else
         memcpy(task->kept->value[0], task->input, sizeof task->kept->value[0]);
     mlp_forward(&walk->stage[task->op.stage], task->kept);
@@ -195,7 +195,8 @@ static void forward(const struct walk *walk, const struct task *task)
 static void backward(struct walk *walk, const struct task *task)
 {
     if (task->op.stage + 1u == walk->stages)
-        walk->loss += mlp_loss(task->kept->received, task->kept->value[DEPTH], piece_of(walk, &task->op), walk->pieces);
+        walk->loss += mlp_loss(task->kept->received, task->kept->value[DEPTH], micro_slice_of(walk, &task->op),
+                               walk->micro_slices);
     mlp_backward_input(&walk->stage[task->op.stage], task->kept, task->input, task->output);
 }
 
@@ -207,7 +208,7 @@ void walk_sleep(double seconds)
         nanosleep(&rest, NULL); /* may be a macro, so its arguments have no commas */
 }
 
-/* Makes an op last a given time, whatever the model takes. */
+/* Sleeps until an op has taken the given time. */
 static void last(const struct walk *walk, int kind, double start)
 {
     walk_sleep(walk->work * (kind == PPSCHED_KIND_B ? 2 : 1) - (MPI_Wtime() - start));
@@ -222,7 +223,7 @@ static void compute(struct walk *walk, const struct task *task)
     if (kind == PPSCHED_KIND_F)
         forward(walk, task);
     if (kind == PPSCHED_KIND_RECOMPUTE)
-        mlp_forward(&walk->stage[task->op.stage], task->kept); /* from its input; this program also kept the rest */
+        mlp_forward(&walk->stage[task->op.stage], task->kept); /* needs only its input */
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I)
         backward(walk, task);
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_W)

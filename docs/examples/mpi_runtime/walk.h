@@ -27,11 +27,11 @@ struct task {
 
 struct walk {
     const ppsched_schedule *schedule;
-    uint32_t device, stages, slices, pieces; /* pieces: slices of all microbatches, in all iterations */
-    int blocks;                              /* uses MPI_Send and MPI_Recv */
-    int measures, copies;                    /* copies: to the host, which it does not support */
-    double work;                             /* least seconds of an F, an I and a W; a B takes twice that */
-    struct task *tasks;                      /* one per op, and one for the end of the queue */
+    uint32_t device, stages, slices, micro_slices; /* micro_slices: of all iterations */
+    int blocks;                                    /* uses MPI_Send and MPI_Recv */
+    int measures, copies;                          /* copies: to the host, which it does not support */
+    double work;                                   /* least seconds of an F, an I and a W; a B takes twice that */
+    struct task *tasks;                            /* one per op, and one for the end of the queue */
     size_t count, bytes;
     struct activation *arena; /* slots of live stage passes, of receives, and of sends in flight */
     struct mlp *stage;        /* all stages; only those of this device are used */

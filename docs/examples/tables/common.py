@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the readers of other projects' measurements share."""
+"""Functions that all programs in this folder use."""
 import argparse
 import json
 import sys
@@ -10,7 +10,7 @@ MIB = 2.0**20
 
 
 def arguments(description, files="+", **numbers):
-    """The files, and options --NAME N with their defaults; None has none."""
+    """Parses the files, and options --NAME N with their defaults. An option with the default None is required."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("files", nargs=files, metavar="FILE")
     for name, default in numbers.items():
@@ -24,7 +24,7 @@ def read(path):
 
 
 def whole_backward(seconds):
-    """A backward that is not told apart: half of it for each gradient."""
+    """Divides the time of a backward: half for the input gradient, half for the weight gradient."""
     return {"backward_input_time": seconds / 2, "backward_weight_time": seconds / 2}
 
 

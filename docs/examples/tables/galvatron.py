@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Galvatron's profiles as a table of measured layers.
+"""Writes a table of measured layers from Galvatron's profiles.
 
 usage: galvatron.py FILE... [--head-share PERCENT] > table.csv
 
-Files in any order: computation profiles (layertype_0_bszB_seqS, layertype_other_...: milliseconds of a forward of one sample), memory
-profiles (MB of parameters and activations by tensor parallelism), sp_time and allreduce profiles (milliseconds by MB, GB/s). As in
-Galvatron's own cost model a layer's forward takes its time by tensor parallelism, and its backward twice that; here half of it for each
-gradient. layertype_other is embedding and head together: the head gets --head-share of it (95). States are 4 times the parameters.
+The files may be in any order:
+- computation profiles: layertype_0_bszB_seqS and layertype_other_..., in milliseconds for the forward of one sample;
+- memory profiles: MB of parameters and activations, by tensor parallelism;
+- sp_time and allreduce profiles: milliseconds by MB, or GB/s.
+Some figures follow the cost model of Galvatron. The time of a forward is divided by tensor parallelism. A backward takes twice as long as
+a forward. This program divides it into two halves, one for each gradient. layertype_other is the embedding and the head together; the
+head gets --head-share percent of it (default: 95). Weights, gradients and optimizer states together take 4 times the parameters.
 """
 import re
 import sys
@@ -49,7 +52,7 @@ def memory_of(values):
 
 
 def collectives_of(values):
-    """A rate of all-reduce is of the bytes that a device sends, 2 (n - 1) / n of the value."""
+    """The rate of an all-reduce counts the bytes that a device sends: 2 (n - 1) / n of the value."""
     for key, value in values.items():
         group, rate = GROUP.fullmatch(key), RATE.fullmatch(key)
         if group is not None:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The per-layer report in a log of Megatron-LM as a table of measured layers.
+"""Writes a table of measured layers from the per-layer report in a log of Megatron-LM.
 
 usage: megatron.py LOG... --tp N --micro-batch N --seq N [--cp N] [--ep N] > table.csv
 
-A report has a table "-- forward --" and one "-- backward --": in each line a layer's number and type, then cells "mean/ max", first of
-milliseconds. The forward's column "retained" has the MiB that are kept until the backward. Layers of one type are averaged, and the
-last report of a log counts. Types: dense is decoder, moe is moe_decoder. Not told: sizes, states, the parts of a backward.
+A report has the tables "-- forward --" and "-- backward --". A line has the number and the type of a layer, and then cells "mean/ max".
+The first cell has milliseconds. In the table of forwards, the column "retained" has the MiB that are kept until the backward. Only the last
+report of a log is used. Layers of the same type are averaged. The type dense becomes decoder, and moe becomes moe_decoder. A report does
+not have the sizes, the memory of weights and optimizer states, and the parts of a backward.
 """
 import re
 import sys
@@ -20,7 +21,7 @@ LINE = re.compile(r"(\d+)\s+(\w+)\s+(" + CELL.pattern + r".*)")
 
 
 def report_of(path):
-    """By type: the seconds of forwards and of backwards, and the kept bytes."""
+    """For each type of layer: the seconds of forwards and of backwards, and the bytes that are kept."""
     found, way, retained = {}, None, None
     with open(path, encoding="utf-8", errors="replace") as file:
         for text in map(str.strip, file):

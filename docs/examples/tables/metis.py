@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metis' profiles as a table of measured layers: DeviceType.NAME_tpT_bsB.json, one file for each T and B.
+"""Writes a table of measured layers from Metis' profiles: DeviceType.NAME_tpT_bsB.json, one file for each T and B.
 
 usage: metis.py FILE... --seq N > table.csv
 
-Of a file the first layer is the embedding, the last the head, the others are decoders, of which the mean is taken. Not told: the length
-of sequences, and what of a layer's time is the forward; a third is taken. layer_memory_total_mb has states and activations together,
-so that only parameters are taken, with 18 bytes each (2 of a weight, 4 of a gradient, 12 of the optimizer; Metis' weights have 2).
+In each file, the first layer is the embedding, the last layer is the head, and the others are decoders. The table has the mean of all
+decoders. The files do not have the length of sequences. They have only the sum of forward and backward; this program counts a third of it
+as forward. layer_memory_total_mb is the sum of states and activations, so it is not used. The memory is computed from the parameters, with
+18 bytes for each: 2 for the weight, 4 for the gradient, 12 for the optimizer. (In Metis' files, a weight has 2 bytes.)
 """
 import re
 import sys

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Primus' performance projection measured, as a table of measured layers.
+"""Writes a table of measured layers from the measurements of Primus' performance projection.
 
 usage: primus.py FILE... --micro-batch N --seq N > table.csv
 
-The file has metadata with the sizes of the benchmark, and profiling_results: embedding, output, and each layer by its number, with the
-milliseconds of forward and backward and the bytes of activations. Layers of one type are averaged: dense is decoder, moe is
-moe_decoder where there are both, else decoder. Not told: microbatch size and length of sequences, states, the parts of a backward.
+The key metadata of a file has the sizes of the benchmark. The key profiling_results has the embedding, the output, and each layer by its
+number: the milliseconds of forward and backward, and the bytes of activations. Layers of the same type are averaged. The type dense becomes
+decoder. The type moe becomes moe_decoder if there are both types, otherwise decoder. The file does not have the microbatch size, the length
+of sequences, the memory of weights and optimizer states, and the parts of a backward.
 """
 import sys
 

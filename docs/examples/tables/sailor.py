@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sailor's profile.json of a model on a device as a table of measured layers.
+"""Writes a table of measured layers from Sailor's profile.json of a model on a device.
 
 usage: sailor.py profile.json --seq N > table.csv
 
-The file has, by microbatch size and then by tensor parallelism, for each layer the seconds of its forward, backward and update. The
-first layer is the embedding, the last the head, the others are decoders, of which the mean is taken. Not told: the length of
-sequences, memory, and the parts of a backward.
+For each microbatch size and each tensor parallelism, the file has the seconds of the forward, the backward and the update of each layer.
+The first layer is the embedding, the last layer is the head, and the others are decoders. The table has the mean of all decoders. The file
+does not have the length of sequences, the memory, and the parts of a backward.
 """
 import sys
 

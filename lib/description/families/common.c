@@ -209,7 +209,7 @@ void ppi_add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const st
 {
     ppsched_block blocks[2] = {stack->attention, stack->mlp};
     if (stack->layers > PPSCHED_MAX_LAYERS)
-        ppi_fields_fail(fields, "there are %u layers; there must be at most %d", stack->layers, PPSCHED_MAX_LAYERS);
+        ppi_fields_fail(fields, "there are %u layer%p; there must be at most %d", stack->layers, PPSCHED_MAX_LAYERS);
     for (uint32_t i = 0; i < stack->layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++) {
         blocks[0] = has_window(stack, i) ? stack->windowed : stack->attention;
         blocks[1] = has_experts(stack, i) ? stack->experts : stack->mlp;

@@ -46,7 +46,7 @@ void ppi_family_helium(struct ppi_fields *fields, struct ppi_draft *draft)
     const uint64_t width = (uint64_t)stack.attention.heads * stack.attention.head_size;
     if (fields->status == PPSCHED_OK && width != draft->info.hidden_size)
         ppi_fields_fail(fields,
-                        "the heads of a helium are as wide as its hidden_size, %u; head_dim %u with %u heads makes %llu",
+                        "the heads of a helium are as wide as its hidden_size, %u; head_dim %u with %u head%p makes %llu",
                         draft->info.hidden_size, stack.attention.head_size, stack.attention.heads, (unsigned long long)width);
     ppi_add_layers(fields, draft, &stack);
 }

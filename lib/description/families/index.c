@@ -111,7 +111,7 @@ static const char *read_letters(struct ppi_fields *fields, uint32_t layers)
 {
     const char *letters = ppi_text_or(fields, "index_topk_pattern", NULL);
     if (letters != NULL && (strlen(letters) != layers || strspn(letters, "FS") != layers)) {
-        ppi_fields_fail(fields, "index_topk_pattern must be F or S for each of the %u layers", layers);
+        ppi_fields_fail(fields, "index_topk_pattern must be F or S for each of the %u layer%p", layers);
         return NULL;
     }
     return letters;

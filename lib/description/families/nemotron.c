@@ -105,7 +105,7 @@ static struct nemotron_pattern read_pattern(struct ppi_fields *fields, const cha
         read.list = given;
     size_t count = read.list != NULL ? read.list->count : strlen(read.letters != NULL ? read.letters : "");
     if (count > PPSCHED_MAX_LAYERS)
-        ppi_fields_fail(fields, "there are %zu blocks; there must be at most %d", count, PPSCHED_MAX_LAYERS);
+        ppi_fields_fail(fields, "there are %zu block%p; there must be at most %d", count, PPSCHED_MAX_LAYERS);
     read.count = count > PPSCHED_MAX_LAYERS ? 0 : (uint32_t)count;
     return read;
 }
@@ -117,7 +117,7 @@ static void add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const
         ppi_needed(fields, "hybrid_override_pattern");
     uint32_t layers = ppi_count_or(fields, "num_hidden_layers", 0, 0);
     if (layers > 0 && layers != pattern.count && pattern.count > 0)
-        ppi_fields_fail(fields, "num_hidden_layers is %u, and the pattern has %u layers", layers, pattern.count);
+        ppi_fields_fail(fields, "num_hidden_layers is %u, and the pattern has %u layer%p", layers, pattern.count);
     bool has_shared = ppi_count_or(fields, "n_shared_experts", 0, 1) > 0;
     for (uint32_t i = 0; i < pattern.count && fields->status == PPSCHED_OK; i++) {
         enum nemotron_type type = type_at(fields, pattern.list, pattern.letters, i);
@@ -143,7 +143,7 @@ static void read_mtp(struct ppi_fields *fields, struct ppi_draft *draft, const p
     struct nemotron_pattern pattern = read_pattern(fields, has_list ? "mtp_layers_block_type" : "",
                                                    "mtp_hybrid_override_pattern", "*E");
     if (pattern.count > PPSCHED_MAX_BLOCKS) {
-        ppi_fields_fail(fields, "multi-token prediction has %u blocks; it may have %d", pattern.count, PPSCHED_MAX_BLOCKS);
+        ppi_fields_fail(fields, "multi-token prediction has %u block%p; it may have %d", pattern.count, PPSCHED_MAX_BLOCKS);
         pattern.count = 0;
     }
     for (uint32_t i = 0; i < pattern.count; i++) {

@@ -114,7 +114,7 @@ static ppsched_status fits_v(const struct ppi_task *task, ppsched_error *error)
     uint32_t least = 2 * task->shape.devices;
     if (task->run >= least)
         return PPSCHED_OK;
-    return ppi_refuse(error, task, "needs at least 2D = %u microbatches on %u device%s, not %u", least, task->shape.devices,
+    return ppi_refuse(error, task, "needs at least 2D = %u microbatch%p on %u device%s, not %u", least, task->shape.devices,
                       task->shape.devices == 1 ? "" : "s", task->run);
 }
 
@@ -124,7 +124,7 @@ static ppsched_status fits_bidirectional(const struct ppi_task *task, ppsched_er
     if (devices % 2 != 0)
         return ppi_refuse(error, task, "needs an even number of devices, not %u", devices);
     if (task->run < least)
-        return ppi_refuse(error, task, "needs at least 2D = %u microbatches on %u devices, not %u", least, devices, task->run);
+        return ppi_refuse(error, task, "needs at least 2D = %u microbatch%p on %u device%p, not %u", least, devices, task->run);
     if (task->run % 2 != 0)
         return ppi_refuse(error, task, "needs an even number of microbatches, not %u", task->run);
     return PPSCHED_OK;

@@ -153,10 +153,11 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
     uint64_t devices = task->shape.devices, distance = blocks.distance * blocks.group_size;
     if (task->option[LEAST_DISTANCE] == 0 || task->chunks == 1 || task->run == 1 || 2 * distance >= devices - 1)
         return PPSCHED_OK;
-    return ppi_refuse(error, task,
-                      "may deadlock on %llu devices where a microbatch's forwards on two chunks are %llu steps apart; nearest: "
-                      "min_group_size %llu",
-                      (unsigned long long)devices, (unsigned long long)distance, (unsigned long long)devices / 2);
+    return ppi_refuse(
+        error, task,
+        "may deadlock on %llu device%p where a microbatch's forwards on two chunks are %llu steps apart; nearest: "
+        "min_group_size %llu",
+        (unsigned long long)devices, (unsigned long long)distance, (unsigned long long)devices / 2);
 }
 
 /* The least distance where the caller sets none: as many steps of the busiest device as a microbatch's forward, or its

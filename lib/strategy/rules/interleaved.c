@@ -94,7 +94,7 @@ static ppsched_status fits_group(const struct ppi_task *task, int64_t group, int
     if (can_run(task, task->micro_slices, group * task->shape.slices, reach))
         return PPSCHED_OK;
     return ppi_refuse(error, task,
-                      "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
+                      "%u microbatch%p in groups of %lld would deadlock on %u device%p: a group and the next together must "
                       "reach %s = %lld%s",
                       task->run, (long long)group, task->shape.devices, formula, (long long)reach,
                       task->shape.slices > 1 ? " slices" : "");
@@ -111,7 +111,7 @@ static ppsched_status fits_slimpipe(const struct ppi_task *task, ppsched_error *
         return PPSCHED_OK;
     return ppi_refuse(
         error, task,
-        "needs at least D-1 = %u slices per microbatch on %u devices with %u stages each, not %u; nearest: %u slices",
+        "needs at least D-1 = %u slice%p per microbatch on %u device%p with %u stage%p each, not %u; nearest: %u slice%p",
         task->shape.devices - 1, task->shape.devices, task->chunks, task->shape.slices, task->shape.devices - 1);
 }
 

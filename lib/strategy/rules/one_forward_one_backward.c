@@ -35,7 +35,7 @@ static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *e
     uint32_t least = 2 * task->shape.devices - 1;
     if (task->run >= least)
         return PPSCHED_OK;
-    return ppi_refuse(error, task, "needs at least 2D-1 = %u microbatches on %u devices, not %u", least, task->shape.devices,
+    return ppi_refuse(error, task, "needs at least 2D-1 = %u microbatch%p on %u device%p, not %u", least, task->shape.devices,
                       task->run);
 }
 

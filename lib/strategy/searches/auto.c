@@ -221,7 +221,7 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
     if (ppi_placement_fits(task->placement, &task->shape, NULL) == PPSCHED_OK)
         return PPSCHED_OK;
-    return ppi_refuse(error, task, "%s placement needs %s, not %u stages on %u devices", ppi_placement_name(task->placement),
+    return ppi_refuse(error, task, "%s placement needs %s, not %u stage%p on %u device%p", ppi_placement_name(task->placement),
                       task->placement == PPSCHED_PLACEMENT_LINEAR || task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL
                           ? "one stage per device"
                           : "the same number of stages on each device",

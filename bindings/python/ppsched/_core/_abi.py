@@ -2305,6 +2305,8 @@ class Accelerator(Structure):
     lacks_bf16: int
     beyond: LinkRate
     scale_slowdown: float
+    part_node_ports: float
+    pair_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2343,6 +2345,8 @@ class Accelerator(Structure):
         ("lacks_bf16", c_uint32),
         ("beyond", LinkRate),
         ("scale_slowdown", c_double),
+        ("part_node_ports", c_double),
+        ("pair_share", c_double),
     ]
 
 
@@ -2778,6 +2782,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
     "ppsched_model_get_pipeline_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, POINTER(Pipeline), c_uint32, c_uint32, POINTER(Error)]),
+    "ppsched_model_get_pipeline_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, POINTER(Pipeline), c_double, c_double, POINTER(Error)]),
     "ppsched_model_get_copies_time": (c_int32, [POINTER(c_double), c_void_p, c_uint32, c_int64, POINTER(Error)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_replan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(ReplanOptions), POINTER(Error)]),
@@ -3043,6 +3048,7 @@ class Library(CDLL):
     ppsched_price_get_device: Callable[..., int]
     ppsched_price_get_pipeline: Callable[..., int]
     ppsched_model_get_pipeline_link: Callable[..., int]
+    ppsched_model_get_pipeline_update_cost: Callable[..., int]
     ppsched_model_get_copies_time: Callable[..., int]
     ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_replan_create: Callable[..., int]

@@ -11,6 +11,7 @@ from ._library import Error, call, decoded, lib, new_handle
 from .number_lists import integer
 from .shown import shown
 from .views import Shared, sized
+from .words import counted
 
 
 class Transformer(NamedTuple):
@@ -62,7 +63,7 @@ def _expert_layers(value: object, layers: int) -> Any:
     if not value:
         return None
     if len(value) != layers:
-        raise Error(f"expert_layers has {len(value)} values, and there are {layers} layers; give one for each")
+        raise Error(f"expert_layers has {counted(len(value), 'value')}, and the model has {counted(layers, 'layer')}; give one for each")
     return (ctypes.c_uint8 * layers)(*(min(c_count("expert_layers", one), 255) for one in value))
 
 
@@ -195,7 +196,7 @@ class Description(Shared):
         return hash(self.json())
 
     def __repr__(self) -> str:
-        return f"<ppsched.Description: {self.layers} layers, hidden size {self.hidden_size}>"
+        return f"<ppsched.Description: {counted(self.layers, 'layer')}, hidden size {self.hidden_size}>"
 
 
 def _text_of(values: object) -> str:

@@ -15,6 +15,7 @@ from .number_lists import integer, numbers
 from .shown import shown
 from .views import Shared, sized
 from .windows import Records, idle_slowdowns, stage_windows
+from .words import counted
 
 
 class Recompute(TypedDict, total=False):
@@ -353,7 +354,7 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
     record.stages, record.layers = len(counts), ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
     if split.recomputes:
         if len(split.recomputes) != len(layers):
-            raise Error(f"the split has kinds of recomputation for {len(split.recomputes)} layers; there are {len(layers)}",
+            raise Error(f"the split has kinds of recomputation for {counted(len(split.recomputes), 'layer')}; there are {len(layers)}",
                         Status.ERROR_LENGTH)
         kinds = (ctypes.c_uint8 * len(layers))(*_counts("the kind of a layer", split.recomputes, _abi.MAX_RECOMPUTES))
         record.recomputes = ctypes.cast(kinds, ctypes.POINTER(ctypes.c_uint8))

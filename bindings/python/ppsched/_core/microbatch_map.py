@@ -12,6 +12,7 @@ from .output import write_text
 from .shown import printable, shown
 from .unit_texts import with_member
 from .whole_numbers import whole_of
+from .words import counted
 
 KEY = "microbatch_order"
 BESIDE = ".order.json"  # added to the name of a CSV: the file with its order
@@ -38,7 +39,7 @@ def checked(order: Any, microbatches: int) -> Tuple[int, ...]:
     if not isinstance(order, list) or not all(type(number) is int for number in order):
         raise Error(f"{KEY} must be a list of integers, not {shown(order)}", Status.ERROR_SYNTAX)
     if len(order) != microbatches:
-        raise Error(f"{KEY} has {len(order)} values; give {microbatches}, one per microbatch", Status.ERROR_LENGTH)
+        raise Error(f"{KEY} has {counted(len(order), 'value')}; give {microbatches}, one per microbatch", Status.ERROR_LENGTH)
     slots: Dict[int, int] = {}
     for slot, number in enumerate(order):
         if not 0 <= number < microbatches:

@@ -249,9 +249,12 @@ class Model(Shared):
         """The memory of one layer of a row."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
-    def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
+    def update_cost(self, parameters: float, expert_parameters: float = 0.0, pipeline: Any = None) -> UpdateCost:
         """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all of
-        them count as frozen; `learning` has the cost of adapters."""
+        them count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of ranks."""
+        if pipeline is not None:
+            given = ctypes.byref(pipeline), parameters, expert_parameters
+            return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_pipeline_update_cost, *given)
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 
     @property

@@ -19,6 +19,7 @@ from .op import Op
 from .scenarios import QUANTILES, Found, Scenarios
 from .shown import printable
 from .window_trace import placed_windows
+from .words import counted
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -324,7 +325,7 @@ def _order_lines(timeline: "Timeline", width: float) -> str:
 
 def _title(timeline: "Timeline", width: float) -> str:
     schedule, metrics = timeline.schedule, timeline.metrics
-    sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
+    sizes = f"{counted(schedule.devices, 'device')}, {counted(schedule.stages, 'stage')}, {counted(schedule.microbatches, 'microbatch', 'es')}"
     if schedule.slices > 1:
         sizes += f" of {schedule.slices} slices"
     if schedule.iterations > 1:

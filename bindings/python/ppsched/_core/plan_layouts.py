@@ -12,7 +12,7 @@ from .config import Config
 from .layout_search import JobWords, Ranked, Search, search_layouts
 from .listener import Progress
 from .model import Model, Training, times_scaled
-from .price import RANK_ORDERS, pipeline_record
+from .price import RANK_ORDERS, pipeline_links
 from .schedule import Schedule, generate
 from .shown import shown
 
@@ -59,20 +59,10 @@ def _limit(found: FoundLayout) -> Dict[str, Any]:
     return {"mem_limit": found.memory_limit - sum(device.other for device in devices) - max(device.gathered for device in devices)}
 
 
-def _links(model: Model, layout: JobLayout) -> Tuple[Any, Any]:
-    """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
-    pipeline = pipeline_record(layout.pp, rank_order=layout.rank_order)
-    pairs = [model.pipeline_link(pipeline, one, other) for one in range(layout.pp) for other in range(layout.pp)]
-    distinct = {pair for number, pair in enumerate(pairs) if number % (layout.pp + 1)} or set(pairs)
-    if len(distinct) == 1:
-        return distinct.pop()
-    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
-
-
 def _config(model: Model, row: Ranked, layers: LayerSplit, scale: float) -> Config:
     """The problem of a layout, whose layers take `scale` times as long as alone."""
     layout = row.layout
-    latency, rate = _links(model, layout)
+    latency, rate = pipeline_links(model, layout.pp, layout.rank_order)
     times = [time * scale for time in latency] if isinstance(latency, list) else latency * scale
     rates = [one / scale for one in rate] if isinstance(rate, list) else rate / scale
     empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(row.found))

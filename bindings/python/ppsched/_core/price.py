@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The price of a layout that is told: the time of a step with its parts, and the memory of each device."""
 import ctypes
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
@@ -12,6 +12,7 @@ from .listener import Progress, Told, check_progress
 from .model import Model, check_kind
 from .shown import shown
 from .views import sized
+from .words import counted
 
 
 class DevicePrice(NamedTuple):
@@ -54,6 +55,16 @@ def rank_order_number(word: object) -> int:
     if word not in RANK_ORDERS:
         raise Error(f"rank_order is {shown(word)}; it must be {' or '.join(RANK_ORDERS)}")
     return RANK_ORDERS.index(str(word))
+
+
+def pipeline_links(model: Model, devices: int, rank_order: str) -> Tuple[Any, Any]:
+    """Latencies and bandwidths between the devices of a pipeline, as the price has them: one, or one of each pair."""
+    pipeline = pipeline_record(devices, rank_order=rank_order)
+    pairs = [model.pipeline_link(pipeline, one, other) for one in range(devices) for other in range(devices)]
+    distinct = {pair for number, pair in enumerate(pairs) if number % (devices + 1)} or set(pairs)
+    if len(distinct) == 1:
+        return distinct.pop()
+    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
 
 
 def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
@@ -107,7 +118,7 @@ def _counts(split: Sequence[int], stages: int) -> "ctypes.Array[ctypes.c_uint32]
     if isinstance(split, (str, bytes)) or not isinstance(split, Sequence):
         raise TypeError(f"price: split must be a list of numbers, not {shown(split)}")
     if len(split) != stages:
-        raise Error(f"split has {len(split)} stages; devices times chunks are {stages}")
+        raise Error(f"split has {counted(len(split), 'stage')}; devices times chunks are {stages}")
     return (ctypes.c_uint32 * stages)(*(c_count("split", count) for count in split))
 
 

@@ -12,7 +12,7 @@ from .listener import Listener, Progress, check_progress
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .views import none_if_unset, sized
-from .words import names_checked
+from .words import counted, names_checked
 
 MOST = 0xFFFFFFFF
 
@@ -75,7 +75,7 @@ def _check_lengths(config: Config, layers: Layers, running: int, given: Dict[str
     for name, wanted, each in (("device_order", running, "running device"), ("recomputes", len(layers), "layer"), ("layer_bytes", len(layers), "layer")):
         found = given[name]
         if found is not None and len(found) != wanted:
-            raise Error(f"{name} has {len(found)} values; give {wanted}, one per {each}")
+            raise Error(f"{name} has {counted(len(found), 'value')}; give {wanted}, one per {each}")
 
 
 @names_checked

@@ -2,21 +2,18 @@
 """The options of pick --gpus, and which others it goes with."""
 import argparse
 import os
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.launching import RUNTIME_NAMES
 from .._core.layer_table import frozen
-from .._core.layout_search import JobWords
 from .._core.writing import ending_of
 from .._core.shown import printable, shown
 from .._core.accelerators import Accelerator
 from .._core.whole_numbers import number_of
 from .._core.price import RANK_ORDERS
-from ..readers.megatron_names import is_megatron, plain
-from ..readers.megatron_training import switch_of
+from ..readers.file_kinds import is_megatron, is_script
 from ..readers.model_files import ModelFile, arguments_of_script, read_mapping_of
-from ..readers.shell_arguments import is_script
 from .model_options import LORA, training_of
 from .number_options import count_of_devices, whole
 from .pod_options import PODS
@@ -24,10 +21,13 @@ from .price_job import overlaps_of
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
+if TYPE_CHECKING:
+    from .._core.layout_search import JobWords
+
 SEARCHED = ("tp", "cp", "ep", "etp", "pp", "micro_batch", "zero", "global_batch")
 MOST_DEVICES = 2**20
 GOALS = ("step", "tokens", "cost")
-OF_SEARCH = ("goal", "gpu_hour", "overlap", "jobs", "rank_order")  # options of the search alone
+OF_SEARCH = ("goal", "gpu_hour", "overlap", "jobs")  # options of the search alone
 USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
@@ -48,8 +48,8 @@ def add_gpus_arguments(parser: Parser) -> None:
                        help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
                             "param cp)")
     group.add_argument("--rank-order", nargs="+", choices=RANK_ORDERS, metavar="ORDER",
-                       help=f"with --gpus: orders of ranks to try, {' and '.join(RANK_ORDERS)}; the last dimension is between nodes. Only Megatron-LM "
-                            "and the runtimes that use it have an option for the second (default: the first)")
+                       help=f"with --model: order of ranks, {' or '.join(RANK_ORDERS)}; the last dimension is between nodes. A search with --gpus tries "
+                            "several. Only Megatron-LM and the runtimes that use it have an option for the second (default: the first)")
     group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
@@ -95,20 +95,40 @@ def cost_of_hour(arguments: argparse.Namespace, device: Accelerator) -> Optional
     return cost
 
 
-def take_mapping(arguments: argparse.Namespace) -> None:
-    """If a file of Megatron-LM's arguments has use_tp_pp_dp_mapping, both orders of ranks are searched: as with recomputation, pick chooses."""
+def mapping_of(arguments: argparse.Namespace) -> Optional[str]:
+    """The file of Megatron-LM's arguments that has use_tp_pp_dp_mapping, or None."""
+    found = None
     for path in (arguments.model, arguments.config):
         if path is None or not (is_script(path) or path.lower().endswith((".json", ".yaml", ".yml"))):
             continue
         fields = arguments_of_script(path) if is_script(path) else read_mapping_of(path)
-        if not (is_script(path) or is_megatron(fields)):
+        if not (is_script(path) or is_megatron(fields) or path == arguments.config):
             continue
-        asks = switch_of(path, plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)}), "use_tp_pp_dp_mapping")
+        from ..readers.megatron_names import plain  # takes long to load
+        from ..readers.megatron_training import switch_of  # takes long to load
+        told = plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)})
+        if "use_tp_pp_dp_mapping" in told:
+            found = path if switch_of(path, told, "use_tp_pp_dp_mapping") else None
         arguments.also_taken = ("use_tp_pp_dp_mapping",)
-        if asks and arguments.rank_order is None:
-            arguments.rank_order = list(RANK_ORDERS)
-            if not arguments.json:
-                tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so both orders of ranks are searched; --rank-order gives one")
+    return found
+
+
+def take_mapping(arguments: argparse.Namespace) -> None:
+    """If a file of Megatron-LM's arguments has use_tp_pp_dp_mapping, both orders of ranks are searched: as with recomputation, pick chooses."""
+    path = mapping_of(arguments)
+    if path is not None and arguments.rank_order is None:
+        arguments.rank_order = list(RANK_ORDERS)
+        if not arguments.json:
+            tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so both orders of ranks are searched; --rank-order gives one")
+
+
+def order_of_layouts(arguments: argparse.Namespace) -> str:
+    """The order of ranks of layouts that are planned one by one: that of --rank-order, else that of a file of Megatron-LM's arguments."""
+    asks = mapping_of(arguments) is not None
+    given = getattr(arguments, "rank_order", None)
+    if given is not None and len(set(given)) > 1:
+        raise UsageError("--rank-order: give one order, or --gpus without options that plan layouts one by one, which searches both")
+    return str(given[0]) if given is not None else RANK_ORDERS[asks]
 
 
 def _values(options: Mapping[str, Any], name: str) -> Any:
@@ -150,8 +170,9 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
 
 
 def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,
-             device: Accelerator) -> JobWords:
+             device: Accelerator) -> "JobWords":
     """The search space, from the options of the command line and of the files."""
+    from .._core.layout_search import JobWords  # takes long to load
     if options.get("dp") is not None:
         raise UsageError("--gpus, --dp: give one of them")
     _check_devices(int(arguments.gpus), options)

@@ -143,7 +143,7 @@ def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, mod
     seq = words.training.sequence_length
     lines = _margin(rows, model) + _why(rows) + _within(rows[0], words.device)
     if "global_batch" not in dict(words.fixed):
-        lines.append(f"batch: {batch} sequences of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
+        lines.append(f"batch: {counted(batch, 'sequence')} of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
     lines.append(f"overlapped, as recipes do (--overlap): {', '.join(hidden)}" if hidden else "overlapped: nothing (--overlap none)")
     margin = margin_of(arguments)
     lines.append(limit_line(margin, rows[0]["memory_limit"] + margin))
@@ -169,7 +169,7 @@ def _nearest_words(rows: LayoutRows) -> str:
 
 def _no_row(rows: LayoutRows, words: JobWords) -> Error:
     if not rows.nearest:
-        return Error(f"no layout of {words.gpus} devices can be run"
+        return Error(f"no layout of {counted(words.gpus, 'device')} can be run"
                      + (f" by {words.runtime}; leave out --runtime" if words.runtime else "; give other --strategies"))
     first: Dict[str, Any] = rows.nearest[0]
     limit = first["memory_limit"] / GIB

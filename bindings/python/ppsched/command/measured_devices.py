@@ -2,7 +2,7 @@
 """--measured of replan and pick: factors by device and kind of op, from the measured times of a run whose split is known."""
 import argparse
 import math
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._abi import Kind
 from .._core._library import Error
@@ -12,11 +12,14 @@ from .._core.layers import LayerSplit, Split, config_from_layers
 from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.units import Units
-from ..readers.profile import Profile, reduced
+from .._core.words import counted
 from .layer_options import layers_of
 from .number_options import whole
 from .problem_values import make_config
 from .usage import UsageError
+
+if TYPE_CHECKING:
+    from ..readers.profile import Profile
 
 KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
 Times = Dict[Tuple[int, Kind], float]  # of a stage's ops of a kind
@@ -61,8 +64,9 @@ def _with_halves(times: Times, kind: Kind, stage: int) -> Optional[float]:
     return None
 
 
-def _read(values: Mapping[str, Any], units: Units) -> Tuple[Profile, float]:
+def _read(values: Mapping[str, Any], units: Units) -> Tuple["Profile", float]:
     """The profile, and what one of its units of time is in those of the problem."""
+    from ..readers.profile import Profile  # takes long to load
     profile = Profile.read(*values["measured_run"], time_unit=values["time_unit"], warmup=values["warmup"])
     own = profile.units.time
     if units.time is None or own is None:
@@ -73,13 +77,13 @@ def _read(values: Mapping[str, Any], units: Units) -> Tuple[Profile, float]:
     return profile, profile.units.microseconds / units.microseconds
 
 
-def _check(profile: Profile, timeline: Timeline) -> None:
+def _check(profile: "Profile", timeline: Timeline) -> None:
     """Whether the run had these stages on these devices."""
     schedule = timeline.schedule
     if profile.stages != schedule.stages:
-        raise Error(f"{profile.name}: the measured run has {profile.stages} stages, the split {schedule.stages}")
-    if profile.devices not in (None, schedule.devices):
-        raise Error(f"{profile.name}: the measured run has {profile.devices} devices, the running job {schedule.devices}")
+        raise Error(f"{profile.name}: the measured run has {counted(profile.stages, 'stage')}, the split {schedule.stages}")
+    if profile.devices is not None and profile.devices != schedule.devices:
+        raise Error(f"{profile.name}: the measured run has {counted(profile.devices, 'device')}, the running job {schedule.devices}")
     for ops, times in profile.repetitions.items():
         own = schedule.device_of(ops[0].stage, ops[0].microbatch or 0)
         if times[0].device != own:
@@ -113,6 +117,7 @@ class _Sums:
 def measured_factors(timeline: Timeline, order: Sequence[int], values: Mapping[str, Any]) -> List[Factor]:
     """The factors of the devices that ran a schedule. timeline: of the problem with the split that ran, devices by place; order: the device in
     each place."""
+    from ..readers.profile import reduced  # takes long to load
     profile, unit = _read(values, timeline.config.units)
     _check(profile, timeline)
     planned, sums = _spans(timeline), [_Sums() for _ in range(timeline.schedule.devices)]
@@ -189,7 +194,7 @@ def with_measured(values: Dict[str, Any]) -> Dict[str, Any]:
         raise UsageError("--measured needs --measured-split: the layers of each stage of the run that was measured")
     config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     if len(split) != config.devices:
-        raise UsageError(f"--measured-split has {len(split)} stages; give {config.devices}, one per device; ppsched replan takes several")
+        raise UsageError(f"--measured-split has {counted(len(split), 'stage')}; give {config.devices}, one per device; ppsched replan takes several")
     order = values.get("device_order") or list(range(config.devices))
     timeline = running_timeline(config, LayerSplit(layers, Split(list(split), [0] * len(layers))), order, "1f1b", {})
     factors = measured_factors(timeline, order, values)

@@ -12,10 +12,12 @@ from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from .._core.text_table import Column, laid_out
+from .._core.words import counted
 from ..readers.config_file import WRITTEN
 from ..readers.model_files import guessed_model, parts_not_described, read_model
 from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
+from .gpus_options import order_of_layouts
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, even_split
 from .model_options import RECOMPUTE, Job, add_model_arguments, described, job_of, with_precision
@@ -147,7 +149,7 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
     others += [f"{_of_adapters(model):,} in adapters"] if model.training.adapter_rank else []
     besides = f", {' and '.join(others)} besides" if others else ""
     lines = [f"{counts.total:,} parameters, {counts.active:,} active{besides}\n", "\n", _layer_table(model, row["layers"]), "\n",
-             f"even split, 1F1B, {job.microbatches} microbatches, recompute {job.recompute}:\n", _device_table(memory)]
+             f"even split, 1F1B, {counted(job.microbatches, 'microbatch', 'es')}, recompute {job.recompute}:\n", _device_table(memory)]
     if "megatron" in row:
         lines.append(f"\nMegatron-LM's formula: weights and optimizer {_bytes_word(row['megatron']['weight_and_optimizer_bytes'])} GiB, "
                      f"activations {_bytes_word(row['megatron']['activation_bytes'])} GiB\n")
@@ -209,9 +211,10 @@ def run_model(arguments: argparse.Namespace) -> None:
         _describe(arguments)
         return
     take_model_config(arguments)
+    order = order_of_layouts(arguments)
     found, options = described(arguments)
     device = device_given(arguments)
-    job = job_of(found, with_precision(arguments, options, [device]), device)
+    job = job_of(found, {**with_precision(arguments, options, [device]), "rank_order": order}, device)
     tell_one_pod(arguments, device, job.devices)
     if job.recompute == "selective" and not job.model.training.keeps_scores:
         tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")

@@ -6,9 +6,8 @@ from typing import Any, Dict
 from .._core._library import Error
 from .._core.price import RANK_ORDERS
 from .._core.shown import shown
+from ..readers.file_kinds import is_megatron
 from ..readers.json_and_yaml import read_values
-from ..readers.megatron_names import is_megatron, plain
-from ..readers.megatron_training import SHORT, TAKEN, TRAINING
 from ..readers.model_files import read_mapping_of
 from .over_file import tell_if_other
 
@@ -16,7 +15,6 @@ from .over_file import tell_if_other
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float),
                            "layer_table": str, "pod_nodes": int, "pod_bandwidth": str, "rank_order": (str, list)}
 OF_PRICE: Dict[str, Any] = {"reduce_every": int}
-OF_JOB = (*TRAINING, *SHORT, *TAKEN)
 
 
 def _rank_order(arguments: argparse.Namespace, value: Any) -> Any:
@@ -65,8 +63,10 @@ def take_pick_config(arguments: argparse.Namespace) -> None:
     config = arguments.config_values = read_values(arguments.config)
     if arguments.model is None and "model" not in config:
         return
+    from ..readers.megatron_names import plain  # takes long to load
+    from ..readers.megatron_training import SHORT, TAKEN, TRAINING  # takes long to load
     config = {str(name): value for name, value in config.items()}
-    arguments.job = {name: value for name, value in
-                     plain(arguments.config, {name: value for name, value in config.items() if name.replace("-", "_") in OF_JOB}).items()}
-    arguments.job_keys = (*OPTIONS, *OF_JOB, *(name for name in config if name.replace("-", "_") in OF_JOB))
+    of_job = [name for name in config if name.replace("-", "_") in (*TRAINING, *SHORT, *TAKEN)]
+    arguments.job = dict(plain(arguments.config, {name: config[name] for name in of_job}))
+    arguments.job_keys = (*OPTIONS, *TRAINING, *SHORT, *TAKEN, *of_job, *(name for name in config if name.replace("-", "_") == "use_tp_pp_dp_mapping"))
     _set_options(arguments, config)

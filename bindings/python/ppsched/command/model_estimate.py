@@ -8,6 +8,7 @@ from .._core.accelerators import scale_of
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
 from .._core.model import FORMER_ROWS, LayerMemory, Model, UpdateCost, times_scaled
+from .._core.price import pipeline_links
 from .._core.schedule import generate
 from .._core.shown import shown
 from .._core.unit_advice import seconds_of
@@ -119,42 +120,45 @@ def layer_names(model: Model) -> List[str]:
 
 # --- time ---
 
-def links_of(job: Job) -> Dict[str, float]:
-    """p2p_time and p2p_bandwidth. Neighbours in a pipeline are in the same node if the whole job fits into one."""
-    latency, bandwidth = job.model.link(job.devices)
+def links_of(job: Job) -> Dict[str, Any]:
+    """p2p_time and p2p_bandwidth. Neighbours in a pipeline are in the same node if the whole job fits into one. If pipelines are numbered
+    before replicas, each pair of devices has the link of its places."""
+    latency, bandwidth = job.model.link(job.devices) if job.pipeline is None else pipeline_links(job.model, job.pp, job.rank_order)
     return {"p2p_time": latency, "p2p_bandwidth": bandwidth}
 
 
-def _update_cost(model: Model, device: DeviceMemory) -> UpdateCost:
+def _update_cost(model: Model, device: DeviceMemory, pipeline: Any) -> UpdateCost:
     """Adapters are updated; frozen weights are gathered, where they are sharded."""
     if not model.training.adapter_rank:
-        return model.update_cost(device.parameters, device.expert_parameters)
-    frozen = model.update_cost(device.parameters - device.trained, device.expert_parameters - device.expert_trained)
-    own = model.learning.update_cost(device.trained, device.expert_trained)
+        return model.update_cost(device.parameters, device.expert_parameters, pipeline)
+    frozen = model.update_cost(device.parameters - device.trained, device.expert_parameters - device.expert_trained, pipeline)
+    own = model.learning.update_cost(device.trained, device.expert_trained, pipeline)
     return own._replace(reduce_time=own.reduce_time + frozen.reduce_time, parameter_time=own.parameter_time + frozen.parameter_time)
 
 
-def update_time_on(models: Sequence[Model], speeds: Sequence[float], memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
-    """Optimizer and exposed data-parallel time of the slowest device: each has a model, with its data sheet, and a speed."""
-    costs = [_update_cost(model, device) for model, device in zip(models, memory)]
+def update_time_on(models: Sequence[Model], speeds: Sequence[float], memory: Sequence[DeviceMemory], pipeline: Any = None) -> Tuple[float, float]:
+    """Optimizer and exposed data-parallel time of the slowest device: each has a model, with its data sheet, and a speed. pipeline: that of a
+    job."""
+    costs = [_update_cost(model, device, pipeline) for model, device in zip(models, memory)]
     times = [(cost.optimizer_time / own, cost.reduce_time) for cost, own in zip(costs, speeds)]
     return max(times, key=sum)
 
 
-def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
+def update_time(model: Model, memory: Sequence[DeviceMemory], pipeline: Any = None) -> Tuple[float, float]:
     """The same for devices that are alike."""
-    return update_time_on([model] * len(memory), [1.0] * len(memory), memory)
+    return update_time_on([model] * len(memory), [1.0] * len(memory), memory, pipeline)
 
 
 def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
     """With MTP layers: the time of summing the gradients of the embedding and its copies once per step, by an all-reduce of the devices
     that hold one, as Megatron-LM does."""
-    return job.model.copies_time(sum(row.embeddings > 0 for row in memory), job.devices)
+    span = job.devices if job.pipeline is None else job.devices // job.model.training.data_parallel
+    return job.model.copies_time(sum(row.embeddings > 0 for row in memory), span)
 
 
 def once_a_step(job: Job, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
     """Optimizer time, and exposed time for gradients and weights between replicas and between copies."""
-    optimizer, between = update_time(job.model, memory)
+    optimizer, between = update_time(job.model, memory, job.pipeline)
     return optimizer, between + copies_time(job, memory)
 
 

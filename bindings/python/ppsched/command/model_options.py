@@ -2,7 +2,7 @@
 """Options of the command line for a model, its training and its device; Megatron-LM's argument names are accepted, too."""
 import argparse
 import math
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._abi import AdapterTarget
 from .._core._library import Error
@@ -11,13 +11,11 @@ from .._core.command_words import option_word
 from .._core.layer_table import LayerTable
 from .._core.description import Description
 from .._core.model import Model, Training
+from .._core.price import RANK_ORDERS, pipeline_record
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
-from .._core.words import nearest
-from ..readers.layer_table import read_layer_table
-from ..readers.megatron_layers import LAYERS, is_in_use
-from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
-from ..readers.megatron_training import training_options
+from .._core.words import counted, nearest
+from ..readers.file_kinds import is_megatron
 from ..readers.model_files import ModelFile, guessed_model, model_of, read_model, with_frozen_towers
 from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .over_file import tell_over_training
@@ -57,6 +55,12 @@ class Job(NamedTuple):
     microbatches: int
     vpp: int = 1
     recompute: str = "none"
+    rank_order: str = RANK_ORDERS[0]
+
+    @property
+    def pipeline(self) -> Any:
+        """The library's record of the pipeline, if its ranks are not in the usual order; None: they are."""
+        return None if self.rank_order == RANK_ORDERS[0] else pipeline_record(self.pp, rank_order=self.rank_order)
 
     @property
     def devices(self) -> int:
@@ -131,11 +135,25 @@ def _one(values: Mapping[str, Any], name: str, default: int = 1) -> int:
 
 def _check_training(where: str, config: Mapping[str, Any]) -> None:
     """Checks the keys of a config file that is given together with --model."""
+    from ..readers.megatron_layers import LAYERS, is_in_use           # takes long to load
+    from ..readers.megatron_names import LATENT, SIZES, check_names   # takes long to load
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
     twice = next((name for name in (*needed, *SIZES, *LATENT, *(name for name in LAYERS if is_in_use(name, config))) if name in config), None)
     if twice is not None:
         raise Error(f"{where}: {twice}: with --model it follows from the model; leave it out")
+
+
+def _training(where: str, config: Mapping[str, Any], is_beside_model: bool) -> Tuple[Dict[str, Any], List[str]]:
+    """The options of the keys of a config file that are of training, and those that are not taken."""
+    if not config:
+        return {}, []
+    from ..readers.megatron_names import not_taken, plain           # takes long to load
+    from ..readers.megatron_training import training_options        # takes long to load
+    training = plain(where, config)
+    if is_beside_model:
+        _check_training(where, training)
+    return training_options(where, training), not_taken(training)
 
 
 def _read(path: str) -> ModelFile:
@@ -156,13 +174,12 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
     found = _read(path) if path is not None else model_of(arguments.config, config)
     options: Dict[str, Any] = dict(found.options)
+    not_taken: List[str] = []
     if path is not None:
-        training = plain(arguments.config, config)
-        _check_training(arguments.config, training)
-        options.update(training_options(arguments.config or "", training))
+        training, not_taken = _training(arguments.config, config, True)
+        options.update(training)
     elif not is_megatron(config):
-        options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
-                                                                                   if not isinstance(value, dict)})))
+        options.update(_training(arguments.config, {key: value for key, value in config.items() if not isinstance(value, dict)}, False)[0])
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "precision", "expert_load", "pair_windows", *LORA, "recompute_kind", "sizes")}
     tell_over_training(arguments, options, given)
@@ -175,8 +192,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     if given["lora_rank"]:
         found = with_frozen_towers(path or arguments.config, found)
     arguments.assumed = list(found.assumed)
-    _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
-                                              **({arguments.config: not_taken(training)} if path is not None and config else {})},
+    _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken, **({arguments.config: not_taken} if path is not None and config else {})},
           getattr(arguments, "also_taken", ()))
     return found, {**options, "sizes": sizes or None, "table": _table_of(arguments)}
 
@@ -192,6 +208,7 @@ def _table_of(arguments: argparse.Namespace) -> Optional[LayerTable]:
     if path is None:
         return None
     check_beside_table(arguments)
+    from ..readers.layer_table import read_layer_table  # takes long to load
     return read_layer_table(path)
 
 
@@ -343,7 +360,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     if recompute not in RECOMPUTE:
         raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
     if pp > found.description.layers:
-        raise Error(f"--pp {pp} is more than the {found.description.layers} layers of the model; give {found.description.layers} or less")
+        raise Error(f"--pp {pp} is more than the {counted(found.description.layers, 'layer')} of the model; give {found.description.layers} or less")
     vpp = _one(options, "vpp")
     if pp * vpp > found.description.layers:
         raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.description.layers} layers of the model; give --vpp "
@@ -359,4 +376,4 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
             message = message.replace(name, word)
         error.args = (message,)
         raise
-    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute)
+    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute, options.get("rank_order") or RANK_ORDERS[0])

@@ -12,14 +12,15 @@ from .._core.listener import Progress
 from .._core.microbatch_map import order_told
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name
+from .._core.price import RANK_ORDERS
 from .._core.runs_on import runnable_first
+from .._core.words import counted
 from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
 from .device_types import pipeline_of, sheets_of, types_of_job, types_row
-from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, take_mapping, untaken
+from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, order_of_layouts, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
-from .gpus_pick import run_gpus_pick
 from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
@@ -57,7 +58,7 @@ def add_arguments(parser: Parser) -> None:
 class Found(NamedTuple):
     """A layout with its best schedule, or the reason why it does not fit."""
 
-    layout: Dict[str, int]
+    layout: Dict[str, Any]
     answer: Optional[Answer] = None
     made: Optional[JobPlan] = None
     memory: List[DeviceMemory] = []
@@ -92,11 +93,12 @@ def _layouts(options: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
         yield dict(zip(names, numbers))
 
 
-def _shown(job: Job) -> Dict[str, int]:
+def _shown(job: Job) -> Dict[str, Any]:
     training = job.model.training
     return {"tp": training.tensor_parallel, "pp": job.pp, "dp": training.data_parallel, "cp": training.context_parallel,
             "ep": training.expert_parallel, "micro_batch": training.micro_batch_size, "microbatches": job.microbatches,
-            "global_batch": job.global_batch, "gpus": job.devices, "zero": training.sharding, "seq": training.sequence_length}
+            "global_batch": job.global_batch, "gpus": job.devices, "zero": training.sharding, "seq": training.sequence_length,
+            **({} if job.pipeline is None else {"rank_order": job.rank_order})}
 
 
 def _why_none(made: JobPlan) -> Error:
@@ -160,12 +162,19 @@ PARALLEL = {"megatron": ("--tensor-model-parallel-size", "--context-parallel-siz
             "torchtitan": ("--parallelism.tensor_parallel_degree", "--parallelism.context_parallel_degree",
                            "--parallelism.expert_parallel_degree", "--training.seq_len")}
 PARALLEL["mindspeed"] = PARALLEL["megatron"]
+# The runtimes that can number pipelines before replicas, with their option; a script with PyTorch numbers ranks itself.
+ORDERS_RANKS = {"megatron": "--use-tp-pp-dp-mapping", "primus": "--use_tp_pp_dp_mapping True", "mindspeed": "--use-tp-pp-dp-mapping", "pytorch": ""}
+
+
+def unordered(runtime: str) -> str:
+    return f"{runtime} numbers the replicas of a stage before the stages"
 
 
 def launch_words(runtime: str, job: Job) -> str:
     """Flags of the job, in addition to those of its schedule, that the runtime has."""
+    own = [ORDERS_RANKS[runtime]] if job.pipeline is not None and ORDERS_RANKS.get(runtime) else []
     if runtime not in PARALLEL:
-        return ""
+        return " ".join(own)
     training = job.model.training
     numbers = (training.tensor_parallel, training.context_parallel, training.expert_parallel, training.sequence_length)
     words = [f"{flag} {number}" for flag, number in zip(PARALLEL[runtime], numbers) if number > 1]
@@ -176,7 +185,7 @@ def launch_words(runtime: str, job: Job) -> str:
         words.append("--sequence-parallel")
     if training.expert_tensor_parallel not in (0, training.tensor_parallel):
         words.append(f"--expert-tensor-parallel-size {training.expert_tensor_parallel}")
-    return " ".join(words + (["--use-distributed-optimizer"] if training.sharding else []))
+    return " ".join(words + (["--use-distributed-optimizer"] if training.sharding else []) + own)
 
 
 def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dict[str, Any]:
@@ -185,6 +194,8 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
         return {"layout": found.layout, "fits": False, "reason": found.reason}
     row: Dict[str, Any] = found.answer.row(found.answer.best[0], csv)
     for runtime, launch in row["launch"].items():
+        if launch["line"] is not None and found.made.job.pipeline is not None and runtime not in ORDERS_RANKS:
+            launch.update(line=None, reason=unordered(runtime))
         if launch["line"] is not None:
             launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
     training, order = found.made.job.model.training, found.answer.best[0].device_order
@@ -215,7 +226,8 @@ def _launch_line(answer: Answer, job: Job, runtime: Optional[str], host_gpus: Op
     """The launch line for the given runtime, or for the first that runs the schedule."""
     row = answer.row(answer.best[0], None)["launch"]
     moved = is_moved(answer.best[0].device_order)
-    name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line") and not (moved and refusal(name))), None)
+    runtimes = [name for name in ("megatron", *row) if job.pipeline is None or name in ORDERS_RANKS]
+    name = runtime or next((name for name in runtimes if row.get(name, {}).get("line") and not (moved and refusal(name))), None)
     if name is None or not row[name]["line"]:
         return "no runtime has flags for this schedule; --runtime NAME plans for one runtime"
     order = answer.best[0].microbatch_order
@@ -253,9 +265,11 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
     step, layout = found.step, found.layout
     parts = f"{time_word(step.pipeline_time)} pipeline, {time_word(step.optimizer_time)} optimizer, {time_word(step.data_parallel_time)} data parallel"
     lines = [f"step {time_word(step.step_time)} ({parts}), {step.tokens_per_second:,.0f} tokens/s, MFU {step.mfu:.1%}",
-             f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
-             f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
+             f"{counted(layout['gpus'], 'device')}: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
+             f"zero {layout['zero']}; {counted(layout['microbatches'], 'microbatch', 'es')} of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
+    if found.made.job.pipeline is not None:
+        notes.append(f"order of ranks: {found.made.job.rank_order}, which only {', '.join(ORDERS_RANKS)} can have")
     if _estimates_slices(found.made, arguments):
         notes.append(_slices_line(found))
     if found.made.unlike is None:
@@ -292,13 +306,13 @@ def _comparison(found: List[Found]) -> str:
 
 def _cost(found: Found) -> float:
     """Device seconds per token. For layouts with equal devices and batch, this ranks by the time of a step."""
-    return float("inf") if found.step is None else found.layout["gpus"] / found.step.tokens_per_second
+    return float("inf") if found.step is None else float(found.layout["gpus"]) / found.step.tokens_per_second
 
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "device", *PODS, "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
+    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "rank_order", "device", *PODS, "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
                 "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
@@ -317,6 +331,21 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:
             raise UsageError(f"{name} cannot be combined with --model")
+
+
+def _check_order(order: str, arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
+    """Refuses what does not go with pipelines that are numbered before replicas."""
+    if order == RANK_ORDERS[0]:
+        return
+    reasons = {"device_types": "devices of a type are consecutive GPUs of whole stages", "device_order": "the rank map is for the usual order of ranks",
+               "free_device_order": "the rank map is for the usual order of ranks"}
+    name = next((name for name in reasons if values.get(name)), None)
+    if name is not None:
+        raise UsageError(f"rank order {order}, --{name.replace('_', '-')}: {reasons[name]}; give --rank-order {RANK_ORDERS[0]}, or leave "
+                         f"--{name.replace('_', '-')} out")
+    if arguments.runtime is not None and arguments.runtime not in ORDERS_RANKS:
+        raise UsageError(f"rank order {order}, --runtime {arguments.runtime}: {unordered(arguments.runtime)}; give --rank-order {RANK_ORDERS[0]}, or "
+                         f"--runtime {' or '.join(ORDERS_RANKS)}")
 
 
 def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]) -> None:
@@ -379,6 +408,7 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     file, options = _options(arguments)
     device = device_given(arguments)
     tell_one_pod(arguments, device, int(arguments.gpus))
+    from .gpus_pick import run_gpus_pick  # takes long to load
     run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
 
 
@@ -396,7 +426,10 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     check_page_words(arguments, files.answers)
     values = _values(arguments)
     _check(arguments, values)
+    order = order_of_layouts(arguments)
+    _check_order(order, arguments, values)
     file, options = _options(arguments)
+    options = {**options, "rank_order": order}
     types = types_of_job(values) if values.get("device_types") is not None else None
     if types is not None and arguments.device is not None:
         raise UsageError("--device, --device-types: both state the devices; give one of them")

@@ -99,7 +99,7 @@ def _once(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Tu
     speeds = [given[device] if len(given) > 1 else given[0] if given else 1.0 for device in made.plan.device_order(candidate)]
     order = candidate.device_order or range(len(memory))
     models = [made.unlike.models[device] if made.unlike is not None else made.job.model for device in order]
-    optimizer, between = update_time_on(models, speeds, memory)
+    optimizer, between = update_time_on(models, speeds, memory, made.job.pipeline)
     return optimizer, between + copies_time(made.job, memory)
 
 

@@ -3,15 +3,16 @@
 import argparse
 import re
 import shlex
-from typing import Any, Dict, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional
 
 from .._core.plan import Plan
 from .._core.shown import shown
 from .._core.writing import PAGES as PAGES, ending_of
-from ..page.live import check_library
 from ..page.report_choice import ALL, Timelines, baseline_of
-from ..page.report_timeline import Variation
 from .usage import UsageError
+
+if TYPE_CHECKING:
+    from ..page.report_timeline import Variation
 
 _WORDS = ("title", "baseline", "timelines", "live")
 
@@ -47,6 +48,7 @@ def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str
     _timelines(arguments.timelines)
     baseline_of(arguments.baseline)
     if arguments.live:
+        from ..page.live import check_library  # takes long to load
         check_library()
 
 
@@ -56,9 +58,10 @@ def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
     return {"files": list(arguments.profile), "statistic": arguments.statistic, "time_unit": arguments.time_unit, "warmup": arguments.warmup}
 
 
-def _variation(arguments: argparse.Namespace, made: Plan) -> Optional[Variation]:
+def _variation(arguments: argparse.Namespace, made: Plan) -> "Optional[Variation]":
     if made._varying and arguments.lower is not None:
         raise UsageError("--jitter and --slow-rank cannot be combined with --lower")
+    from ..page.report_timeline import Variation  # takes long to load
     return Variation(**made._varying) if made._varying else None
 
 

@@ -24,7 +24,6 @@ from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_tr
 from .commands import COMMANDS, Commands
 from .device_types import types_row
 from .export_options import add_export_arguments
-from .layer_graph_pick import pick_layer_graph
 from .layer_options import has_layers
 from .measured_devices import add_measured_run_argument, factor_lines, factor_rows, with_measured
 from .model_config import take_pick_config
@@ -220,6 +219,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     values = with_measured(merged(arguments))
     arguments.type_names, arguments.factors = values.get("type_names"), values.pop("measured_factors", [])
     if is_layer_graph(values.get("layers")):
+        from .layer_graph_pick import pick_layer_graph  # takes long to load
         pick_layer_graph(arguments, values)
         return
     values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)

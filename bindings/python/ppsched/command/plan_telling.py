@@ -13,7 +13,6 @@ from .._core.rounding import at_least, at_most
 from .._core.runs_on import Runnable
 from .._core.words import counted
 from .._core.writing import ending_of
-from ..page.report import report_data, report_html
 from .page_options import PAGES, page_words
 from .rank_map import page_ranks
 from .usage import UsageError
@@ -100,6 +99,7 @@ def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.N
               replicas: Optional[int] = None) -> str:
     """width: GPUs of a device of the pipeline in each replica."""
     ranks = page_ranks(getattr(arguments, "host_gpus", None), width, replicas or getattr(arguments, "data_parallel_size", None) or 1)
+    from ..page.report import report_data, report_html  # takes long to load
     return report_html(report_data(made, candidates=candidates, csv=csv, ranks=ranks, **page_words(arguments, made)))
 
 

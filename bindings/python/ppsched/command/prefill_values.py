@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 from .._core.prefill import Chunks, prefill_chunks
 from .._core.progress import ProgressBar
 from .._core.shown import shown
+from .._core.words import counted
 from ..readers.config_file import config_of_values
 from .usage import UsageError
 
@@ -21,8 +22,8 @@ def _arguments(given: Mapping[str, Any], microbatches: Optional[int]) -> Dict[st
     if "tokens" not in given:
         raise UsageError("prefill needs tokens, the length of the prompt, or a list of lengths")
     chunks = given.get("chunks")
-    if None not in (chunks, microbatches) and chunks != microbatches:
-        raise UsageError(f"prefill has {shown(chunks)} chunks, but there are {microbatches} microbatches; a microbatch is a chunk")
+    if chunks is not None and microbatches is not None and chunks != microbatches:
+        raise UsageError(f"prefill has {shown(chunks)} chunks, and the problem has {counted(microbatches, 'microbatch', 'es')}; a microbatch is a chunk")
     found = {NAMES[key]: value for key, value in given.items() if value is not None}
     return found if microbatches is None else {**found, "chunks": microbatches}
 

@@ -10,11 +10,11 @@ from .._core.layout import Layout
 from .._core.model import Training
 from .._core.price import RANK_ORDERS, StepPrice
 from ..readers.device_files import read_device
-from ..readers.megatron_names import is_megatron, plain
+from ..readers.file_kinds import is_megatron, is_script
+from ..readers.megatron_names import plain
 from ..readers.megatron_step import TAKEN, step_options
 from ..readers.model_files import arguments_of_script, read_mapping_of, read_model
 from ..readers.runs import read_runs
-from ..readers.shell_arguments import is_script
 from .commands import COMMANDS, Commands
 from .model_command import columns
 from .model_config import take_model_config

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for measured times."""
 import argparse
-from typing import Any, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
 from .._core._library import Error
 from .._core.same_units import has_units, worded
@@ -9,10 +9,11 @@ from .._core.timeline import Timeline
 from .._core.unit_texts import with_member
 from .._core.units import TIMES
 from .._core.windows import OF_WINDOWS
-from ..readers.comparison import compare_run
-from ..readers.profile import Profile
-from .comparison_report import json_row, text
+from .._core.words import counted
 from .number_options import whole
+
+if TYPE_CHECKING:
+    from ..readers.profile import Profile
 
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,8 @@ def profile_fault(values: Mapping[str, Any]) -> Optional[str]:
     return "--statistic, --time-unit and --warmup need --profile or --measured"
 
 
-def _read(paths: List[str], values: Mapping[str, Any]) -> Profile:
+def _read(paths: List[str], values: Mapping[str, Any]) -> "Profile":
+    from ..readers.profile import Profile  # takes long to load
     return Profile.read(*paths, time_unit=values["time_unit"], warmup=values["warmup"])
 
 
@@ -81,12 +83,14 @@ class Measurement:
 
     def check(self, stages: int) -> None:
         if self.profile is not None and self.profile.stages != stages:
-            raise Error(f"{self.profile.name}: the profile has {self.profile.stages} stages, the problem {stages}")
+            raise Error(f"{self.profile.name}: the profile has {counted(self.profile.stages, 'stage')}, the problem {stages}")
 
     def beside(self, timeline: Timeline, export: str, format: Optional[str]) -> str:
         """The export of a timeline, followed by the comparison if there is one."""
         if self.traces is None:
             return export
+        from ..readers.comparison import compare_run        # takes long to load
+        from .comparison_report import json_row, text       # takes long to load
         unit, traces = timeline.config.units.time, self.traces
         if unit not in (None, traces.units.time):
             traces = _read(self._values["measured"], {**self._values, "time_unit": unit})

@@ -11,6 +11,7 @@ from .._core.microbatch_map import device_order_line
 from .._core.progress import ProgressBar
 from .._core.replan import Move, Replan, replan
 from .._core.units import Units
+from .._core.words import counted
 from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments, split_of
 from .measured_devices import Factor, add_measured_run_argument, factor_lines, factor_rows, measured_factors, running_timeline, scaled
@@ -58,7 +59,7 @@ def add_commands(commands: Commands) -> None:
     change.add_argument("--group-size", type=whole, metavar="G", default=0,
                         help="group size of strategies that have one (default: the number of devices)")
     change.add_argument("--free-device-order", action="store_true", help="also search for the order of the devices")
-    change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
+    change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device or a free order 2)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="as JSON")
     answer.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
@@ -102,7 +103,7 @@ def _measured(values: Mapping[str, Any], config: Config, model: LayerSplit) -> T
         raise UsageError(f"--device-order must have each of the {running} running devices once")
     chunks = len(model.split.layers) // running
     if chunks * running != len(model.split.layers):
-        raise UsageError(f"--split has {len(model.split.layers)} stages; it must be a multiple of {running}, the running devices")
+        raise UsageError(f"--split has {counted(len(model.split.layers), 'stage')}; it must be a multiple of {running}, the running devices")
     settings = {"group_size": values["group_size"]} if values["group_size"] else {}
     timeline = running_timeline(config, model, order, values.get("strategy") or "1f1b", settings)
     factors = measured_factors(timeline, order, values)

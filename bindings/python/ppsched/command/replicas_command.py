@@ -10,6 +10,7 @@ from .._core.microbatch_map import words_of
 from .._core.progress import ProgressBar
 from .._core.replicas import Replica, Replicas, share_microbatches
 from .._core.units import Units
+from .._core.words import counted
 from .commands import COMMANDS, Commands
 from .layer_options import add_layer_arguments, layers_of
 from .number_options import real, whole
@@ -101,7 +102,7 @@ def _text(found: Replicas, units: Units) -> str:
     lines = [f"step {found.step_time:.6g}{after}{equal}{', proved' if found.proved else ''}"]
     for number, replica in enumerate(found.replicas):
         order = "" if replica.device_order == sorted(replica.device_order) else f", devices {words_of(replica.device_order)}"
-        lines.append(f"replica {number}: {replica.microbatches} microbatches in {replica.step_time:.6g}{after}, split {' '.join(map(str, replica.split))}{order}")
+        lines.append(f"replica {number}: {counted(replica.microbatches, 'microbatch', 'es')} in {replica.step_time:.6g}{after}, split {' '.join(map(str, replica.split))}{order}")
     return "\n".join([*lines, "the loss of a replica is the sum over its microbatches, divided by all microbatches of the global batch"]) + "\n"
 
 

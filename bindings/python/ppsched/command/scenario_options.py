@@ -10,7 +10,6 @@ from .._core.enums import names_of
 from .._core.scenarios import Found, checked_seed, scenario_row
 from .._core.schedule import Schedule
 from .._core.shown import shown
-from ..readers.recorded import iterations_of, recorded_factors
 from .number_options import real, whole
 from .slow_options import SLOW, add_slow_arguments, factors_of, slow_factors, slow_words
 from .usage import UsageError
@@ -76,7 +75,10 @@ def _is_recorded(values: Mapping[str, Any]) -> bool:
     if values.get("scenarios_from") is not None:
         return True
     profile = _profile(values)
-    return values.get("scenarios") is not None and values.get("jitter") is None and profile is not None and iterations_of(profile) > 1
+    if values.get("scenarios") is None or values.get("jitter") is not None or profile is None:
+        return False
+    from ..readers.recorded import iterations_of  # takes long to load
+    return iterations_of(profile) > 1
 
 
 def _recorded(values: Mapping[str, Any], count: int, devices: int, stages: Optional[int]) -> Tuple[str, List[float]]:
@@ -84,6 +86,7 @@ def _recorded(values: Mapping[str, Any], count: int, devices: int, stages: Optio
     profile = _profile(values)
     if profile is None:
         raise UsageError("--scenarios-from profile: give --profile")
+    from ..readers.recorded import iterations_of, recorded_factors  # takes long to load
     if iterations_of(profile) < 2:
         raise UsageError(f"--scenarios-from profile: {profile.name} has one sample of each op; record several iterations")
     by_device, places = (True, devices) if stages is None else (False, stages)

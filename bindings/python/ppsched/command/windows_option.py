@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The option --windows: what is in the ops of stages."""
-from typing import Any, Dict, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence
 
 from .._core.file_bytes import TRACE
 from .._core.shown import shown
 from .._core.windows import OF_WINDOWS, StageWindows, checked_windows, idle_slowdowns
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
-from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
-from ..readers.trace import parse, read_text
 from .printing import tell
 from .usage import UsageError
+
+if TYPE_CHECKING:
+    from ..readers.pair_trace import TracedPair
 
 # What says the same, or stages that windows are not of.
 BESIDE = (*OF_WINDOWS, "profile", "layers", "num_layers", "model", "embedding", "head", "split")
@@ -20,12 +21,13 @@ def read_value(path: str) -> Any:
     if is_yaml(path):
         return read_yaml(path, file_text(path))
     if path.lower().endswith(".gz"):
+        from ..readers.trace import parse, read_text  # takes long to load
         return parse(path, read_text(path))
     value = read_json(path, file_text(path, TRACE))
     return value["windows"] if isinstance(value, dict) and set(value) == {"windows"} else value
 
 
-def windows_of_trace(traced: TracedPair) -> Dict[str, Any]:
+def windows_of_trace(traced: "TracedPair") -> Dict[str, Any]:
     """With their unit."""
     return {name: [[channel, f"{time!r}ms", *after] for channel, time, *after in rows] for name, rows in traced.windows.items() if rows}
 
@@ -34,6 +36,7 @@ def read_windows(given: str) -> Any:
     """Of a file, or of a text that is JSON. A file may be a trace, or have them under "windows", as a config file does."""
     if given.lstrip()[:1] in ("[", "{"):
         return read_json("--windows", given)
+    from ..readers.pair_trace import is_pair_trace, traced_pair  # takes long to load
     value = read_value(given)
     return windows_of_trace(traced_pair(given, value)) if is_pair_trace(value) else value
 

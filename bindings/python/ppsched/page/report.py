@@ -87,7 +87,7 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     if plan.layers is not None:
         problem["layers"] = len(plan.layers)
     units = config.units
-    return {"title": title or f"Pipeline schedules for {config.devices} devices", "objective": plan.objective.name.lower(),
+    return {"title": title or f"Pipeline schedules for {counted(config.devices, 'device')}", "objective": plan.objective.name.lower(),
             "problem": problem, "question": question_row(config, command, profile, None if plan.layers is None else list(plan.layers.given)),
             "units": units.row, "baseline": base.rank if base in wanted_ones and base is not None else None, "least_limit": _least_limit(plan),
             "candidates": [candidate_row(candidate, units) for candidate in shown],

@@ -8,6 +8,7 @@ from .._core.candidate import Candidate
 from .._core.plan_table import best_of_each
 from .._core.shown import shown
 from .._core.strategy import find_strategy
+from .._core.words import counted
 
 BASELINE = "1f1b"  # the most common strategy
 ALL = "all"
@@ -44,7 +45,7 @@ def found_baseline(candidates: Sequence[Candidate], wanted: Baseline) -> Optiona
     if matching:
         raise Error(f"baseline {wanted.strategy} was refused: {matching[0].reason}")
     names = ", ".join(dict.fromkeys(candidate.strategy for candidate in candidates if candidate.step_time is not None))
-    chunks = "" if wanted.chunks is None else f" with {wanted.chunks} stages per device"
+    chunks = "" if wanted.chunks is None else f" with {counted(wanted.chunks, 'stage')} per device"
     raise Error(f"baseline {wanted.strategy}{chunks} is not a candidate; there are {names or 'none that can be made'}")
 
 

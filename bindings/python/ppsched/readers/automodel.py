@@ -5,14 +5,14 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 from .._core._library import Error
 from .._core.shown import shown
 from .adapters import Adapters, all_linear, by_patterns
+from .file_kinds import PRETRAINED, automodel_name
 from .megatron_training import integer_of
 
-NAME = "pretrained_model_name_or_path"
 # Sizes of the mesh of devices, by the option of the command that they are.
 MESH = {"tp_size": "tp", "pp_size": "pp", "cp_size": "cp", "ep_size": "ep", "dp_size": "dp"}
 
 # What says how the model is run, and changes neither its layers nor their costs; backends are kernels.
-NOTHING = frozenset(("_target_", NAME, "config", "torch_dtype", "trust_remote_code", "backend", "attn_implementation", "use_liger_kernel", "use_sdpa_patching",
+NOTHING = frozenset(("_target_", PRETRAINED, "config", "torch_dtype", "trust_remote_code", "backend", "attn_implementation", "use_liger_kernel", "use_sdpa_patching",
                      "force_hf", "load_base_model", "output_hidden_states", "mtp_loss_scaling_factor", "use_cache", "is_meta_device", "text_config"))
 
 # What adds layers, or makes another model of it.
@@ -35,19 +35,6 @@ def _section(fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _named(model: Mapping[str, Any]) -> Optional[object]:
-    """The name of the model, from its own fields or its config."""
-    config = model.get("config")
-    if isinstance(config, str):
-        return config
-    return model.get(NAME, _section(model, "config").get(NAME))
-
-
-def is_automodel(fields: Mapping[str, Any]) -> bool:
-    model = fields.get("model")
-    return isinstance(model, dict) and ("nemo_automodel" in str(model.get("_target_", "")) or _named(model) is not None)
-
-
 def _check_kind(path: str, fields: Mapping[str, Any]) -> None:
     target = str(_section(fields, "model").get("_target_", ""))
     if "diffusion" in target.lower():
@@ -55,7 +42,7 @@ def _check_kind(path: str, fields: Mapping[str, Any]) -> None:
     other = next((text for name, text in REFUSED.items() if _section(fields, "model").get(name)), None)
     if other is not None:
         raise Error(f"{path}: its model has {other}, which is not counted; give a recipe of a language model alone")
-    if _named(_section(fields, "model")) is None:
+    if automodel_name(_section(fields, "model")) is None:
         raise Error(f"{path}: its model is made by {shown(target)}, and no model of Hugging Face is named; give its config.json")
 
 
@@ -154,4 +141,4 @@ def automodel_recipe(path: str, fields: Mapping[str, Any]) -> Recipe:
     not_taken: List[str] = []
     options = _options(path, fields, not_taken)
     adapters = _adapters(path, _section(fields, "peft"), not_taken)
-    return Recipe(_named(model), over, options, [*not_taken, *_not_taken(fields)], adapters)
+    return Recipe(automodel_name(model), over, options, [*not_taken, *_not_taken(fields)], adapters)

@@ -7,6 +7,7 @@ from .._core.config import QUANTITIES, Config, quantities_in, reads_configs
 from .._core.same_units import in_same_units
 from .._core.shown import shown
 from .._core.units import PLAIN
+from .._core.words import counted
 from .json_and_yaml import file_text, is_yaml, keys_checked, other_kind, read_json, read_values, read_yaml
 
 # "output_file" is what the older visualizer tools called "output".
@@ -105,7 +106,7 @@ def with_requests(values: Mapping[str, Any]) -> Mapping[str, Any]:
     if any(count < 1 for count in counts):
         raise Error(f"requests must be numbers of chunks from 1 on, not {shown(list(counts))}")
     if values.get("num_batches") not in (None, sum(counts)):
-        raise Error(f"requests have {sum(counts)} chunks together, but there are {values['num_batches']} microbatches; a microbatch is a chunk")
+        raise Error(f"requests have {counted(sum(counts), 'chunk')} together, and the problem has {counted(values['num_batches'], 'microbatch', 'es')}; a microbatch is a chunk")
     return {**values, "num_batches": sum(counts), "microbatch_request": [request for request, count in enumerate(counts) for _ in range(count)]}
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that describe a device."""
-import hashlib
 import json
 import os
 from typing import Any, Dict, Mapping, Tuple
@@ -95,14 +94,22 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 # --- the errors of a calibration ---
 
-PODS = Accelerator._fields.index("pod_nodes")  # the first field of those that few devices have
+PODS, PORTS = map(Accelerator._fields.index, ("pod_nodes", "part_node_ports"))  # few devices have what comes from here on
+
+
+def numbers_of(device: Accelerator) -> str:
+    """All numbers of a device, as a text."""
+    fields = device._replace(name="", errors=())[:PORTS]  # lacks_bf16 changes no time
+    of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
+    of_links = [(name, getattr(device, name)) for name in Accelerator._fields[PORTS:-1] if getattr(device, name)]
+    used = fields if device.pod_nodes else (*fields[:PODS], *of_scale)
+    return json.dumps((*used, *of_links))
 
 
 def digest_of(device: Accelerator) -> str:
     """Of all numbers of a device. With it a file's errors are those of its constants."""
-    fields = device._replace(name="", errors=())[:-1]  # without lacks_bf16, which changes no time
-    of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
-    return hashlib.sha256(json.dumps(fields if device.pod_nodes else (*fields[:PODS], *of_scale)).encode()).hexdigest()[:16]
+    import hashlib  # takes long to load
+    return hashlib.sha256(numbers_of(device).encode()).hexdigest()[:16]
 
 
 def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
@@ -115,7 +122,7 @@ def _errors(where: str, given: Any) -> Tuple[CalibrationError, ...]:
 def _with_errors(where: str, device: Accelerator, given: Any, of: Any) -> Accelerator:
     """Where its numbers are still those of the calibration."""
     errors = _errors(where, given)
-    return device._replace(errors=errors if of == digest_of(device) else ())
+    return device._replace(errors=errors if errors and of == digest_of(device) else ())
 
 
 def read_device(name: str) -> Accelerator:

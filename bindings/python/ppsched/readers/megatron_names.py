@@ -6,7 +6,7 @@ from .._core import _abi
 from .._core._library import Error
 from .._core.description import Transformer
 from .._core.shown import shown
-from .._core.words import nearest
+from .._core.words import counted, nearest
 from .megatron_arguments import ARGUMENTS, changes
 from .megatron_layers import LAYERS, description_values, pattern_layers, pattern_of
 from .megatron_pattern import expert_pattern, pattern_fields
@@ -54,11 +54,6 @@ class Named(NamedTuple):
     not_taken: List[str]
     assumed: List[str]
     values: Optional[Dict[str, Any]] = None
-
-
-def is_megatron(fields: Mapping[str, Any]) -> bool:
-    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads", "hybrid_layer_pattern")
-                                              for name in fields)
 
 
 # --- names ---
@@ -189,7 +184,7 @@ def _expert_layers(where: str, fields: Mapping[str, Any], layers: int) -> Dict[s
     if last is not None:
         count = integer_of(where, "moe_layers", last)
         if count > layers:
-            raise Error(f"{where}: moe_layers is {count}, and there are {layers} layers")
+            raise Error(f"{where}: moe_layers is {count}, and the model has {counted(layers, 'layer')}")
         own = [0] * (layers - count) + [1] * count
         if frequency is not None and own != pattern:
             raise Error(f"{where}: moe_layers is {count}, but moe_layer_freq gives other layers; give one of them")

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Union
 
 from .._core._library import Error
 from .._core.shown import shown
+from .._core.words import counted
 
 _WORD = re.compile(r"\s*(?:([0-9]+)|([\[\](),*+]))")
 _DEEPEST = 50  # nested brackets
@@ -80,7 +81,7 @@ class _Reader:
 
     def check(self, length: int) -> None:
         if length > self.most:
-            raise self.fail(f"it has {length} entries or more, and there are {self.most} layers; give one for each layer")
+            raise self.fail(f"it has {length} entries or more, and the model has {counted(self.most, 'layer')}; give one for each layer")
 
     def added(self, one: Value, other: Value) -> Value:
         if isinstance(one, list) and isinstance(other, list):
@@ -126,7 +127,7 @@ def expert_pattern(where: str, frequency: Any, layers: int) -> List[int]:
             raise Error(f"{where}: moe_layer_freq is {shown(frequency)}; it must be 1 or more")
         return [int(layer % frequency == 0) for layer in range(layers)]
     if len(frequency) != layers:
-        raise Error(f"{where}: moe_layer_freq has {len(frequency)} entries, and there are {layers} layers; give one for each layer")
+        raise Error(f"{where}: moe_layer_freq has {len(frequency)} entries, and the model has {counted(layers, 'layer')}; give one for each layer")
     wrong = next((entry for entry in frequency if isinstance(entry, bool) or not isinstance(entry, int) or entry not in (0, 1)), None)
     if wrong is not None:
         raise Error(f"{where}: moe_layer_freq has the entry {shown(wrong)}; it must be 1 (experts) or 0 (none)")
@@ -144,7 +145,7 @@ def layer_pattern(where: str, name: str, frequency: Any, layers: int) -> List[in
             raise Error(f"{where}: {name} is {shown(frequency)}; it must be 1 or more")
         return [int((layer + 1) % frequency != 0) for layer in range(layers)]
     if len(frequency) != layers or not all(type(entry) is int and entry in (0, 1) for entry in frequency):
-        raise Error(f"{where}: {name} has {len(frequency)} entries, and there are {layers} layers; give 0 or 1 for each layer")
+        raise Error(f"{where}: {name} has {len(frequency)} entries, and the model has {counted(layers, 'layer')}; give 0 or 1 for each layer")
     return list(frequency)
 
 

@@ -3,20 +3,19 @@
 launchers, or sizes with calculon's names."""
 import os
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
 from .._core.file_bytes import MODEL, neighbour_of
 from .._core.description import Description, Transformer
-from .adapters import Adapters, nothing, options_of
 from .field_reader import Reader
+from .file_kinds import is_megatron, is_name, is_recipe, is_script, is_toml
 from .hub_models import CONFIG, config_of
 from .json_and_yaml import file_text, is_yaml, other_kind, read_json, read_yaml
-from .megatron_names import is_megatron, not_taken, plain, read_megatron
-from .megatron_training import training_options
-from .recipes import is_recipe, read_recipe
-from .shell_arguments import Script, is_script, read_arguments
-from .torchtitan import is_name, is_toml, named_values, read_toml
+
+if TYPE_CHECKING:
+    from .adapters import Adapters
+    from .shell_arguments import Script
 
 VOCABULARY_OF_GPT3 = 51200
 _HUB_NAME = re.compile(r"([A-Za-z0-9][\w.-]*/)?[\w.-]*[A-Za-z0-9]")  # organization, if it has one, and model
@@ -49,7 +48,11 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
     if may_be_of_hub and not os.path.exists(path) and not has_neighbour:
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
-    values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
+    if is_toml(path):
+        from .torchtitan import read_toml  # takes long to load
+        values = read_toml(path, text)
+    else:
+        values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     return values
@@ -83,6 +86,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
     if "num_blocks" in fields and "hidden" in fields:
         return _gpt3_style(where, fields)
     if is_megatron(fields):
+        from .megatron_names import read_megatron  # takes long to load
         named = read_megatron(where, fields)
         return ModelFile(_described(where, named.values or named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True,
                          transformer=None if named.values else named.transformer)
@@ -118,8 +122,11 @@ def _guess(path: str) -> Optional[Description]:
         return None
 
 
-def _of_hub(path: str, script: Script) -> ModelFile:
+def _of_hub(path: str, script: "Script") -> ModelFile:
     """The model of Hugging Face that a script names, and how the script trains it."""
+    from .adapters import options_of  # takes long to load
+    from .megatron_names import not_taken, plain  # takes long to load
+    from .megatron_training import training_options  # takes long to load
     file, training = config_of(path, script.hub), plain(path, script.fields)
     found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers, script.adapters)
     adapted = {} if script.adapters is None else options_of(path, found.description, script.adapters)
@@ -128,10 +135,11 @@ def _of_hub(path: str, script: Script) -> ModelFile:
 
 def with_frozen_towers(path: str, found: ModelFile) -> ModelFile:
     """The model for training adapters, without adapters in its towers, as in recipes; a description says itself which towers are frozen."""
+    from .adapters import Adapters, nothing  # takes long to load
     return found if found.tells_frozen else _with_towers(path, found, True, Adapters(1, nothing))
 
 
-def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Optional[Adapters] = None) -> ModelFile:
+def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: "Optional[Adapters]" = None) -> ModelFile:
     """The towers are frozen if the training program freezes them, or has adapters that are not in them."""
     values: Dict[str, Any] = dict(found.description.values())
     if not are_frozen or not values.get("towers"):
@@ -143,26 +151,39 @@ def _with_towers(path: str, found: ModelFile, are_frozen: bool, adapters: Option
 
 def arguments_of_script(path: str) -> Mapping[str, Any]:
     """Megatron-LM's arguments that a script gives."""
+    from .shell_arguments import read_arguments  # takes long to load
     return read_arguments(path, file_text(path, MODEL)).fields
 
 
-def read_model(path: Union[str, "os.PathLike[str]"]) -> ModelFile:
-    """Reads the model that a file or a name describes; from a script, the options that it gives to Megatron-LM."""
-    path = os.fspath(path)
-    if is_name(path):
-        return model_of(path, named_values(path))
-    if not is_script(path):
-        fields = read_mapping_of(path)
-        recipe = read_recipe(path, fields, read_mapping_of)
-        if recipe is None:
-            return model_of(path, fields)
-        found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers, recipe.adapters)
-        adapted = {} if recipe.adapters is None else options_of(path, found.description, recipe.adapters)
-        return found._replace(options={**(found.options if recipe.options is None else recipe.options), **adapted}, not_taken=[*found.not_taken, *recipe.not_taken],
-                              assumed=[*found.assumed, *recipe.assumed])
+def _of_recipe(path: str, fields: Mapping[str, Any]) -> ModelFile:
+    from .adapters import options_of  # takes long to load
+    from .recipes import read_recipe  # takes long to load
+    recipe = read_recipe(path, fields, read_mapping_of)
+    if recipe is None:
+        return model_of(path, fields)
+    found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers, recipe.adapters)
+    adapted = {} if recipe.adapters is None else options_of(path, found.description, recipe.adapters)
+    return found._replace(options={**(found.options if recipe.options is None else recipe.options), **adapted}, not_taken=[*found.not_taken, *recipe.not_taken],
+                          assumed=[*found.assumed, *recipe.assumed])
+
+
+def _of_script(path: str) -> ModelFile:
+    from .shell_arguments import read_arguments  # takes long to load
     script = read_arguments(path, file_text(path, MODEL))
     if script.hub is not None:
         return _of_hub(path, script)
     found = model_of(path, script.fields)
     warning = [f"{path}: unknown, and not counted: {', '.join(script.others)}"] if script.others else []
     return found._replace(warnings=[*found.warnings, *warning], assumed=[*found.assumed, *script.assumed])
+
+
+def read_model(path: Union[str, "os.PathLike[str]"]) -> ModelFile:
+    """Reads the model that a file or a name describes; from a script, the options that it gives to Megatron-LM."""
+    path = os.fspath(path)
+    if is_name(path):
+        from .torchtitan import named_values  # takes long to load
+        return model_of(path, named_values(path))
+    if is_script(path):
+        return _of_script(path)
+    fields = read_mapping_of(path)
+    return _of_recipe(path, fields) if is_recipe(path, fields) else model_of(path, fields)

@@ -1,37 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recipes of Megatron-Bridge (a ConfigContainer) and of NeMo 2 (a run of nemo.collections.llm), as these write them in YAML."""
 import re
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping
 
 from .._core._library import Error
 from .._core.shown import shown
 from .._core.words import nearest
+from .file_kinds import last_word, target_of
 from .nemo_classes import CLASSES, FAMILIES, class_fields
-from .nemo_fields import Arguments, Fields, last_word, model_arguments, precision_arguments, section, training_arguments
+from .nemo_fields import Arguments, Fields, model_arguments, precision_arguments, section, training_arguments
 from .tokenizers import tokenizer_rows
 
-BRIDGE, NEMO_2 = "megatron.bridge.", "nemo.collections.llm."
 # Providers that make layers, or encoders in front, which their fields do not tell.
 OTHERS = re.compile(r"VL|Omni|Audio|ASR|Vision|Gemma[234]|MiMo|Mimo|MIMO|Step3|MiniMaxM3|KimiK3|FalconH1|T5|Distillation|Heterogeneous|Ministral|Hyena|Embedding|"
                     r"Reranker|Llama4|Super49B|Ultra253B|Diffusion|Flux|Wan")
 # Sections of a ConfigContainer with arguments of training, in the order in which they go over each other.
 TRAINING = ("dist", "optimizer", "ddp", "train", "comm_overlap")
-
-
-def target_of(fields: Mapping[str, Any]) -> str:
-    model = fields.get("model")
-    return str(model.get("_target_", "")) if isinstance(model, dict) else ""
-
-
-def is_bridge(fields: Mapping[str, Any]) -> bool:
-    """A ConfigContainer whole, or what overrides one."""
-    model = fields.get("model")
-    named = last_word(fields.get("_target_")) == "ConfigContainer" or target_of(fields).startswith(BRIDGE)
-    return isinstance(model, dict) and (named or ("train" in fields and "trainer" not in fields and "tensor_model_parallel_size" in model))
-
-
-def is_nemo_2(fields: Mapping[str, Any]) -> bool:
-    return target_of(fields).startswith(NEMO_2) or str(fields.get("_target_", "")).startswith(NEMO_2)
 
 
 def _check_target(path: str, target: str) -> None:
@@ -136,12 +120,3 @@ def nemo_2_arguments(path: str, fields: Mapping[str, Any]) -> Arguments:
     if rows:
         assumed.append(f"vocab_size {rows['vocab_size']}, as the tokenizer has it (the file leaves it to the tokenizer)")
     return Arguments(arguments, assumed)
-
-
-def hub_name(fields: Mapping[str, Any]) -> Optional[object]:
-    """The model of Hugging Face that a recipe trains as it is, or a card of Megatron-Bridge tells of."""
-    model = fields.get("model")
-    if not isinstance(model, dict):
-        return None
-    return next((model[name] for name in ("hf_id", "hf_model_id", "hf_path", "model_name") if isinstance(model.get(name), str) and "num_layers" not in model), None)
-

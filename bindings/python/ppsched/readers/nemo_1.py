@@ -39,14 +39,6 @@ KINDS = {"mm_cfg": "a tower for images in front", "img_h": "a model of images", 
 NAMES = ("falcon", "griffin", "gemma2", "hyena", "retro", "t5", "bert", "mt5", "ul2", "bart")  # in names of models with other layers
 
 
-def is_nemo_1(fields: Mapping[str, Any]) -> bool:
-    model = fields.get("model")
-    if not isinstance(model, dict) or "_target_" in model:
-        return False
-    has_sizes = "hidden_size" in model and "num_layers" in model
-    return ("trainer" in fields or "tokenizer" in model) and (has_sizes or any(name in model for name in ("encoder", "decoder", "encoder_seq_length")))
-
-
 def _check_kind(path: str, fields: Mapping[str, Any], model: Mapping[str, Any]) -> None:
     kind = next((text for name, text in KINDS.items() if model.get(name) not in (None, False)), None)
     if kind is not None:

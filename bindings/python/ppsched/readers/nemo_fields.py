@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple
 
 from .._core._library import Error
 from .._core.shown import shown
+from .file_kinds import last_word
 from .megatron_arguments import ARGUMENTS
 from .megatron_names import KNOWN
 from .megatron_training import SHORT, TRAINING
@@ -41,11 +42,6 @@ class Arguments(NamedTuple):
 
 
 # --- values ---
-
-def last_word(target: object) -> str:
-    """Of a dotted name."""
-    return str(target).rsplit(".", 1)[-1]
-
 
 def plain_value(value: Any) -> Any:
     """What stands for an object: a type by its name, a tuple by its list, an attention backend by its word."""

@@ -8,7 +8,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.shown import shown
+from .adapters import Adapters, by_patterns
+from .file_kinds import PRIMUS_TYPES
 from .megatron_names import KNOWN
+from .megatron_training import integer_of
 from .primus_models import FAMILIES, OF_STACKS, PrimusModel, family_model, family_of, is_read_by, is_stack, stack_model
 
 Read = Callable[[str], Mapping[str, Any]]
@@ -16,7 +19,6 @@ DEEPEST = 16                                   # files that extend each other
 MODELS = ("primus", "configs", "models")       # folders of Primus with models, by framework
 MODULES = ("primus", "configs", "modules")     # and with what a run has where it says nothing
 FRAMEWORKS = ("megatron", "torchtitan", "megatron_bridge")
-TYPES = ("gpt", "mamba", "hybrid")             # of models, beside Megatron-LM's names
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 
 # Primus' own names that change neither layers nor the bytes and operations that are counted: logs, checks, kernels, data, other trainers.
@@ -25,7 +27,7 @@ PASSED = re.compile(r"(log_|mlflow_|wandb_|disable_|torch_profiler_|profile_|tur
 NOTHING = frozenset("""
 allow_padding_num_layers async_tensor_model_parallel_allreduce auto_continue_train auto_offload_time bases communication_method
 dataloader_mp_context debug_scheduler_table dump_pp_data empty_cache_interval enable_exactly_numeric_match enable_fused_linear_ce
-enable_gloo_process_groups enable_optimizer_post_validation enable_primus_turbo extends final_logit_softcapping fused_ce_chunks fused_ce_mode
+enable_gloo_process_groups enable_odc_lb_mini enable_optimizer_post_validation enable_packed_sequences enable_primus_turbo extends final_logit_softcapping fused_ce_chunks fused_ce_mode
 generate_tracelens_report hc_eps interleave_group_size keep_fp8_transpose_cache_when_using_custom_fsdp legacy_tokenizer mamba_d_conv mamba_expand
 mock_dataset moe_extended_tp moe_router_bias_update_rule moe_router_force_load_balancing_type moe_use_fused_router_with_aux_score
 moe_use_legacy_grouped_gemm muon_use_nesterov mxfp4_gradient_stochastic_rounding no_fp8_weight_transpose_cache num_seq_splits offload_chunk_num
@@ -35,13 +37,11 @@ stderr_sink_level file_sink_level sink_level enable_zb_runtime enable_zero_bubbl
 """.split())
 
 
+# What changes times where all of these are on: attention within each of the samples of a sequence; microbatches by the lengths of samples.
+UNCOUNTED = (("enable_packed_sequences", "use_packed_attention"), ("enable_odc_lb_mini",))
+
+
 # --- files ---
-
-def is_primus(fields: Mapping[str, Any]) -> bool:
-    """A run's file, or a model's with a type that is no family of Hugging Face."""
-    is_run = isinstance(fields.get("modules"), dict) and any(isinstance(module, dict) and "model" in module for module in fields["modules"].values())
-    return is_run or "extends" in fields or "bases" in fields or (fields.get("model_type") in TYPES and "num_layers" in fields)
-
 
 def _resolved(value: Any) -> Any:
     """Replaces ${NAME:default} by its default. A text that is only a number, true, false or null becomes that value."""
@@ -150,7 +150,7 @@ def _sinks(path: str, values: Dict[str, Any]) -> None:
 
 # Rows of the embedding by the start of a tokenizer's name, as Hugging Face's config.json of that model has them; the longest start counts.
 VOCABULARIES = {
-    "meta-llama/Llama-2": 32000, "meta-llama/Llama-3": 128256, "meta-llama/Meta-Llama-3": 128256, "NousResearch/Meta-Llama-3": 128256,
+    "meta-llama/Llama-2": 32000, "meta-llama/Llama-3": 128256, "meta-llama/Meta-Llama-3": 128256, "NousResearch/Meta-Llama-3": 128256, "NousResearch/Llama-2": 32000,
     "meta-llama/Llama-4": 202048, "deepseek-ai/DeepSeek-V2": 102400, "deepseek-ai/DeepSeek-V3": 129280, "deepseek-ai/DeepSeek-V4": 129280,
     "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": 151936, "deepseek-ai/DeepSeek-R1-Distill-Qwen": 152064, "Qwen/Qwen2.5-3B": 151936,
     "Qwen/Qwen2.5": 152064, "Qwen/Qwen3": 151936, "Qwen/Qwen3.5": 248320, "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B": 32000,
@@ -190,6 +190,29 @@ def bridge_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str,
     return values
 
 
+# Keys of a run's adapters: those that are read, and those that change neither times nor memory.
+OF_ADAPTERS = ("enabled", "dim", "dropout", "dropout_position", "target_modules", "alpha", "lora_A_init_method", "lora_B_init_method", "a2a_experimental")
+TARGETS = ["linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"]
+
+
+def _adapters(path: str, lora: object, values: Mapping[str, Any]) -> Optional[Adapters]:
+    """The adapters of a run. Beside the experts of a device there is one for all of them, which is not counted."""
+    if not isinstance(lora, dict) or _is_off("lora", lora):
+        return None
+    other = next((name for name, value in lora.items() if name not in OF_ADAPTERS and value), None)
+    if other is not None:
+        raise Error(f"{path}: lora has {other}, which is not counted; leave it out")
+    names = lora.get("target_modules") or TARGETS
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Error(f"{path}: lora.target_modules must be a list of names, not {shown(names)}")
+    matches = by_patterns(path, names)
+    if values.get("num_experts") and any(matches(f"decoder.layers.0.mlp.experts.{name}", False) for name in ("linear_fc1", "linear_fc2")):
+        raise Error(f"{path}: lora has adapters beside experts, which are not read here; name modules without experts in lora.target_modules, or leave "
+                    "lora out, and give --lora-rank")
+    is_before = lora.get("dropout_position", "pre") == "pre"
+    return Adapters(integer_of(path, "lora.dim", lora.get("dim", 32), 1), matches, bool(lora.get("dropout")) and is_before, True)
+
+
 def _check_names(path: str, values: Mapping[str, Any], family: str) -> None:
     """Refuses arguments that neither Megatron-LM nor the reader of the family knows."""
     unknown = [name for name, value in values.items() if name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)
@@ -207,13 +230,13 @@ def primus_model(path: str, fields: Mapping[str, Any], read: Read) -> PrimusMode
     is_run = isinstance(fields.get("modules"), dict)
     values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
     kind: Optional[object] = values.pop("model_type", None)
-    if kind is not None and kind not in TYPES and kind not in FAMILIES:
-        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join((*TYPES, *FAMILIES))}; "
+    if kind is not None and kind not in PRIMUS_TYPES and kind not in FAMILIES:
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join((*PRIMUS_TYPES, *FAMILIES))}; "
                     "give Hugging Face's config.json")
-    if values.get("hf_path"):
-        raise Error(f"{path}: its model is {shown(values['hf_path'])} of Hugging Face; give the run that takes it, or the model's config.json")
-    if values.get("lora") and not _is_off("lora", values["lora"]):
-        raise Error(f"{path}: lora is in use, and its adapters are not read here; leave it out, and give --lora-rank")
+    weights = values.pop("hf_path", None)  # which a model with sizes of its own begins with
+    if weights and values.get("num_layers") is None:
+        raise Error(f"{path}: its model is {shown(weights)} of Hugging Face; give the run that takes it, or the model's config.json")
+    adapters = _adapters(path, values.pop("lora", None), values)
     _sinks(path, values)
     if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
         values["sequence_parallel"] = bool(values["sequence_parallel"])
@@ -226,4 +249,5 @@ def primus_model(path: str, fields: Mapping[str, Any], read: Read) -> PrimusMode
         found = stack_model(path, {name: value for name, value in values.items() if name in KNOWN or name in OF_STACKS})
     else:
         found = PrimusModel({name: value for name, value in values.items() if name in KNOWN}, None, [], [])
-    return found._replace(assumed=[*assumed, *found.assumed])
+    uncounted = [names[-1] for names in UNCOUNTED if all(values.get(name) for name in names)]
+    return found._replace(assumed=[*assumed, *found.assumed], not_taken=[*found.not_taken, *uncounted], adapters=adapters)

@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 from .._core._library import Error
 from .._core.shown import shown
+from .adapters import Adapters
 from .megatron_names import check_refused, not_taken, padded_vocabulary, plain, read_megatron
 from .megatron_layers import pattern_of
 from .megatron_pattern import expert_pattern, layer_pattern
@@ -15,13 +16,14 @@ Values = Dict[str, Any]
 
 
 class PrimusModel(NamedTuple):
-    """Fields of a config.json, of a description or of Megatron-LM; options of the command (None: the fields have them), arguments that are not taken, and
-    assumed values."""
+    """Fields of a config.json, of a description or of Megatron-LM; options of the command (None: the fields have them), arguments that are not taken,
+    assumed values, and adapters that learn."""
 
     fields: Values
     options: Optional[Dict[str, Any]]
     not_taken: List[str]
     assumed: List[str]
+    adapters: Optional[Adapters] = None
 
 
 # --- families of Hugging Face ---

@@ -255,7 +255,7 @@ def _samples(name: str, value: object, stages: int) -> List[List[float]]:
     """A list of samples per stage. value: one number for all stages, or for each stage a number or a list of samples."""
     items = value if isinstance(value, list) else [value] * stages
     if len(items) != stages:
-        raise Error(f"{name} has {len(items)} values; give 1 for all stages or {stages}")
+        raise Error(f"{name} has {counted(len(items), 'value')}; give 1 for all stages or {stages}")
     rows = [item if isinstance(item, list) else [item] for item in items]
     if [] in rows:
         raise Error(f"{name} of stage {rows.index([])} is an empty list")

@@ -3,17 +3,18 @@
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from .adapters import Adapters
-from .automodel import automodel_recipe, is_automodel
+from .automodel import automodel_recipe
+from .file_kinds import hub_name, is_automodel, is_bridge, is_job, is_nemo_1, is_nemo_2, is_options, is_primus, is_swift, is_toml
 from .hub_models import config_of
-from .nemo import bridge_arguments, hub_name, is_bridge, is_nemo_2, nemo_2_arguments
-from .nemo_1 import is_nemo_1, nemo_1_arguments
+from .nemo import bridge_arguments, nemo_2_arguments
+from .nemo_1 import nemo_1_arguments
 from .megatron_names import not_taken as not_taken_of
 from .megatron_names import plain
 from .megatron_training import training_options
-from .primus import bridge_values, framework_of, is_primus, job_values, primus_model
-from .shell_arguments import is_options, mapped_options
-from .swift import adapters_of, freezes_towers, hub_of, is_of_training, is_swift, swift_fields, uncounted
-from .torchtitan import is_job, is_toml, read_job
+from .primus import bridge_values, framework_of, job_values, primus_model
+from .shell_arguments import mapped_options
+from .swift import adapters_of, freezes_towers, hub_of, is_of_training, swift_fields, uncounted
+from .torchtitan import read_job
 
 Read = Callable[[str], Mapping[str, Any]]
 
@@ -29,11 +30,6 @@ class Found(NamedTuple):
     assumed: List[str] = []
     freezes_towers: bool = False
     adapters: Optional[Adapters] = None
-
-
-def is_recipe(path: str, fields: Mapping[str, Any]) -> bool:
-    kinds = (is_job, is_primus, is_nemo_2, is_bridge, is_nemo_1, is_automodel, is_swift, is_options)
-    return is_toml(path) or any(is_kind(fields) for is_kind in kinds) or hub_name(fields) is not None
 
 
 def _of_hub(path: str, name: object, read: Read, over: Mapping[str, Any], options: Dict[str, Any], not_taken: List[str]) -> Found:
@@ -58,7 +54,7 @@ def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Fo
         return _trained(path, values.get("hf_path"), read, {name: value for name, value in values.items() if is_of_training(name) and not isinstance(value, dict)})
     if is_primus(fields):
         model = primus_model(path, fields, read)
-        return Found(model.fields, path, model.options, model.not_taken, model.assumed)
+        return Found(model.fields, path, model.options, model.not_taken, model.assumed, adapters=model.adapters)
     for is_kind, arguments_of in ((is_nemo_2, nemo_2_arguments), (is_nemo_1, nemo_1_arguments)):
         if is_kind(fields):
             arguments = arguments_of(path, fields)

@@ -130,11 +130,13 @@ def _transformers(row: _Row) -> List[Transformer]:
 
 
 def _by_parameters(row: _Row) -> Transformer:
-    """Of these the one whose parameters are nearest to what the row tells; the first where it tells none."""
+    """Of these the one whose parameters are nearest to what the row tells. Where it tells none, that of GPT-3 if the MLP is 4 times as wide as
+    the model and all heads have keys of their own; otherwise the first."""
     shapes = _transformers(row)
-    told = row.number("params", 0.0)
+    told, first = row.number("params", 0.0), shapes[0]
     if told == 0:
-        return shapes[0]
+        is_gpt = first.experts == 0 and first.ffn_size == 4 * first.hidden_size and first.key_value_heads == first.heads
+        return next(shape for shape in shapes if shape.positions > 0) if is_gpt else first
     try:
         counts = [Model(shape, Training()).parameters.total for shape in shapes]
     except Error as error:

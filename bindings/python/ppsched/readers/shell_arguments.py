@@ -26,12 +26,7 @@ TOKENIZER = ("tokenizer_type", "tokenizer_model", "vocab_file", "merge_file")
 # Programs whose models have more than a decoder, and those that train nothing.
 OTHER_MODELS = re.compile(r"bert|t5|(?:^|[_/])ict(?:[_./]|$)|retro|vlm|vision|dino|multimodal|mimo|llava|diffusion", re.I)
 NO_TRAINING = re.compile(r"generat|inference|eval|export|convert|quantize|prune|server|mmlu|validate|preprocess|extract", re.I)
-ENDINGS = (".sh", ".bash", ".args", ".txt")
 MOST_BYTES = 16 << 20  # of a file that a script sources
-
-
-def is_script(path: str) -> bool:
-    return path.lower().endswith(ENDINGS)
 
 
 def _is_model(group: Group) -> bool:
@@ -168,11 +163,6 @@ def read_arguments(path: str, text: str) -> Script:
 
 
 # --- a mapping of options ---
-
-def is_options(fields: Mapping[str, Any]) -> bool:
-    """As Megatron-LM's own tests have them: --name: value."""
-    return isinstance(fields.get("MODEL_ARGS"), dict)
-
 
 def mapped_options(path: str, fields: Mapping[str, Any]) -> Script:
     """Of an option that is false the launcher gets nothing."""

@@ -6,15 +6,13 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._core._library import Error
 from .._core.shown import shown
 from .adapters import Adapters, all_linear, by_endings
+from .file_kinds import RENAMED, TUNERS
 from .megatron_arguments import ARGUMENTS
 from .megatron_training import SHORT, TAKEN, TRAINING, integer_of
 
 HUB_OPTIONS = ("model", "hf_checkpoint", "mcore_model", "hf_model", "model_name_or_path")
 # Of adapters.
 LORA = ("lora_rank", "lora_dropout", "target_modules", "target_regex", "target_parameters", "modules_to_save")
-TUNERS = ("tuner_type", "train_type", "sft_type")
-# Options of ms-swift, by the argument that they are.
-RENAMED = {"max_length": "seq_length", "per_device_train_batch_size": "micro_batch_size", "gradient_accumulation_steps": "num_microbatches"}
 # What changes times or memory, and is not counted.
 UNCOUNTED = ("quant_bits", "use_dora", "sequence_parallel_size", "teacher_model", "use_galore", "offload_optimizer", "offload_model", "optimizer_cpu_offload")
 ASKED = frozenset((*HUB_OPTIONS, *TUNERS, *RENAMED, *UNCOUNTED, *LORA, "deepspeed", "fsdp", "gradient_checkpointing", "freeze_vit", "freeze_llm", "rlhf_type", "task_type"))
@@ -27,11 +25,6 @@ _COMMAND = re.compile(r"(?:\b(?:swift|megatron)\s+|swift/cli/(?:\w+/)*)(sft|pt|r
 
 def is_of_training(name: str) -> bool:
     return name in TRAINING or name in SHORT or name in TAKEN or name in ARGUMENTS
-
-
-def is_swift(fields: Mapping[str, Any]) -> bool:
-    """A file of ms-swift's options."""
-    return isinstance(fields.get("model"), str) and any(name in fields for name in (*TUNERS, *RENAMED, "micro_batch_size", "tensor_model_parallel_size"))
 
 
 def is_run(text: str) -> bool:

@@ -7,10 +7,10 @@ from .._core._library import Error
 from .._core.description import Description
 from .._core.shown import shown
 from .._core.words import nearest
+from .file_kinds import TORCHTITAN
 from .megatron_training import integer_of, switch_of
-from .torchtitan_models import DROPPED, ENDINGS, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
+from .torchtitan_models import DROPPED, ENDINGS, FORMER, LESS, MODELS, NO_LANGUAGE, RELEASE, SAME
 
-PREFIX = "torchtitan:"
 Section = Mapping[str, Any]
 
 # What each section may have that changes neither the model nor its costs; of the sections below, all.
@@ -46,14 +46,6 @@ class Job(NamedTuple):
 
 
 # --- names ---
-
-def is_name(path: str) -> bool:
-    return path.startswith(PREFIX)
-
-
-def is_toml(path: str) -> bool:
-    return path.lower().endswith(".toml")
-
 
 def _listed(names: Any) -> str:
     return ", ".join(names)
@@ -93,7 +85,7 @@ def _plain(fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 def named_values(path: str) -> Dict[str, Any]:
     """Of torchtitan:FAMILY/FLAVOUR."""
-    family, _, flavour = path[len(PREFIX):].partition("/")
+    family, _, flavour = path[len(TORCHTITAN):].partition("/")
     return model_values(path, family, flavour)
 
 
@@ -113,10 +105,6 @@ def read_toml(path: str, text: str) -> Dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
         raise Error(f"{path}: broken TOML: {reason}") from None
-
-
-def is_job(fields: Mapping[str, Any]) -> bool:
-    return isinstance(fields.get("model"), dict) and "flavor" in fields["model"]
 
 
 def _section(path: str, fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
@@ -239,7 +227,7 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
         other = _section(path, fields, "hf_transformers").get("model")
         raise Error(f"{path}: its model is Hugging Face's {shown(other)}; give its config.json")
     values = _with_layers(path, model_values(path, model.get("name"), model.get("flavor")), model)
-    not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {RELEASE} has them"]
+    not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {FORMER.get(str(model.get('name')), RELEASE)} has them"]
     options: Dict[str, Any] = {option: _degree(path, parallel, name) for name, option in DEGREES.items()}
     options["seq"] = _degree(path, {"seq_len": 2048, **training}, "seq_len")
     options["sequence_parallel"] = options["tp"] > 1

@@ -7,7 +7,8 @@ Fields = Dict[str, Any]
 RELEASE = "0.3.0"
 LESS = "less_in_tower"  # no field of config.json: parameters that the tower has less than by that file
 NO_LANGUAGE = {"flux": "it makes images, and has no layers that a pipeline of a language model has"}
-DROPPED = ("llama2", "llama4", "deepseek_v2")  # families of releases before
+DROPPED = ("llama2", "deepseek_v2")            # families of releases before
+FORMER = {"llama4": "0.2.2"}                   # those that are read, and the last release with each
 SAME = {"llama3_ft": "llama3"}                 # other names of families
 # What releases before added to a flavour of the same sizes.
 ENDINGS = ("_flex_attn", "_varlen_attn", "_flex", "_varlen", "_non_fused_qkv")
@@ -43,6 +44,20 @@ def _gpt_oss(hidden: int, layers: int, experts: int, vocabulary: int = 201088) -
     return {"model_type": "gpt_oss", "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
             "intermediate_size": 2880, "num_local_experts": experts, "num_experts_per_tok": 4, "sliding_window": 128, "attention_bias": True,
             "vocab_size": vocabulary, "max_position_embeddings": 131072, "tie_word_embeddings": False}
+
+
+def _llama4(hidden: int, layers: int, heads: int, width: int, expert_width: int, experts: int, step: int = 2, **others: Any) -> Fields:
+    """Each so manieth layer has experts, one of them shared. All layers attend to all tokens, where the published model's do not."""
+    return {"model_type": "llama4_text", "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": 8,
+            "head_dim": hidden // heads, "intermediate_size": expert_width, "intermediate_size_mlp": width, "num_local_experts": experts,
+            "num_experts_per_tok": 1, "interleave_moe_layer_step": step, "use_qk_norm": False, "vocab_size": 202048, "max_position_embeddings": 1048576,
+            "tie_word_embeddings": False, "attention_chunk_size": None, **others}
+
+
+def _irope(fields: Fields, chunk: int = 8192) -> Fields:
+    """Each fourth layer from the first attends to all tokens, the others to those of a chunk."""
+    kinds = ["chunked_attention" if layer % 4 else "full_attention" for layer in range(fields["num_hidden_layers"])]
+    return {**fields, "attention_chunk_size": chunk, "layer_types": kinds}
 
 
 def _kimi(text: Fields, tower: Fields) -> Fields:
@@ -86,6 +101,9 @@ def _experts(count: int, each: int, width: int) -> Fields:
 _MOONLIGHT = _latent(2048, 27, 16, 11264, 1408, 64, vocab_size=163840)
 _KIMI = _latent(7168, 61, 64, 18432, 2048, 384, n_shared_experts=1, num_experts_per_tok=8, q_lora_rank=1536, vocab_size=163840, max_position_embeddings=262144)
 _DEBUG_LATENT = _latent(256, 6, 16, 1024, 256, 8, num_experts_per_tok=3, vocab_size=2048)
+_SCOUT = _llama4(5120, 48, 40, 16384, 8192, 16, 1, max_position_embeddings=10485760)
+_MAVERICK = _llama4(5120, 48, 40, 16384, 8192, 128)
+_DEBUG_LLAMA_4 = _llama4(256, 6, 16, 768, 512, 8, num_key_value_heads=16, vocab_size=2048)
 _DEBUG_GLIMMER, _GLIMMER = _glimmer(256, 8, 4, 64, 128, 2048, 4096), _glimmer(6656, 52, 32, 128, 2048, 202048, 16384)
 _MOON_TOWER = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
 _TOWER_768 = {"hidden_size": 768, "intermediate_size": 3072, "depth": 12, "num_heads": 12}
@@ -103,6 +121,9 @@ MODELS: Dict[str, Dict[str, Fields]] = {
         "debugmodel": _DEBUG_LATENT, "16B": _latent(2048, 27, 16, 10944, 1408, 64), "236B": _latent(5120, 60, 128, 12288, 1536, 160, q_lora_rank=1536),
         "671B": _latent(7168, 61, 128, 18432, 2048, 256, n_shared_experts=1, num_experts_per_tok=8, first_k_dense_replace=3, q_lora_rank=1536,
                         vocab_size=129280)},
+    "llama4": {
+        "debugmodel": _DEBUG_LLAMA_4, "17bx16e": _SCOUT, "17bx128e": _MAVERICK, "debugmodel_irope": _irope(_DEBUG_LLAMA_4, 256),
+        "17bx16e_irope": _irope(_SCOUT), "17bx128e_irope": _irope(_MAVERICK)},
     "gpt_oss": {"debugmodel": _gpt_oss(256, 4, 8, 2048), "20b": _gpt_oss(2880, 24, 32), "120b": _gpt_oss(2880, 36, 128)},
     "kimi_k2_7": {
         "debugmodel": _kimi(_DEBUG_LATENT, {"hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 4, "side": 16}),

@@ -18,6 +18,7 @@ from .._core.enums import member
 from .._core.plan import Plan
 from .._core.schedule import Schedule
 from .._core.shown import shown
+from .._core.words import counted
 from .installed import Pytorch, pytorch
 from .layers import measure_layers
 from .measuring import measure
@@ -45,7 +46,7 @@ def stages_of(plan_or_schedule: Union[Plan, Schedule], rank: int) -> List[int]:
     """The stages of a rank of the pipeline's group, in ascending order. Create a PipelineStage for each."""
     schedule = planned(plan_or_schedule)
     if not 0 <= rank < schedule.devices:
-        raise Error(f"rank is {rank}, but the schedule has {schedule.devices} devices")
+        raise Error(f"rank is {rank}, but the schedule has {counted(schedule.devices, 'device')}")
     return [stage for stage in range(schedule.stages) if schedule.device_of(stage) == rank]
 
 

@@ -124,7 +124,7 @@ function readLink(fragment, quantities) {
       throw new Error(`the link has ${key.slice(0, 40)} twice`);
     seen.add(key);
     if (key === "v")
-      notes.push(...(text === String(LINK_VERSION) ? [] : [`The link is of version ${text.slice(0, 20)}; this page knows ${LINK_VERSION}.`]));
+      notes.push(...(text === String(LINK_VERSION) ? [] : [`The link has version ${text.slice(0, 20)}, but this page reads links of version ${LINK_VERSION}. The drawing may be wrong.`]));
     else if (Object.hasOwn(SIZE_LIMITS, key))
       problem[key] = wholeNumber(key, text);
     else if (key === "strategy")
@@ -154,7 +154,7 @@ function readLink(fragment, quantities) {
     problem.stages = problem.devices;
   const unknown = Object.keys(problem.unknown);
   if (unknown.length > 0)
-    notes.push(`The link has values that this page does not know. They are not drawn, but stay in the link: ${unknown.join(", ").slice(0, 200)}.`);
+    notes.push(`This page cannot draw some values of the link, but keeps them in the link: ${unknown.join(", ").slice(0, 200)}.`);
   return { problem, notes };
 }
 
