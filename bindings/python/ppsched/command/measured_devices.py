@@ -82,7 +82,7 @@ def _check(profile: "Profile", timeline: Timeline) -> None:
     schedule = timeline.schedule
     if profile.stages != schedule.stages:
         raise Error(f"{profile.name}: the measured run has {counted(profile.stages, 'stage')}, the split {schedule.stages}")
-    if profile.devices not in (None, schedule.devices):
+    if profile.devices is not None and profile.devices != schedule.devices:
         raise Error(f"{profile.name}: the measured run has {counted(profile.devices, 'device')}, the running job {schedule.devices}")
     for ops, times in profile.repetitions.items():
         own = schedule.device_of(ops[0].stage, ops[0].microbatch or 0)
