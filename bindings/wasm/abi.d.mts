@@ -1407,6 +1407,7 @@ export interface Accelerator {
   beyond: LinkRate;
   scale_slowdown: number;
   part_node_ports: number;
+  pair_share: number;
 }
 
 export interface PairWindows {

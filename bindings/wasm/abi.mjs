@@ -1329,7 +1329,7 @@ export const STRUCTS = {
     full: ["FigureMeasure", 104, 1],
     modules: ["FigureMeasure", 120, 1],
   } },
-  Accelerator: { size: 360, fields: {
+  Accelerator: { size: 368, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1368,6 +1368,7 @@ export const STRUCTS = {
     beyond: ["LinkRate", 304, 1],
     scale_slowdown: ["f64", 344, 1],
     part_node_ports: ["f64", 352, 1],
+    pair_share: ["f64", 360, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

@@ -221,8 +221,7 @@ typedef struct ppsched_accelerator {
     uint32_t shares_ports; /* 1: a collective uses the network ports of all its devices in a node */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
-    double rate_8bit;          /* peak rate of matrix products with factors of 8 bits; 0: not
-                                  supported */
+    double rate_8bit;          /* peak rate of products with factors of 8 bits; 0: not supported */
     double rate_4bit;
     /* Measured values that data sheets do not have. 0: no such effect. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
@@ -249,6 +248,7 @@ typedef struct ppsched_accelerator {
     double scale_slowdown;    /* share by which a price makes a pipeline longer for each doubling of
                                  the number of devices, because devices wait for the slowest */
     double part_node_ports;   /* most ports of a ring over a part of a node; 0: no limit */
+    double pair_share;        /* share of `inside` between two devices of a node; 0: all of it */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a

@@ -36,7 +36,10 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     OF_SOFTWARE, .matrix_share = (share), .attention_share = 0.362, .fp8_share = 1.01, .mxfp8_share = 1.11,                    \
                  .nvfp4_share = 1.21, .op_time = 10e-6, .host_time = 106e-6, .memory_hidden = 1, .scan_share = 0.0147
 
-#define CDNA3 .shares_ports = 1, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12, .fused_permute_traffic = 12
+/* A device has a link to each of the other seven of its node. */
+#define CDNA3                                                                                                                  \
+    .shares_ports = 1, .pair_share = 1.0 / 7, .matrix_share = 0.5, .op_time = 3.5e-6, .permute_traffic = 12,                   \
+    .fused_permute_traffic = 12
 
 /* Links to the host's memory, in one direction: PCIe of 16 lanes by the data sheets (gen 3: 32 GB/s both ways, gen 4: 64,
  * gen 5: 128), and half of the 900 GB/s both ways that two GPUs of a GB200 or GB300 have to one Grace. */

@@ -211,7 +211,8 @@ static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_
                 {"scan_share", device->scan_share, 2},
                 {"host_bandwidth", device->host_bandwidth, 1e30},
                 {"scale_slowdown", device->scale_slowdown, 1},
-                {"part_node_ports", device->part_node_ports, 1000}};
+                {"part_node_ports", device->part_node_ports, 1000},
+                {"pair_share", device->pair_share, 1}};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if (!(list[i].value >= 0 && list[i].value <= list[i].most))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to %g", list[i].name, list[i].value,

@@ -50,6 +50,13 @@ static double near_of(const ppsched_model *model, struct ppi_spread group)
     return near < 1 ? 1 : near > group.count ? group.count : near;
 }
 
+/* By the links inside a node, of which a group has `near` devices. Where each pair has its own link, these are of its pairs. */
+static double over_inside(const ppsched_model *model, double near, double bytes)
+{
+    double share = (near - 1) * model->device.pair_share;
+    return over(&model->device.inside, bytes) / (share > 0 && share < 1 ? share : 1);
+}
+
 /* Devices of the group in one pod, `near` of them in each node. */
 static double pod_of(const ppsched_model *model, struct ppi_spread group, double near)
 {
@@ -71,7 +78,8 @@ static double all_to_all(const ppsched_model *model, struct ppi_spread group, do
     const ppsched_accelerator *device = &model->device;
     double near = near_of(model, group), in_pod = pod_of(model, group, near);
     double inside = (near - 1) / group.count * bytes, outside = (in_pod - near) / group.count * bytes;
-    double time = part(&device->inside, inside) + part(&device->between, outside);
+    double time = (inside > 0 ? device->inside.latency + over_inside(model, near, inside) : 0) +
+                  part(&device->between, outside);
     return time + part(&device->beyond, (group.count - in_pod) / group.count * bytes);
 }
 
@@ -91,7 +99,7 @@ double ppi_exchange_time(const ppsched_model *model, struct ppi_spread group, do
     double near = near_of(model, group), nodes = group.count / near;
     if (group.count <= 1 || (model->training.flags & PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) == 0)
         return ppi_collective_time(model, group, PPI_ALL_TO_ALL, bytes);
-    double row = bytes / copies, inside = over(&device->inside, row * reached(group.count, copies) * (near - 1) / near);
+    double row = bytes / copies, inside = over_inside(model, near, row * reached(group.count, copies) * (near - 1) / near);
     if (nodes <= 1)
         return device->inside.latency + inside;
     double crossing = row * reached(nodes, copies), near_nodes = pod_of(model, group, near) / near;
@@ -116,11 +124,11 @@ static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi
     const ppsched_accelerator *device = &model->device;
     const ppsched_link_rate *link = ppi_link_over(device, ppi_distance_of(device, group.span));
     double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
-    double sent = factor * (bytes * (1 - 1 / group.count)), time = over(link, sent);
+    double sent = factor * (bytes * (1 - 1 / group.count)), inside = over_inside(model, near_of(model, group), sent);
+    double time = link == &device->inside ? inside : over(link, sent);
     if (link == &device->beyond && time < over(&device->between, sent))
         time = over(&device->between, sent);
     if (link != &device->inside && device->shares_ports != 0) {
-        double inside = over(&device->inside, sent);
         time /= ports_of(model, group);
         time = time > inside ? time : inside;
     }

@@ -187,6 +187,8 @@ void ppi_model_link(double *latency, double *bandwidth, const ppsched_model *mod
     struct points points = nearest(model, PPSCHED_COLLECTIVE_SEND, (struct ppi_spread){2, 2 * span, 0});
     *latency = link->latency;
     *bandwidth = link->bandwidth * (link->efficiency > 0 ? link->efficiency : 1);
+    if (own == PPI_IN_NODE && device->pair_share > 0)
+        *bandwidth *= device->pair_share;
     if (points.first == NULL || ppi_distance_of(device, points.first->span) != own)
         return;
     const ppsched_measured_collective *small = points.first, *large = small + points.count - 1;

@@ -286,8 +286,9 @@ class CommandTest(unittest.TestCase):
         fast = self.best(*words, "--device", "h100", "--pp", 4)
         self.assertLess(row["step"]["step_time"], alike["step"]["step_time"])
         self.assertGreater(row["step"]["step_time"], fast["step"]["step_time"])
-        same = self.best(*words, "--device-types", "h100:4")
-        self.assertAlmostEqual(same["step"]["pipeline_time"], fast["step"]["pipeline_time"], delta=1e-9 * fast["step"]["pipeline_time"])
+        for name in ("h100", "mi300x"):
+            same, alone = self.best(*words, "--device-types", f"{name}:4"), self.best(*words, "--device", name, "--pp", 4)
+            self.assertAlmostEqual(same["step"]["pipeline_time"], alone["step"]["pipeline_time"], delta=1e-9 * alone["step"]["pipeline_time"])
         for name, like in (("slow.json", "h100"), ("slower.json", "a100")):  # each type takes longer on many devices by its own factor
             self.path(name, {"like": like, "scale_slowdown": 0.1})
         slower = self.best(*words, "--device-types", "slow.json:2", "slower.json:2", "--p2p-time", 0, "--p2p-bandwidth", "inf")

@@ -300,6 +300,45 @@ static void test_ports_of_part_of_a_node(void **state)
     expect_near(reduce_time(&training, &device), device.inside.latency + 2 * 4e9 * 3 / 4 / 1e11);
 }
 
+/* Seven links of a device, one to each of the others: a group uses those between its own devices. */
+static void test_links_of_pairs(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    (void)state;
+    device.pair_share = 1.0 / 7;
+    for (uint32_t count = 2; count <= 8; count *= 2) {
+        training.tensor_parallel = 1, training.data_parallel = count;
+        const double ring = 2 * 4e9 * (count - 1) / count / 1e11;
+        expect_near(reduce_time(&training, &device), device.inside.latency + ring * 7 / (count - 1));
+        training.tensor_parallel = 8 / count; /* as many, further apart */
+        expect_near(reduce_time(&training, &device), device.inside.latency + ring * 7 / (count - 1));
+    }
+    training.tensor_parallel = 8, training.data_parallel = 2; /* two nodes, one device of each */
+    expect_near(reduce_time(&training, &device), device.between.latency + 4e9 / 1e10);
+    ppsched_model *model = make(&shape, &training, &device);
+    double latency, bandwidth;
+    expect_ok(ppsched_model_get_link(&latency, &bandwidth, model, 8, NULL), NULL);
+    expect_near(bandwidth, 1e11 / 7);
+    expect_ok(ppsched_model_get_link(&latency, &bandwidth, model, 9, NULL), NULL);
+    expect_near(bandwidth, 1e10);
+    ppsched_model_destroy(model);
+    ppsched_transformer experts = shape;
+    experts.experts = 8, experts.experts_per_token = 2, experts.expert_ffn_size = 1024;
+    for (uint32_t flags = 0; flags <= PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE; flags += PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) {
+        training = plain, training.data_parallel = 8, training.expert_parallel = 4, training.flags = flags;
+        const ppsched_pass_cost own = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+        device.pair_share = 0;
+        const ppsched_pass_cost all = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+        device.pair_share = 1.0 / 7;
+        expect_near(own.expert_time - 2 * 1e-5, (all.expert_time - 2 * 1e-5) * 7 / 3);
+    }
+    device.pair_share = 1.5;
+    ppsched_error error;
+    assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "pair_share is 1.5; it must be 0 to 1");
+}
+
 static void test_ops_and_host(void **state)
 {
     ppsched_accelerator device = flat();
@@ -505,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_overlap_of_experts),
         cmocka_unit_test(test_ports),
         cmocka_unit_test(test_ports_of_part_of_a_node),
+        cmocka_unit_test(test_links_of_pairs),
         cmocka_unit_test(test_ops_and_host),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_frozen_weights),

@@ -2306,6 +2306,7 @@ class Accelerator(Structure):
     beyond: LinkRate
     scale_slowdown: float
     part_node_ports: float
+    pair_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -2345,6 +2346,7 @@ class Accelerator(Structure):
         ("beyond", LinkRate),
         ("scale_slowdown", c_double),
         ("part_node_ports", c_double),
+        ("pair_share", c_double),
     ]
 
 

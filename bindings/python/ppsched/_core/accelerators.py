@@ -48,8 +48,8 @@ class CalibrationError(NamedTuple):
 class Accelerator(NamedTuple):
     """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
     of a node. errors: those of its calibration, if there was one. pod_nodes: nodes of a pod, which `between` connects; `beyond` is the link
-    between pods. 0: no pods. part_node_ports: at most so many network ports of a node for a ring over a part of it; 0: no limit. lacks_bf16: of
-    16 bits it has only fp16."""
+    between pods. 0: no pods. part_node_ports: at most so many network ports of a node for a ring over a part of it; 0: no limit. pair_share:
+    share of `inside` that two devices of a node have; 0: all of it. lacks_bf16: of 16 bits it has only fp16."""
 
     name: str
     matrix_rate: float
@@ -85,7 +85,13 @@ class Accelerator(NamedTuple):
     beyond: Optional[LinkRate] = None
     scale_slowdown: float = 0.0
     part_node_ports: float = 0.0
+    pair_share: float = 0.0
     lacks_bf16: bool = False
+
+    @property
+    def of_pair(self) -> LinkRate:
+        """The link of two devices of a node."""
+        return self.inside._replace(bandwidth=self.inside.bandwidth * self.pair_share) if self.pair_share else self.inside
 
     @property
     def usual_precision(self) -> str:
@@ -96,7 +102,7 @@ class Accelerator(NamedTuple):
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
 MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
             "hidden_share", "permute_traffic", "slowdown", "fused_permute_traffic", "bias_traffic", "memory_hidden", "scan_share",
-            "host_bandwidth", "scale_slowdown", "part_node_ports")
+            "host_bandwidth", "scale_slowdown", "part_node_ports", "pair_share")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 

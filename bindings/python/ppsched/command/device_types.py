@@ -114,7 +114,7 @@ def _links(one: DeviceType) -> List[Optional[LinkRate]]:
     """The links inside a node, between nodes and between pods."""
     sheet = one.sheet
     between = one.between or (sheet.between if sheet else one.inside)
-    return [one.inside or (sheet.inside if sheet else one.between), between, sheet.beyond or between if sheet else between]
+    return [one.inside or (sheet.of_pair if sheet else one.between), between, sheet.beyond or between if sheet else between]
 
 
 def _distance(one: DeviceType, a: int, b: int, each: int) -> int:

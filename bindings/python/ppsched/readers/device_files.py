@@ -101,9 +101,9 @@ def numbers_of(device: Accelerator) -> str:
     """All numbers of a device, as a text."""
     fields = device._replace(name="", errors=())[:PORTS]  # lacks_bf16 changes no time
     of_scale = (device.scale_slowdown,) if device.scale_slowdown else ()
-    of_ports = ("part_node_ports", device.part_node_ports) if device.part_node_ports else ()
+    of_links = [(name, getattr(device, name)) for name in Accelerator._fields[PORTS:-1] if getattr(device, name)]
     used = fields if device.pod_nodes else (*fields[:PODS], *of_scale)
-    return json.dumps((*used, *of_ports))
+    return json.dumps((*used, *of_links))
 
 
 def digest_of(device: Accelerator) -> str:
