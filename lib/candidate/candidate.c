@@ -268,19 +268,31 @@ uint64_t ppi_count_offloads(const ppsched_schedule *schedule)
     return count;
 }
 
-/* Replaces a schedule by one with offload, unless the strategy has added offload already. */
-static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_candidate *candidate, const ppsched_config *config,
-                              ppsched_error *error)
+/* Adds offload to a schedule; `plain`: its timeline, or NULL, without which `*timeline` is not filled in. */
+static ppsched_status add_offload(ppsched_schedule **schedule, ppsched_timeline **timeline, const ppsched_timeline *plain,
+                                  const ppsched_config *config, const ppsched_offload_options *options, ppsched_error *error)
+{
+    ppsched_schedule *next = NULL;
+    ppsched_status status = plain != NULL ? ppi_offload_timed(&next, timeline, plain, config, options, error)
+                                          : ppi_offload(&next, *schedule, config, options, false, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_schedule_release(*schedule);
+    *schedule = next;
+    return PPSCHED_OK;
+}
+
+/* Replaces a schedule by one with offload, unless the strategy has added offload already. `*timeline`: its figures, or
+ * NULL. */
+static ppsched_status offload(ppsched_schedule **schedule, ppsched_timeline **timeline, const struct ppi_candidate *candidate,
+                              const ppsched_config *config, ppsched_error *error)
 {
     const ppsched_offload_options options = {.size = sizeof options,
                                              .until_limit = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL};
     if (ppi_option_for(candidate->strategy, PPI_ROLE_OFFLOAD) == NULL) {
-        ppsched_schedule *next = NULL;
-        ppsched_status status = ppi_offload(&next, *schedule, config, &options, false, error);
+        ppsched_status status = add_offload(schedule, timeline, candidate->plain, config, &options, error);
         if (status != PPSCHED_OK)
             return status;
-        ppi_schedule_release(*schedule);
-        *schedule = next;
     }
     if (ppi_count_offloads(*schedule) == 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", candidate->strategy->name,
@@ -292,7 +304,9 @@ static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_cand
 void ppi_candidate_drop_found(struct ppi_candidate *candidate)
 {
     ppi_schedule_release(candidate->found);
+    ppi_timeline_destroy(candidate->plain);
     candidate->found = NULL;
+    candidate->plain = NULL;
 }
 
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
@@ -300,19 +314,23 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
                                       ppsched_error *error)
 {
     ppsched_schedule *schedule = (ppsched_schedule *)candidate->found, *lowered = NULL;
+    ppsched_timeline *offloaded = NULL;
     ppsched_status status = PPSCHED_OK;
     if (schedule != NULL)
         ppi_schedule_retain(schedule);
     else
         status = ppi_generate(&schedule, candidate->strategy, config, error);
     if (status == PPSCHED_OK && candidate->offloads)
-        status = offload(&schedule, candidate, config, error);
+        status = offload(&schedule, &offloaded, candidate, config, error);
     if (status == PPSCHED_OK && plan->lower.lowering != PPSCHED_LOWERING_NONE)
         status = ppi_lower(&lowered, schedule, config, &plan->lower, error);
     if (status == PPSCHED_OK && lowered != NULL)
         status = ppi_evaluate_transfers(out, lowered, config, &plan->channel, error);
+    else if (status == PPSCHED_OK && offloaded != NULL && flags == PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY)
+        *out = offloaded, offloaded = NULL;
     else if (status == PPSCHED_OK)
         status = ppi_evaluate(out, schedule, config, flags, error);
+    ppi_timeline_destroy(offloaded);
     ppi_schedule_release(lowered);
     if (order != NULL && status == PPSCHED_OK)
         *order = schedule;

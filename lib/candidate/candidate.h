@@ -32,7 +32,8 @@ struct ppi_candidate {
     uint32_t *device_order;     /* the config's device at each place; NULL: unchanged */
     uint32_t *layers;           /* number of each stage, once evaluated; NULL without layers */
     uint8_t *recomputes;
-    const ppsched_schedule *found; /* the order that the search for the split has made, until it is timed; or NULL */
+    const ppsched_schedule *found; /* an order that has been made already, until it is timed; or NULL */
+    ppsched_timeline *plain;       /* of `found`, which offload is added to; or NULL */
     bool proved;
     bool tried_all;                   /* all splits for its order that differ in times */
     struct ppi_same_kind same;        /* how it recomputes, if all stages recompute the same way */
@@ -102,7 +103,7 @@ struct ppi_ordered_scenarios {
 ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, const ppsched_plan *plan,
                                              const struct ppi_candidate *candidate, ppsched_error *error);
 
-/* Releases the order that the search for the split has made. */
+/* Releases the order that has been made already, and its timeline. */
 void ppi_candidate_drop_found(struct ppi_candidate *candidate);
 
 /* The problem of a candidate. */

@@ -111,8 +111,10 @@ static ppsched_status try_limit(struct ppi_placing *placing, bool is_one, double
         status = ppi_within_search(&within, error);
     *is_found = status == PPSCHED_OK && within.best.schedule != NULL;
     if (*is_found) {
-        const struct ppi_choice *best = &within.best;
-        *value = is_one ? best->timeline->metrics.peak_memory : tried;
+        double most = 0;
+        for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+            most = ppi_larger(most, within.best.peaks[d]);
+        *value = is_one ? most : tried;
     }
     ppi_within_clear(&within);
     return status;

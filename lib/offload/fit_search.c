@@ -17,6 +17,8 @@ enum {
     TIMED = 3 << 18,      /* ops in all evaluations: all 256 up to about 3,000 ops, the least from about 16,000 on */
     MOST_ROUNDS = 6,      /* how often transfers are placed again once devices wait */
     MOST_IDLE = 3,        /* sets in a row without a better one before the search goes on */
+    MOST_BLOCKED = 2,     /* sets in a row that delay nothing and are over limits: others would be, too */
+    FORCED_BLOCKED = 1,   /* the same of forced transfers before late reloads are tried */
     MOST_RAISES = 6,      /* how often more is offloaded from devices over their limits */
     EXTRA_TIMED = 1 << 13 /* ops in all evaluations that look for transfers that are not needed */
 };
@@ -98,15 +100,16 @@ static uint32_t pick(const struct ppi_fit_search *within)
 
 static void note_excess(struct ppi_fit_search *within, const struct ppi_choice *choice)
 {
-    double overshoot = 0;
+    double overshoot = 0, most = 0;
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++) {
-        double peak = choice->timeline->devices[d].peak_memory, limit = within->placing->limits[d];
+        double peak = choice->peaks[d], limit = within->placing->limits[d];
+        most = ppi_larger(most, peak);
         if (peak > 0)
             overshoot = ppi_larger(overshoot, limit > 0 ? peak / limit : PPI_INFINITE);
     }
     if (overshoot < within->overshoot)
         within->overshoot = overshoot;
-    within->peak = ppi_smaller(within->peak, choice->timeline->metrics.peak_memory);
+    within->peak = ppi_smaller(within->peak, most);
 }
 
 /* Keeps a choice that is within the limits and better; otherwise clears it. */
@@ -135,7 +138,7 @@ static bool raise_slack(const struct ppi_fit_search *within, const struct ppi_ch
 {
     bool is_raised = false;
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++)
-        if (ppi_is_over_limit(choice->timeline->devices[d].peak_memory, within->placing->limits[d])) {
+        if (ppi_is_over_limit(choice->peaks[d], within->placing->limits[d])) {
             within->slack[d] += 1 + within->slack[d] / 3;
             is_raised = true;
         }
@@ -148,12 +151,14 @@ static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choic
     struct ppi_choice held;
     ppsched_status status = ppi_choice_wait(&held, within->placing, placed, within->placing->limits, error);
     if (status == PPSCHED_OK && step != NULL) {
-        ppi_take_times(within->placing, held.timeline);
+        ppi_take_times(within->placing, held.timeline != NULL ? held.timeline : within->placing->plain);
         *step = ppi_choice_step(&held);
     }
-    if (status == PPSCHED_OK)
-        keep(within, &held);
-    return status;
+    if (status != PPSCHED_OK)
+        return status;
+    within->is_blocked = held.timeline == NULL && !ppi_choice_is_within(&held, within->placing->limits);
+    keep(within, &held);
+    return PPSCHED_OK;
 }
 
 /* Evaluates the picked transfers and, where that is over a limit, the same with waits; then `*is_raised`. */
@@ -203,7 +208,10 @@ static ppsched_status find_free(struct ppi_fit_search *within, ppsched_error *er
         if (count == before)
             break;
         before = count;
+        within->is_blocked = false;
         status = try_free(within, &is_raised, error);
+        if (i == 0 && within->is_blocked)
+            within->blocked = 1;
     }
     memcpy(within->slack, within->best_slack, devices * sizeof *within->slack);
     return status == PPSCHED_OK && is_done(within) && !within->wants_any ? lessen(within, error) : status;
@@ -226,11 +234,12 @@ static ppsched_status place_again(struct ppi_fit_search *within, struct ppi_choi
     return status;
 }
 
-/* The same, repeatedly. Where a placement comes again, so do its times, and it would not change again. `step`: with waits. */
+/* The same, repeatedly. Where a placement comes again, so do its times, and it would not change again; so it does where waits
+ * change no time. `step`: with waits. */
 static ppsched_status try_again(struct ppi_fit_search *within, struct ppi_choice *placed, double step, ppsched_error *error)
 {
     double last = PPI_INFINITE;
-    bool is_settled = false;
+    bool is_settled = within->placing->has_plain_times;
     ppsched_status status = PPSCHED_OK;
     for (int round = 1, idle = 0; round < MOST_ROUNDS && idle < within->patience && status == PPSCHED_OK && goes_on(within);
          round++) {
@@ -250,11 +259,13 @@ static ppsched_status try_places(struct ppi_fit_search *within, ppsched_error *e
     ppsched_status status = make(within, &placed, error);
     if (status == PPSCHED_OK && ppi_choice_is_within(&placed, within->placing->limits)) {
         keep(within, &placed);
+        within->blocked = 0;
     } else if (status == PPSCHED_OK) {
         double step = PPI_INFINITE;
         status = spend(within, error);
         if (status == PPSCHED_OK)
             status = wait(within, &placed, &step, error);
+        within->blocked = within->is_blocked ? within->blocked + 1 : 0;
         if (status == PPSCHED_OK)
             status = try_again(within, &placed, step, error);
         ppi_choice_clear(&placed);
@@ -272,11 +283,13 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
     placing->is_forced = rule.is_forced;
     placing->is_late = rule.is_late;
     within->patience = rule.chunks > 0 ? MOST_ROUNDS : 2;
+    const bool is_picked = rule.is_picked && placing->has_plain_times;
     ppi_take_times(placing, placing->plain);
     if (rule.chunks > 0)
         ppi_pick_chunks(placing, rule.chunks);
-    else
+    else if (!is_picked)
         pick(within);
+    rule.is_picked = false;
     ppsched_status status = try_places(within, error);
     if (within->kept != before) {
         within->rule = rule;
@@ -309,7 +322,7 @@ static ppsched_status try_chunks(struct ppi_fit_search *within, uint32_t chunks,
                                  ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t k = chunks; k >= last && status == PPSCHED_OK && goes_on(within); k--) {
+    for (uint32_t k = chunks; k >= last && status == PPSCHED_OK && goes_on(within) && within->blocked < MOST_BLOCKED; k--) {
         within->shortest = PPI_INFINITE;
         status = try_rounds(within, (struct ppi_wait_rule){.chunks = k}, error);
         within->chunks = within->chunks == 0 || within->shortest < *shortest ? k : within->chunks;
@@ -323,14 +336,15 @@ static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, 
 {
     uint32_t before = PPSCHED_NONE;
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t i = first, idle = 0; i < last && idle < MOST_IDLE && status == PPSCHED_OK && goes_on(within); i++) {
+    for (uint32_t i = first, idle = 0;
+         i < last && idle < MOST_IDLE && status == PPSCHED_OK && goes_on(within) && within->blocked < MOST_BLOCKED; i++) {
         const uint32_t kept = within->kept;
         const bool is_first = within->best.schedule == NULL;
         if (!set_slack(within, slacks[i]))
             break;
         uint32_t count = pick(within);
-        if (count != before)
-            status = try_rounds(within, (struct ppi_wait_rule){0}, error);
+        if (count != before && !(i == 0 && within->blocked > 0)) /* the first set has been tried without loss */
+            status = try_rounds(within, (struct ppi_wait_rule){.is_picked = true}, error);
         idle = within->kept != kept || is_first ? 0 : idle + 1;
         before = count;
     }
@@ -383,9 +397,16 @@ static ppsched_status adjust(struct ppi_fit_search *within, ppsched_error *error
 static ppsched_status force(struct ppi_fit_search *within, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    within->blocked = 0;
     for (uint32_t i = 0; i < 8 && status == PPSCHED_OK && goes_on(within); i++) {
+        if (i < 4 && within->blocked >= FORCED_BLOCKED)
+            continue;
+        const uint32_t kept = within->kept;
+        const bool has_found = within->best.schedule != NULL;
         set_slack(within, i % 4 == 3 ? UINT16_MAX : i % 4);
         status = try_rounds(within, (struct ppi_wait_rule){.is_forced = true, .is_late = i >= 4}, error);
+        if (i > 4 && has_found && within->rule.is_late && within->kept == kept)
+            break;
     }
     return status;
 }

@@ -10,6 +10,7 @@ struct ppi_wait_rule {
     uint32_t chunks; /* all transfers of so many stages of each device; 0: those that are needed */
     uint32_t lead;   /* number of a prefetch distance, see ppi_lead */
     bool is_forced, is_late;
+    bool is_picked; /* the transfers are picked already, by the times at hand */
 };
 
 struct ppi_fit_search {
@@ -25,6 +26,8 @@ struct ppi_fit_search {
     struct ppi_wait_rule rule;    /* of `best` */
     uint32_t chunks;              /* of the rules that offload whole chunks, the number with the shortest step; 0: none tried */
     double shortest;              /* shortest step within the limits since this was reset */
+    bool is_blocked;              /* the last waits delay nothing, and limits are not kept */
+    uint32_t blocked;             /* sets in a row of which that is so */
     int patience;                 /* rounds in a row no better than the one before */
     uint32_t tries;               /* evaluations that are left */
     uint32_t *slack, *best_slack; /* by device: activations between target and limit */

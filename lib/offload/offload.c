@@ -8,6 +8,7 @@
 #include "offload/offload.h"
 #include "offload/reduce_peaks.h"
 #include "offload/select.h"
+#include "offload/undelayed.h"
 
 /* Tries prefetch distances while the makespan is longer than without copies; keeps the shortest. */
 static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
@@ -31,7 +32,7 @@ static ppsched_status hold_limits(struct ppi_choice *best, struct ppi_placing *p
 {
     struct ppi_fit_search within;
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
-        placing->limits[d] = best->timeline->devices[d].memory_limit;
+        placing->limits[d] = placing->plain->devices[d].memory_limit;
     ppsched_status status = ppi_within_make(&within, placing, error);
     if (status == PPSCHED_OK)
         status = ppi_within_all(&within, error);
@@ -50,7 +51,7 @@ static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *pl
     *best = (struct ppi_choice){0};
     ppi_pick_chunks(placing, UINT32_MAX);
     ppsched_status status = choose_lead(best, placing, error);
-    if (status == PPSCHED_OK && best->timeline->metrics.limit_device != PPSCHED_NONE)
+    if (status == PPSCHED_OK && !ppi_choice_fits(best, placing))
         status = hold_limits(best, placing, error);
     else if (status == PPSCHED_OK)
         status = ppi_lower_peaks(best, placing, searches, error);
@@ -59,22 +60,42 @@ static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *pl
     return status;
 }
 
-static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_placing *placing,
+/* `timeline`: see ppi_offload_timed. */
+static ppsched_status place(ppsched_schedule **out, ppsched_timeline **timeline, double *least, struct ppi_placing *placing,
                             const ppsched_offload_options *options, bool searches, ppsched_error *error)
 {
     struct ppi_choice best;
     placing->prefetch_distance = options->prefetch_distance;
+    placing->may_be_undelayed = ppi_may_be_undelayed(placing);
     ppi_list_transfers(placing, options->chunks);
     if (options->share > 0 && options->share < 1)
         ppi_keep_shortest(placing, options->share);
     ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, least, placing, error)
                                                       : choose_all(&best, placing, searches, error);
-    if (status != PPSCHED_OK)
-        return status;
-    *out = best.schedule;
-    best.schedule = NULL;
+    if (status == PPSCHED_OK && timeline != NULL)
+        status = ppi_choice_sum_up(&best, placing, error);
+    if (status == PPSCHED_OK) {
+        *out = best.schedule;
+        ppi_schedule_retain(best.schedule);
+    }
+    if (status == PPSCHED_OK && timeline != NULL) {
+        *timeline = best.timeline;
+        best.timeline = NULL;
+    }
     ppi_choice_clear(&best);
-    return PPSCHED_OK;
+    return status;
+}
+
+static ppsched_status offload_by(ppsched_schedule **out, ppsched_timeline **timeline, double *least,
+                                 const ppsched_timeline *plain, const ppsched_config *config,
+                                 const ppsched_offload_options *options, bool searches, ppsched_error *error)
+{
+    struct ppi_placing placing = {.schedule = plain->schedule, .config = config, .plain = plain};
+    ppsched_status status = ppi_placing_make(&placing, error);
+    if (status == PPSCHED_OK)
+        status = place(out, timeline, least, &placing, options, searches, error);
+    ppi_placing_clear(&placing);
+    return status;
 }
 
 static ppsched_status offload(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
@@ -85,15 +106,18 @@ static ppsched_status offload(ppsched_schedule **out, double *least, const ppsch
     ppsched_status status = ppi_require_whole(schedule, true, error);
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&plain, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
-    if (status == PPSCHED_OK) {
-        struct ppi_placing placing = {.schedule = schedule, .config = config, .plain = plain};
-        status = ppi_placing_make(&placing, error);
-        if (status == PPSCHED_OK)
-            status = place(out, least, &placing, options, searches, error);
-        ppi_placing_clear(&placing);
-    }
+    if (status == PPSCHED_OK)
+        status = offload_by(out, NULL, least, plain, config, options, searches, error);
     ppi_timeline_destroy(plain);
     return status;
+}
+
+ppsched_status ppi_offload_timed(ppsched_schedule **out, ppsched_timeline **timeline, const ppsched_timeline *plain,
+                                 const ppsched_config *config, const ppsched_offload_options *options, ppsched_error *error)
+{
+    double least;
+    ppsched_status status = ppi_require_whole(plain->schedule, true, error);
+    return status == PPSCHED_OK ? offload_by(out, timeline, &least, plain, config, options, false, error) : status;
 }
 
 ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,

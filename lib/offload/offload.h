@@ -13,6 +13,11 @@ ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *sch
 ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
                            const ppsched_offload_options *options, bool searches, ppsched_error *error);
 
+/* The same, without a search for less memory, from the timeline of a schedule with its earliest starts alone. `*timeline`: that
+ * of the new schedule, whose figures alone are filled in, without times of peaks. */
+ppsched_status ppi_offload_timed(ppsched_schedule **out, ppsched_timeline **timeline, const ppsched_timeline *plain,
+                                 const ppsched_config *config, const ppsched_offload_options *options, ppsched_error *error);
+
 /* As few copies as keep the config's memory limits. Where none do, REFUSED with a message and, in `*least`, the least limit
  * that was found to work, or factor of the limits; NULL: without both, which take time. */
 ppsched_status ppi_offload_to_fit(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,

@@ -45,7 +45,7 @@ static double sum_of_peaks(const struct ppi_choice *choice)
 {
     double sum = 0;
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++)
-        sum += choice->timeline->devices[d].peak_memory;
+        sum += choice->peaks[d];
     return sum;
 }
 
@@ -53,8 +53,7 @@ static double sum_of_peaks(const struct ppi_choice *choice)
  * other. */
 static bool take(struct lowering *lowering, struct ppi_choice *next)
 {
-    bool is_free = ppi_choice_step(next) <= ppi_choice_step(lowering->best) &&
-                   next->timeline->metrics.limit_device == PPSCHED_NONE;
+    bool is_free = ppi_choice_step(next) <= ppi_choice_step(lowering->best) && ppi_choice_fits(next, lowering->placing);
     if (is_free && sum_of_peaks(next) < sum_of_peaks(lowering->best)) {
         ppi_choice_clear(lowering->best);
         *lowering->best = *next;
@@ -166,7 +165,7 @@ static ppsched_status try_shares(struct lowering *lowering, ppsched_error *error
 static double share_of(const struct lowering *lowering, uint32_t device)
 {
     double whole = lowering->placing->plain->devices[device].peak_memory;
-    return whole > 0 ? lowering->best->timeline->devices[device].peak_memory / whole : 0;
+    return whole > 0 ? lowering->best->peaks[device] / whole : 0;
 }
 
 static uint32_t next_device(const struct lowering *lowering)
@@ -187,7 +186,7 @@ static ppsched_status try_devices(struct lowering *lowering, ppsched_error *erro
     for (uint32_t d; status == PPSCHED_OK && lowering->tries > 0 && (d = next_device(lowering)) != PPSCHED_NONE;) {
         bool is_held = false;
         for (uint32_t k = 0; k < device_count(lowering); k++)
-            limits[k] = lowering->best->timeline->devices[k].peak_memory;
+            limits[k] = lowering->best->peaks[k];
         limits[d] -= lowering->units[d];
         if (lowering->units[d] > 0 && !ppi_is_over_limit(lowering->least[d], limits[d]))
             status = try_limits(lowering, &is_held, error);
@@ -203,7 +202,7 @@ static ppsched_status try_waits_of_devices(struct lowering *lowering, ppsched_er
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = device_count(lowering); d-- > 0 && status == PPSCHED_OK && lowering->tries > 0;) {
         bool is_free;
-        if (lowering->least[d] >= lowering->best->timeline->devices[d].peak_memory)
+        if (lowering->least[d] >= lowering->best->peaks[d])
             continue;
         limits[d] = lowering->least[d];
         status = try_waits(lowering, &is_free, error);

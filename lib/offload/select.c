@@ -22,11 +22,12 @@ static struct ppi_offload_transfer *transfer_of(const struct ppi_placing *placin
 /* The memory that a unit takes when it starts, with reloaded activations, and that it frees when it ends. */
 static void find_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise, double *fall)
 {
+    const size_t first = (size_t)(unit - placing->schedule->ops);
     *rise = *fall = 0;
     for (size_t k = 0; k < length; k++) {
         const struct ppi_offload_transfer *transfer = ppi_is_backward(unit[k].kind) ? transfer_of(placing, &unit[k]) : NULL;
-        *rise += ppi_taken_by(placing->plain, &unit[k]);
-        *fall += ppi_released_by(placing->plain, &unit[k]);
+        *rise += placing->taken[first + k];
+        *fall += placing->released[first + k];
         *rise += transfer != NULL && transfer->is_picked ? transfer->moved : 0;
     }
 }
@@ -94,7 +95,7 @@ double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         double rise = 0;
         for (size_t k = 0; k < ppi_unit_length(&queue->ops[i]); k++)
-            rise += ppi_taken_by(placing->plain, &queue->ops[i + k]);
+            rise += placing->taken[queue->first + i + k];
         most = ppi_larger(most, rise);
     }
     return placing->plain->devices[device].static_memory + most;
@@ -104,12 +105,13 @@ double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
 static void find_least_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise,
                                double *fall)
 {
+    const size_t first = (size_t)(unit - placing->schedule->ops);
     *rise = *fall = 0;
     for (size_t k = 0; k < length; k++) {
         const struct ppi_offload_transfer *transfer = ppi_is_compute(unit[k].kind) ? transfer_of(placing, &unit[k]) : NULL;
         const double moved = transfer != NULL && !transfer->stays ? transfer->moved : 0;
-        *rise += ppi_taken_by(placing->plain, &unit[k]) + (ppi_is_backward(unit[k].kind) ? moved : 0);
-        *fall += ppi_released_by(placing->plain, &unit[k]) - (unit[k].kind == PPSCHED_KIND_F ? moved : 0);
+        *rise += placing->taken[first + k] + (ppi_is_backward(unit[k].kind) ? moved : 0);
+        *fall += placing->released[first + k] - (unit[k].kind == PPSCHED_KIND_F ? moved : 0);
     }
 }
 

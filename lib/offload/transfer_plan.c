@@ -1,26 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A choice is priced by the evaluator with copies, and compared by its step, then by its number of copies. */
+/* A choice is priced by the evaluator with copies, or by its memory alone where these delay nothing. It is compared by its
+ * step, then by its number of copies. */
 #include "offload/transfer_plan.h"
 
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/error.h"
+#include "offload/undelayed.h"
 #include "offload/waits.h"
 
 void ppi_choice_clear(struct ppi_choice *choice)
 {
     ppi_timeline_destroy(choice->timeline);
-    if (choice->schedule != NULL)
+    if (choice->schedule != NULL) {
+        ppi_release(&choice->schedule->host, choice->peaks);
         ppi_schedule_release(choice->schedule);
+    }
     *choice = (struct ppi_choice){0};
 }
 
-/* Evaluates the schedule of a choice if `status` is OK. */
+ppsched_status ppi_choice_sum_up(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_error *error)
+{
+    const uint32_t devices = choice->schedule->shape.devices;
+    if (choice->timeline != NULL)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_timeline_make(&choice->timeline, choice->schedule, placing->config, false, false, error);
+    if (status != PPSCHED_OK)
+        return status;
+    memcpy(choice->timeline->devices, placing->plain->devices, devices * sizeof *choice->timeline->devices);
+    for (uint32_t d = 0; d < devices; d++) {
+        choice->timeline->devices[d].peak_memory = choice->peaks[d];
+        choice->timeline->devices[d].peak_time = 0;
+        choice->timeline->devices[d].peak_position = PPSCHED_NONE;
+    }
+    ppi_sum_up(choice->timeline);
+    return PPSCHED_OK;
+}
+
+static ppsched_status find_figures(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_error *error)
+{
+    const uint32_t devices = choice->schedule->shape.devices;
+    choice->peaks = ppi_allocate(&choice->schedule->host, devices, sizeof *choice->peaks);
+    if (choice->peaks == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    choice->step = placing->plain->metrics.makespan;
+    if (placing->may_be_undelayed && ppi_price_undelayed(choice->peaks, placing, choice->schedule))
+        return PPSCHED_OK;
+    ppsched_status status = ppi_evaluate(&choice->timeline, choice->schedule, placing->config,
+                                         PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        return status;
+    choice->step = choice->timeline->metrics.makespan;
+    for (uint32_t d = 0; d < devices; d++)
+        choice->peaks[d] = choice->timeline->devices[d].peak_memory;
+    return PPSCHED_OK;
+}
+
+/* Prices the schedule of a choice if `status` is OK. */
 static ppsched_status price(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_status status,
                             ppsched_error *error)
 {
     if (status == PPSCHED_OK)
-        status = ppi_evaluate(&choice->timeline, choice->schedule, placing->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+        status = find_figures(choice, placing, error);
     if (status != PPSCHED_OK)
         ppi_choice_clear(choice);
     return status;
@@ -55,9 +97,7 @@ ppsched_status ppi_choice_wait(struct ppi_choice *out, const struct ppi_placing 
                                const double *limits, ppsched_error *error)
 {
     *out = (struct ppi_choice){.copies = placed->copies};
-    return price(out, placing,
-                 ppi_hold(&out->schedule, placing->peaks, placed->schedule, placing->plain, placing->config, limits, error),
-                 error);
+    return price(out, placing, ppi_hold(&out->schedule, placing->peaks, placing, placed->schedule, limits, error), error);
 }
 
 ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing *placing, const double *limits,
@@ -81,7 +121,15 @@ double ppi_lead(const struct ppi_placing *placing, uint32_t number)
 bool ppi_choice_is_within(const struct ppi_choice *choice, const double *limits)
 {
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++)
-        if (ppi_is_over_limit(choice->timeline->devices[d].peak_memory, limits[d]))
+        if (ppi_is_over_limit(choice->peaks[d], limits[d]))
+            return false;
+    return true;
+}
+
+bool ppi_choice_fits(const struct ppi_choice *choice, const struct ppi_placing *placing)
+{
+    for (uint32_t d = 0; d < choice->schedule->shape.devices; d++)
+        if (ppi_is_over_limit(choice->peaks[d], placing->plain->devices[d].memory_limit))
             return false;
     return true;
 }

@@ -10,13 +10,18 @@ enum { PPI_MOST_LEADS = 6 }; /* prefetch distances above 0 that are tried where 
 /* A schedule and its figures: both, or neither. */
 struct ppi_choice {
     ppsched_schedule *schedule;
-    ppsched_timeline *timeline;
-    uint32_t copies; /* transfers that are made */
+    ppsched_timeline *timeline; /* NULL: copies delay nothing, and it has not been summed up */
+    double step;                /* its makespan */
+    double *peaks;              /* by device */
+    uint32_t copies;            /* transfers that are made */
 };
 
 void ppi_choice_clear(struct ppi_choice *choice);
 
-/* Places the picked transfers, and evaluates the schedule. */
+/* Makes the timeline of a choice whose copies delay nothing: its figures alone, without times of peaks. */
+ppsched_status ppi_choice_sum_up(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_error *error);
+
+/* Places the picked transfers, and prices the schedule. */
 ppsched_status ppi_choice_make(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error);
 
 /* Places the picked transfers; does not evaluate. */
@@ -44,7 +49,7 @@ double ppi_lead(const struct ppi_placing *placing, uint32_t number);
 
 static inline double ppi_choice_step(const struct ppi_choice *choice)
 {
-    return choice->timeline->metrics.makespan;
+    return choice->step;
 }
 
 /* Whether it takes longer than the schedule without copies. */
@@ -54,6 +59,9 @@ static inline bool ppi_choice_is_longer(const struct ppi_choice *choice, const s
 }
 
 bool ppi_choice_is_within(const struct ppi_choice *choice, const double *limits);
+
+/* Whether it is within the limits of the config. */
+bool ppi_choice_fits(const struct ppi_choice *choice, const struct ppi_placing *placing);
 
 /* `next` becomes `best`, which may be none, where it is shorter, or as long with fewer copies. Clears the other. */
 bool ppi_choice_keep(struct ppi_choice *best, struct ppi_choice *next);

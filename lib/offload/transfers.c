@@ -7,9 +7,11 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/sort.h"
 #include "ir/builder.h"
 #include "offload/offload.h"
+
+/* Runs that wait for others to be merged with: each is at least twice as long as the next. */
+enum { MOST_RUNS = 40 };
 
 /* --- memory --- */
 
@@ -43,8 +45,13 @@ ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *erro
     placing->free = ppi_allocate(host, devices, 3 * sizeof *placing->free);
     placing->resident.events = ppi_allocate(host, cells, sizeof *placing->resident.events);
     placing->spans = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->spans);
+    placing->taken = ppi_allocate(host, (size_t)schedule->op_count, 2 * sizeof *placing->taken);
+    placing->states = ppi_allocate(host, cells, sizeof *placing->states);
+    placing->copy_ends = ppi_allocate(host, cells, sizeof *placing->copy_ends);
+    placing->copy_changes = ppi_allocate(host, cells, 2 * sizeof *placing->copy_changes);
     if (placing->chunk_of == NULL || placing->transfer_of == NULL || placing->transfers == NULL || placing->keys == NULL ||
-        placing->ends == NULL || placing->free == NULL || placing->resident.events == NULL || placing->spans == NULL)
+        placing->ends == NULL || placing->free == NULL || placing->resident.events == NULL || placing->spans == NULL ||
+        placing->taken == NULL || placing->states == NULL || placing->copy_ends == NULL || placing->copy_changes == NULL)
         return ppi_fail_memory(error, "the offloads");
     placing->order = placing->transfer_of + cells;
     placing->scratch = placing->order + cells;
@@ -52,6 +59,12 @@ ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *erro
     placing->peaks = placing->limits + devices;
     if (schedule->op_count > 0)
         memcpy(placing->spans, placing->plain->spans, (size_t)schedule->op_count * sizeof *placing->spans);
+    placing->released = placing->taken + schedule->op_count;
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        placing->taken[i] = ppi_taken_by(placing->plain, &schedule->ops[i]);
+        placing->released[i] = ppi_released_by(placing->plain, &schedule->ops[i]);
+    }
+    placing->has_plain_times = true;
     return count_chunks(placing, error);
 }
 
@@ -66,6 +79,10 @@ void ppi_placing_clear(struct ppi_placing *placing)
     ppi_release(host, placing->free);
     ppi_release(host, placing->resident.events);
     ppi_release(host, placing->spans);
+    ppi_release(host, placing->taken);
+    ppi_release(host, placing->states);
+    ppi_release(host, placing->copy_ends);
+    ppi_release(host, placing->copy_changes);
 }
 
 /* --- transfers --- */
@@ -75,6 +92,14 @@ static uint32_t link_of(const ppsched_config *config, uint32_t device)
     const struct ppi_values *given = &config->values[PPSCHED_QUANTITY_HOST_LINK];
     double number = given->values != NULL ? ppi_value_at(given, device) : device;
     return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses an invalid link */
+}
+
+bool ppi_may_share_links(const ppsched_config *config)
+{
+    for (uint32_t d = 0; d < config->shape.devices; d++)
+        if (link_of(config, d) != d)
+            return true;
+    return false;
 }
 
 static double moved_by(const struct ppi_placing *placing, const ppsched_op *op, double factor)
@@ -134,10 +159,13 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
     }
 }
 
-void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline)
+void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     ppsched_span *to = placing->spans;
+    if (timeline == placing->plain && placing->has_plain_times)
+        return;
+    placing->has_plain_times = timeline == placing->plain;
     for (uint64_t i = 0; i < schedule->op_count; i++)
         if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
             *to++ = timeline->spans[i];
@@ -151,19 +179,53 @@ void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *t
 
 /* --- places on the links --- */
 
-static bool is_less(const void *keys, uint32_t a, uint32_t b)
+/* The end of the run that begins at `from`: keys do not fall. Where they all fall, the run is turned round. */
+static uint32_t run_from(uint32_t *order, uint32_t from, uint32_t count, const double *keys)
 {
-    return ((const double *)keys)[a] < ((const double *)keys)[b];
+    uint32_t to = from + 1;
+    if (to < count && keys[order[to]] < keys[order[from]]) {
+        while (to < count && keys[order[to]] < keys[order[to - 1]])
+            to++;
+        for (uint32_t a = from, b = to - 1; a < b; a++, b--) {
+            const uint32_t moved = order[a];
+            order[a] = order[b];
+            order[b] = moved;
+        }
+    }
+    while (to < count && keys[order[to]] >= keys[order[to - 1]])
+        to++;
+    return to;
 }
 
-/* The transfers `first` to `last` - 1 that go, sorted by key; those of equal keys in the order of the list. */
+/* Merges two runs that lie one after the other. */
+static void merge_runs(const struct ppi_placing *placing, uint32_t from, uint32_t middle, uint32_t to)
+{
+    uint32_t *order = placing->order, *left = placing->scratch;
+    const double *keys = placing->keys;
+    const uint32_t count = middle - from;
+    memcpy(left, order + from, count * sizeof *left);
+    for (uint32_t a = 0, b = middle, k = from; a < count; k++)
+        order[k] = b < to && keys[order[b]] < keys[left[a]] ? order[b++] : left[a++];
+}
+
+/* The transfers `first` to `last` - 1 that go, sorted by key; those of equal keys in the order of the list. Each device's are
+ * mostly in order already: runs are merged, the shorter ones first. */
 static const uint32_t *sorted(const struct ppi_placing *placing, uint32_t first, uint32_t last, uint32_t *count)
 {
+    uint32_t starts[MOST_RUNS + 1], runs = 0;
     *count = 0;
     for (uint32_t i = first; i < last; i++)
         if (placing->transfers[i].goes)
             placing->order[(*count)++] = i;
-    return ppi_sort(placing->order, placing->scratch, *count, is_less, placing->keys);
+    for (uint32_t to = 0; to < *count;) {
+        starts[runs++] = to;
+        starts[runs] = to = run_from(placing->order, to, *count, placing->keys);
+        while (runs > 1 && (to == *count || starts[runs - 1] - starts[runs - 2] < 2 * (to - starts[runs - 1]))) {
+            merge_runs(placing, starts[runs - 2], starts[runs - 1], to);
+            starts[--runs] = to;
+        }
+    }
+    return placing->order;
 }
 
 void ppi_keep_shortest(const struct ppi_placing *placing, double share)
@@ -203,18 +265,18 @@ static double lead_start(const struct ppi_placing *placing, const struct ppi_off
         .start;
 }
 
-static void place_reloads(const struct ppi_placing *placing)
+/* Of the transfers `first` to `last` - 1, whose links have no others. */
+static void place_reloads(const struct ppi_placing *placing, uint32_t first, uint32_t last)
 {
     uint32_t count;
-    for (uint32_t i = 0; i < placing->count; i++) {
+    for (uint32_t i = first; i < last; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[i];
         transfer->goes = transfer->is_picked && has_lead(placing, transfer);
         if (placing->is_forced)
             transfer->goes = transfer->goes && transfer->backward > transfer->forward + 1;
         placing->keys[i] = -transfer->due;
     }
-    const uint32_t *order = sorted(placing, 0, placing->count, &count);
-    set_free(placing, PPI_INFINITE);
+    const uint32_t *order = sorted(placing, first, last, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[order[i]];
         double end = ppi_smaller(transfer->due - placing->lead, placing->free[transfer->link]);
@@ -231,13 +293,12 @@ static void place_reloads(const struct ppi_placing *placing)
 }
 
 /* Drops transfers whose offload is not done when their reload is to start. */
-static void place_offloads(const struct ppi_placing *placing)
+static void place_offloads(const struct ppi_placing *placing, uint32_t first, uint32_t last)
 {
     uint32_t count;
-    for (uint32_t i = 0; i < placing->count; i++)
+    for (uint32_t i = first; i < last; i++)
         placing->keys[i] = placing->transfers[i].ready;
-    const uint32_t *order = sorted(placing, 0, placing->count, &count);
-    set_free(placing, 0);
+    const uint32_t *order = sorted(placing, first, last, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[order[i]];
         double end = ppi_larger(transfer->ready, placing->free[transfer->link]) + transfer->offload;
@@ -245,6 +306,23 @@ static void place_offloads(const struct ppi_placing *placing)
         if (transfer->goes)
             placing->free[transfer->link] = end;
     }
+}
+
+/* Finds which of the picked transfers go, and when. */
+static void place_all(const struct ppi_placing *placing)
+{
+    const bool shares_links = ppi_may_share_links(placing->config);
+    const uint32_t devices = placing->schedule->shape.devices;
+    set_free(placing, PPI_INFINITE);
+    for (uint32_t d = 0; d < devices && !shares_links; d++)
+        place_reloads(placing, ppi_first_transfer(placing, d), placing->ends[d]);
+    if (shares_links)
+        place_reloads(placing, 0, placing->count);
+    set_free(placing, 0);
+    for (uint32_t d = 0; d < devices && !shares_links; d++)
+        place_offloads(placing, ppi_first_transfer(placing, d), placing->ends[d]);
+    if (shares_links)
+        place_offloads(placing, 0, placing->count);
 }
 
 /* --- the schedule --- */
@@ -314,8 +392,7 @@ ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_plac
 {
     ppsched_builder *builder = NULL;
     ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
-    place_reloads(placing);
-    place_offloads(placing);
+    place_all(placing);
     if (status == PPSCHED_OK)
         status = reserve(builder, placing, error);
     for (uint32_t i = 0; i < placing->count; i++)

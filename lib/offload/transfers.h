@@ -21,12 +21,25 @@ struct ppi_offload_transfer {
     bool goes;
 };
 
+/* When the copies of a transfer end; negative: unknown. */
+struct ppi_copy_ends {
+    double away, back;
+};
+
+/* Memory that an offload frees, or a reload takes. */
+struct ppi_copy_change {
+    double time, moved;
+};
+
 /* The transfers of a schedule, and how they are placed. The caller sets `lead` and the fields after it. */
 struct ppi_placing {
     const ppsched_schedule *schedule;
     const ppsched_config *config;
     const ppsched_timeline *plain;          /* of the schedule without copies */
     ppsched_span *spans;                    /* of its ops, by which transfers are placed */
+    bool has_plain_times;                   /* `spans` are those of `plain` */
+    double *taken, *released;               /* memory by op: see ppi_taken_by and ppi_released_by */
+    uint8_t *states;                        /* scratch by transfer */
     uint32_t *chunk_of;                     /* by stage instance */
     uint32_t *transfer_of;                  /* by stage pass; PPSCHED_NONE: never offloaded */
     struct ppi_offload_transfer *transfers; /* by device, then in the order of Fs */
@@ -41,11 +54,17 @@ struct ppi_placing {
     bool is_forced;             /* transfers go even where their copies do not fit between F and backward, which then waits */
     bool is_late;               /* if forced: reloads come right before their backwards */
     double *limits, *peaks;     /* by device: limits to keep, and peaks with waits */
+    bool may_be_undelayed;      /* see undelayed.h, whose scratch is next */
+    struct ppi_copy_ends *copy_ends;
+    struct ppi_copy_change *copy_changes;
 };
 
 /* Allocates. The schedule, the config and `plain` must be set. */
 ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error);
 void ppi_placing_clear(struct ppi_placing *placing);
+
+/* Whether a device may share its link to the host with another: it has another number than the device. */
+bool ppi_may_share_links(const ppsched_config *config);
 
 /* Lists the transfers of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so each
  * backward is after its F. */
@@ -55,7 +74,7 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks);
 void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 
 /* Takes over the times of the schedule, with or without copies. */
-void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline);
+void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timeline);
 
 /* Makes the schedule with all picked transfers that have a place. */
 ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);

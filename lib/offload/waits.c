@@ -3,6 +3,8 @@
  * have not been waited for. */
 #include "offload/waits.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/builder.h"
@@ -11,16 +13,15 @@
 enum { HAS_GONE = 1, IS_BACK = 2 }; /* of an offload: a wait for its end was added; its reload has come */
 
 struct hold {
-    const ppsched_schedule *schedule;
-    const ppsched_timeline *plain;
-    const struct ppi_values *moved; /* the config's */
-    uint8_t *states;                /* of stage passes */
+    const struct ppi_placing *placing;
+    const ppsched_schedule *schedule; /* with copies */
     ppsched_builder *builder;
 };
 
 /* Progress in one device's queue. */
 struct walk {
     const ppsched_queue *queue;
+    size_t plain; /* number of the next op in the schedule without copies */
     double level, peak, limit;
     size_t offload; /* OFFLOADs from this position on have not been waited for */
     size_t put;     /* ops before this position have been appended */
@@ -31,27 +32,31 @@ struct changes {
     double rise, falls[2];
 };
 
+static uint32_t number_of(const struct hold *hold, const ppsched_op *op)
+{
+    return hold->placing->transfer_of[ppi_cell_of(hold->schedule, op)];
+}
+
 /* The memory that OFFLOAD and RELOAD move. */
 static double moved_by(const struct hold *hold, const ppsched_op *op)
 {
-    double whole = ppi_instance_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
-    double moved = hold->moved->values != NULL ? ppi_value_at(hold->moved, op->stage) : whole;
-    return moved * ppi_factor_of(&hold->plain->costs, hold->schedule, op).memory;
+    return hold->placing->transfers[number_of(hold, op)].moved;
 }
 
 static uint8_t *state_of(const struct hold *hold, const ppsched_op *op)
 {
-    return &hold->states[ppi_cell_of(hold->schedule, op)];
+    return &hold->placing->states[number_of(hold, op)];
 }
 
-static struct changes changes_of(const struct hold *hold, const ppsched_op *unit, size_t length)
+static struct changes changes_of(const struct hold *hold, struct walk *walk, const ppsched_op *unit, size_t length)
 {
+    const struct ppi_placing *placing = hold->placing;
     struct changes changes = {0};
     if (unit->kind == PPSCHED_KIND_RELOAD)
         changes.rise = *state_of(hold, unit) == HAS_GONE ? moved_by(hold, unit) : 0;
-    for (size_t i = 0; i < length; i++) {
-        changes.rise += ppi_taken_by(hold->plain, &unit[i]);
-        changes.falls[i] = ppi_released_by(hold->plain, &unit[i]);
+    for (size_t i = 0; i < length && !ppi_is_copy(unit->kind); i++, walk->plain++) {
+        changes.rise += placing->taken[walk->plain];
+        changes.falls[i] = placing->released[walk->plain];
     }
     return changes;
 }
@@ -85,7 +90,7 @@ static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size
 static ppsched_status pass_unit(const struct hold *hold, struct walk *walk, size_t i, size_t length, ppsched_error *error)
 {
     const ppsched_op *unit = &walk->queue->ops[i], *last = NULL;
-    const struct changes changes = changes_of(hold, unit, length);
+    const struct changes changes = changes_of(hold, walk, unit, length);
     ppsched_status status = PPSCHED_OK;
     while (changes.rise > 0 && ppi_is_over_limit(walk->level + changes.rise, walk->limit) &&
            wait_for_next(hold, walk, i, &last))
@@ -109,8 +114,12 @@ static ppsched_status put_all(const struct hold *hold, double *peaks, const doub
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < hold->schedule->shape.devices && status == PPSCHED_OK; d++) {
-        double level = hold->plain->devices[d].static_memory;
-        struct walk walk = {.queue = &hold->schedule->queues[d], .level = level, .peak = level, .limit = limits[d]};
+        double level = hold->placing->plain->devices[d].static_memory;
+        struct walk walk = {.queue = &hold->schedule->queues[d],
+                            .plain = hold->placing->schedule->queues[d].first,
+                            .level = level,
+                            .peak = level,
+                            .limit = limits[d]};
         for (size_t i = 0, length; i < walk.queue->count && status == PPSCHED_OK; i += length) {
             length = ppi_unit_length(&walk.queue->ops[i]);
             status = pass_unit(hold, &walk, i, length, error);
@@ -136,13 +145,12 @@ static ppsched_status reserve(ppsched_builder *builder, const ppsched_schedule *
     return ppi_builder_reserve(builder, most, error);
 }
 
-ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const ppsched_schedule *schedule, const ppsched_timeline *plain,
-                        const ppsched_config *config, const double *limits, ppsched_error *error)
+ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const struct ppi_placing *placing,
+                        const ppsched_schedule *schedule, const double *limits, ppsched_error *error)
 {
-    struct hold hold = {.schedule = schedule, .plain = plain, .moved = &config->values[PPSCHED_QUANTITY_MEM_OFFLOAD]};
-    hold.states = ppi_allocate_zeroed(&schedule->host, ppi_cell_count(schedule), sizeof *hold.states);
-    ppsched_status status = hold.states == NULL ? ppi_fail_memory(error, "the offloads")
-                                                : ppi_builder_like(&hold.builder, schedule, error);
+    struct hold hold = {.placing = placing, .schedule = schedule};
+    memset(placing->states, 0, placing->count * sizeof *placing->states);
+    ppsched_status status = ppi_builder_like(&hold.builder, schedule, error);
     if (status == PPSCHED_OK)
         status = reserve(hold.builder, schedule, error);
     if (status == PPSCHED_OK)
@@ -150,6 +158,5 @@ ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const ppsched_sch
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, hold.builder, error);
     ppi_builder_destroy(hold.builder);
-    ppi_release(&schedule->host, hold.states);
     return status;
 }

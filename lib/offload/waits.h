@@ -4,12 +4,11 @@
 #ifndef PPSCHED_OFFLOAD_WAITS_H
 #define PPSCHED_OFFLOAD_WAITS_H
 
-#include "eval/timeline.h"
+#include "offload/transfers.h"
 
 /* `limits`: by device. `peaks`: each device's peak by the order of its queue; over its limit where waits do not suffice.
- * Activations and static memory count. `schedule` has OFFLOADs and RELOADs; `plain` is a timeline of the same stage passes
- * without them, for their memory. */
-ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const ppsched_schedule *schedule, const ppsched_timeline *plain,
-                        const ppsched_config *config, const double *limits, ppsched_error *error);
+ * Activations and static memory count. `schedule` has transfers of the placing, and no waits. */
+ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const struct ppi_placing *placing,
+                        const ppsched_schedule *schedule, const double *limits, ppsched_error *error);
 
 #endif

@@ -143,7 +143,98 @@ static ppsched_status time_order(ppsched_timeline **timeline, const ppsched_sche
     return status == PPSCHED_OK ? ppi_candidate_take_scenarios(plan, candidate, *order, config, error) : status;
 }
 
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
+/* Whether nothing is searched for each candidate, so that equal orders have equal figures. */
+static bool may_share(const ppsched_plan *plan)
+{
+    return plan->layers == NULL && plan->order_effort == 0 && !plan->orders_devices;
+}
+
+const struct ppi_candidate *ppi_candidate_twin(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const uint32_t devices = plan->config->shape.devices;
+    if (!may_share(plan) || !candidate->strategy->bounds_groups || candidate->group_size <= devices)
+        return NULL;
+    for (const struct ppi_candidate *other = candidate; other > plan->candidates;) {
+        other--;
+        if (other->strategy != candidate->strategy || other->stages != candidate->stages)
+            return NULL;
+        if (other->group_size >= devices && other->evaluated && ppi_candidates_are_alike(other, candidate))
+            return other;
+    }
+    return NULL;
+}
+
+/* Whether the strategy itself takes the candidate; where it does not, it may name the group size. */
+static bool is_served(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    struct ppi_task task;
+    ppsched_config *config = NULL;
+    ppsched_status status = ppi_candidate_config(&config, plan, candidate, NULL);
+    if (status == PPSCHED_OK)
+        status = ppi_task_make(&task, candidate->strategy, config, NULL);
+    ppi_config_destroy(config);
+    return status == PPSCHED_OK;
+}
+
+ppsched_status ppi_candidate_take_twin(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_error *error)
+{
+    const struct ppi_candidate *twin = ppi_candidate_twin(plan, candidate);
+    struct ppi_candidate same;
+    if (twin == NULL || (twin->reason != NULL && !is_served(plan, candidate)))
+        return PPSCHED_OK;
+    same = *twin;
+    same.group_size = candidate->group_size;
+    same.min_group_size = candidate->min_group_size;
+    same.rank = candidate->rank;
+    same.reason = twin->reason != NULL ? ppi_copy_text(&plan->host, twin->reason) : NULL;
+    if (twin->reason != NULL && same.reason == NULL)
+        return ppi_fail_memory(error, "a reason");
+    *candidate = same;
+    return PPSCHED_OK;
+}
+
+bool ppi_candidate_leaves(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const struct ppi_candidate *next = candidate + 1;
+    if (!may_share(plan) || next >= plan->candidates + plan->count || candidate->offloads || !next->offloads)
+        return false;
+    struct ppi_candidate bare = *next;
+    bare.offloads = false;
+    return !next->evaluated && ppi_option_for(next->strategy, PPI_ROLE_OFFLOAD) == NULL &&
+           next->group_size == candidate->group_size && ppi_candidates_are_alike(candidate, &bare);
+}
+
+void ppi_shared_clear(struct ppi_shared *shared)
+{
+    ppi_schedule_release(shared->order);
+    ppi_timeline_destroy(shared->timeline);
+    shared->order = NULL;
+    shared->timeline = NULL;
+}
+
+static void take_left(struct ppi_candidate *candidate, struct ppi_shared *shared)
+{
+    if (!candidate->offloads || shared == NULL || shared->order == NULL)
+        return;
+    candidate->found = shared->order;
+    candidate->plain = shared->timeline;
+    shared->order = NULL;
+    shared->timeline = NULL;
+}
+
+/* Leaves the order of a candidate, and its timeline, unless that is of a lowered one. */
+static void leave(struct ppi_shared *shared, const ppsched_plan *plan, const ppsched_schedule **order,
+                  ppsched_timeline **timeline)
+{
+    shared->order = *order;
+    *order = NULL;
+    if (shared->order == NULL || plan->lower.lowering != PPSCHED_LOWERING_NONE)
+        return;
+    shared->timeline = *timeline;
+    *timeline = NULL;
+}
+
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_shared *shared,
                                       ppsched_progress_function progress, void *user, ppsched_error *error)
 {
     ppsched_config *config = NULL;
@@ -163,10 +254,14 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
         config->progress_user = &rest;
         status = ppi_candidate_steady(&steady, plan, candidate, config, &reason);
     }
+    take_left(candidate, shared);
     if (status == PPSCHED_OK && steady.timeline == NULL)
         status = time_order(&timeline, &order, plan, candidate, config, &reason);
     if (status == PPSCHED_OK)
-        status = take_figures(candidate, plan, known, steady.timeline != NULL ? steady.timeline : timeline, config, &reason);
+        status = take_figures(candidate, plan, shared != NULL ? shared->known : NULL,
+                              steady.timeline != NULL ? steady.timeline : timeline, config, &reason);
+    if (status == PPSCHED_OK && shared != NULL && shared->leaves)
+        leave(shared, plan, &order, &timeline);
     if (status != PPSCHED_OK)
         status = keep_reason(plan, candidate, status, &reason, error);
     candidate->evaluated = status == PPSCHED_OK;

@@ -228,13 +228,15 @@ static int32_t tell(void *user, const ppsched_progress *progress)
 }
 
 ppsched_status ppi_plan_evaluate(const ppsched_plan *view, struct ppi_plan_share *share, struct ppi_candidate *candidate,
-                                 struct ppi_known_bounds *known, ppsched_error *error)
+                                 struct ppi_shared *shared, ppsched_error *error)
 {
     const ppsched_plan *plan = share->plan;
     ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
     ppsched_status status = PPSCHED_OK;
     if (!candidate->evaluated)
-        status = ppi_candidate_evaluate(view, candidate, known, progress, share, error);
+        status = ppi_candidate_take_twin(plan, candidate, error);
+    if (status == PPSCHED_OK && !candidate->evaluated)
+        status = ppi_candidate_evaluate(view, candidate, shared, progress, share, error);
     if (status == PPSCHED_OK && ppi_candidate_fits(candidate))
         share->best = ppi_smaller(share->best, ppi_candidate_step(plan, candidate));
     return status;
@@ -288,15 +290,20 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
 {
     struct ppi_plan_share share = {plan, 0, PPI_INFINITE};
     struct ppi_known_bounds known = {0};
+    struct ppi_shared shared = {.known = &known};
     ppsched_plan own = *view;
     ppsched_status status = ppi_plan_go_on(&share, error);
     for (; share.done < plan->count && status == PPSCHED_OK; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
         plan_search(candidate, plan, view, &own);
-        status = ppi_plan_evaluate(&own, &share, candidate, &known, error);
+        shared.leaves = ppi_candidate_leaves(plan, candidate);
+        status = ppi_plan_evaluate(&own, &share, candidate, &shared, error);
+        if (!shared.leaves || status != PPSCHED_OK)
+            ppi_shared_clear(&shared);
         if (status == PPSCHED_OK)
             status = ppi_plan_go_on(&(struct ppi_plan_share){plan, share.done + 1, share.best}, error);
     }
+    ppi_shared_clear(&shared);
     return status;
 }
 

@@ -59,10 +59,30 @@ double ppi_candidate_rank_time(const ppsched_plan *plan, const struct ppi_candid
 /* Whether a candidate is better than another; both are evaluated. */
 bool ppi_candidate_ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b);
 
+/* What the evaluations of a caller share: bounds, and the order that a candidate leaves to the next one. Starts zeroed. */
+struct ppi_shared {
+    struct ppi_known_bounds *known; /* NULL: none */
+    bool leaves;                    /* the next candidate is this one with offload */
+    const ppsched_schedule *order;
+    ppsched_timeline *timeline; /* of `order`; NULL: unknown */
+};
+
+void ppi_shared_clear(struct ppi_shared *shared);
+
+/* Whether the next candidate of the list is this one with offload, which is added to the very order. */
+bool ppi_candidate_leaves(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
 /* Fills in the figures of a candidate. `progress` replaces the progress callback of the config and may be NULL. A refusal is
- * kept in `reason`. `known` belongs to the caller's thread, or is NULL. */
-ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
+ * kept in `reason`. `shared` may be NULL. */
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_shared *shared,
                                       ppsched_progress_function progress, void *user, ppsched_error *error);
+
+/* The same where another candidate has the very order and has been evaluated: takes its figures. Else does nothing. */
+ppsched_status ppi_candidate_take_twin(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_error *error);
+
+/* A candidate that has been evaluated, and has the very order of this one: its groups are above D, too, or D. NULL: none, or
+ * its layers, microbatches or devices may be arranged otherwise. */
+const struct ppi_candidate *ppi_candidate_twin(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
 /* --- the whole plan --- */
 
@@ -75,7 +95,7 @@ struct ppi_plan_share {
 
 /* Evaluates a candidate unless it is, and notes its step time. `view`: the plan, or a copy of it with its own memory. */
 ppsched_status ppi_plan_evaluate(const ppsched_plan *view, struct ppi_plan_share *share, struct ppi_candidate *candidate,
-                                 struct ppi_known_bounds *known, ppsched_error *error);
+                                 struct ppi_shared *shared, ppsched_error *error);
 
 /* Reports progress; CANCELLED if the callback asks to stop. */
 ppsched_status ppi_plan_go_on(const struct ppi_plan_share *share, ppsched_error *error);

@@ -28,29 +28,14 @@ bool ppi_plan_may_leave_out(const ppsched_plan *plan)
            plan->rank_by == PPSCHED_RANK_BY_STEP;
 }
 
-/* The evaluated candidate with groups of D that has the same schedule, if there is one. */
-static const struct ppi_candidate *twin_of(const ppsched_plan *plan, size_t number)
-{
-    const struct ppi_candidate *own = &plan->candidates[number];
-    const uint32_t devices = plan->config->shape.devices;
-    if (!own->strategy->bounds_groups || own->group_size <= devices)
-        return NULL;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct ppi_candidate *other = &plan->candidates[i];
-        if (other->group_size == devices && ppi_candidates_are_alike(other, own))
-            return ppi_candidate_fits(other) ? other : NULL;
-    }
-    return NULL;
-}
-
 /* The candidate as good as its outlook allows. */
 static struct ppi_candidate at_best(const struct search *search, size_t number)
 {
     const struct ppi_outlook *outlook = &search->hopefuls[number].outlook;
-    const struct ppi_candidate *twin = twin_of(search->plan, number);
-    struct ppi_candidate best = twin != NULL ? *twin : search->plan->candidates[number];
-    if (twin != NULL)
-        return best;
+    const struct ppi_candidate *twin = ppi_candidate_twin(search->plan, &search->plan->candidates[number]);
+    struct ppi_candidate best = search->plan->candidates[number];
+    if (twin != NULL && ppi_candidate_fits(twin))
+        return *twin;
     best.evaluated = true;
     best.reason = NULL;
     best.metrics.limit_device = PPSCHED_NONE;
@@ -145,7 +130,8 @@ static ppsched_status run(struct search *search, ppsched_error *error)
             continue;
         }
         if (!is_out)
-            status = ppi_plan_evaluate(search->view, &share, &plan->candidates[next], &search->known.any, error);
+            status = ppi_plan_evaluate(search->view, &share, &plan->candidates[next],
+                                       &(struct ppi_shared){.known = &search->known.any}, error);
         hopeful->is_done = true;
         share.done++;
         if (status == PPSCHED_OK)

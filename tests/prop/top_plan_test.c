@@ -16,6 +16,7 @@ enum {
     NAMED = ROUNDS(60),
     VARYING = ROUNDS(150),
     MANY = ROUNDS(40),
+    SHARED = ROUNDS(20),
     MOST_TOP = 4
 };
 
@@ -226,6 +227,42 @@ static void test_scenarios(void **state)
     assert_true(counts.evaluated < counts.all / 2);
 }
 
+/* Candidates of a plan share orders and times: each has the figures that it has alone, and those of its own timeline. */
+static void test_shared(void **state)
+{
+    uint64_t seed = 8 + 1000 * own_seed;
+    uint32_t offloaded = 0;
+    (void)state;
+    for (int round = 0; round < SHARED; round++) {
+        const int kinds = round % 4 == 0 ? OFFLOAD | LOWER : OFFLOAD | (round % 2 == 0 ? GRID : 0);
+        ppsched_config *config = draw_config(&seed, kinds);
+        const struct plan_choice choice = draw_choice(&seed, kinds);
+        ppsched_plan *whole = run_plan(config, &choice), *alone = make_plan(config, &choice);
+        for (uint32_t i = ppsched_plan_count(whole); i-- > 0;) {
+            expect_ok(ppsched_plan_evaluate(alone, i, NULL), NULL);
+            ppsched_candidate found = candidate_of(whole, i), wanted = candidate_of(alone, i);
+            found.rank = wanted.rank;
+            expect_same(&found, &wanted);
+            assert_true((found.reason == NULL) == (wanted.reason == NULL));
+            if (found.reason != NULL)
+                assert_string_equal(found.reason, wanted.reason);
+            if (found.offloads == 0)
+                continue;
+            ppsched_timeline *timeline = NULL;
+            expect_ok(ppsched_plan_create_timeline(&timeline, whole, i, NULL), NULL);
+            const ppsched_metrics metrics = metrics_of(timeline);
+            assert_true(found.makespan == metrics.makespan && found.span == metrics.span);
+            assert_true(found.peak_memory == metrics.peak_memory && found.limit_device == metrics.limit_device);
+            ppsched_timeline_destroy(timeline);
+            offloaded++;
+        }
+        ppsched_plan_destroy(whole);
+        ppsched_plan_destroy(alone);
+        ppsched_config_destroy(config);
+    }
+    assert_true(offloaded > SHARED * 10);
+}
+
 /* What takes the plan's scenarios, layers or order of microbatches has all evaluated. */
 static void test_all_are_evaluated(void **state)
 {
@@ -242,13 +279,9 @@ static void test_all_are_evaluated(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_many_microbatches),
-        cmocka_unit_test(test_lowered),
-        cmocka_unit_test(test_offloaded),
-        cmocka_unit_test(test_offloading_rules),
-        cmocka_unit_test(test_scenarios),
-        cmocka_unit_test(test_all_are_evaluated),
+        cmocka_unit_test(test_plain),     cmocka_unit_test(test_many_microbatches), cmocka_unit_test(test_lowered),
+        cmocka_unit_test(test_offloaded), cmocka_unit_test(test_offloading_rules),  cmocka_unit_test(test_scenarios),
+        cmocka_unit_test(test_shared),    cmocka_unit_test(test_all_are_evaluated),
     };
     if (argc > 1)
         own_seed = strtoull(argv[1], NULL, 10);
