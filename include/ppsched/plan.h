@@ -251,12 +251,12 @@ typedef struct ppsched_candidate {
     uint64_t transfers;   /* number of transfers between devices in an iteration */
     uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
                              ppsched_runtime */
-    uint32_t proved;      /* 1 in two cases. Either the candidate fits and reaches its bound, so no
-                             schedule of this placement is shorter. Or the plan has layers and no
-                             lowering, the candidate fits, and with its strategy and options no
-                             other split or recomputation gives a shorter step. Always 0 with
-                             scenarios, and for ordered microbatches with the bidirectional
-                             placement */
+    uint32_t proved;      /* 1: proved to be the best, in one of two ways. First: the candidate fits
+                             and reaches its bound, so no schedule of this placement is shorter.
+                             Second: the plan has layers and no lowering, the candidate fits, and no
+                             other split or recomputation gives a shorter step with the same
+                             strategy and options. Always 0 with scenarios, and for ordered
+                             microbatches with the bidirectional placement */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */
     uint32_t ordered;     /* 1: its microbatches are ordered (see `order_effort`) */
     double scenario_time; /* step time over the scenarios: their mean, quantile or worst, as

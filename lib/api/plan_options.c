@@ -57,7 +57,7 @@ static ppsched_status take_lower(struct ppi_plan_options *out, const ppsched_low
     if (status == PPSCHED_OK)
         status = ppi_check_lower_options(&out->lower, config, config->shape.devices, config->shape.iterations, error);
     if (status == PPSCHED_OK && out->lower.lowering == PPSCHED_LOWERING_NONE)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lower has lowering none; choose one, or leave lower out");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lower has lowering none; choose another lowering, or leave lower out");
     return status;
 }
 

@@ -331,6 +331,23 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(run.stderr.count("v100 has no bf16, so fp16 is assumed"), 1)
             self.assertNotIn("bf16 (the launcher's default", run.stdout)
 
+    def test_the_precision_of_a_config_file(self):
+        """As a key of its own or as Megatron-LM's arguments say it; the option takes precedence."""
+        self.path("model.json", {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 16,
+                                 "intermediate_size": 2816, "vocab_size": 32000, "max_position_embeddings": 2048})
+        def step(*words, **fields):
+            self.path("job.json", {"pp": 4, "global_batch": 16, "strategies": ["1f1b"], **fields})
+            return self.best("--model", "model.json", "-c", "job.json", "--device", "h100", *words)["step"]["step_time"]
+        slow, fast = step(), step("--precision", "fp8")
+        self.assertLess(fast, slow)
+        self.assertEqual([step(precision="fp8"), step(fp8="hybrid"), step(precision="bf16"), step("--precision", "bf16", precision="fp8")], [fast, fast, slow, slow])
+        for words, precision, message in ((("--device", "h100", "--pp", 4), "fp88", "job.json: precision is 'fp88'; did you mean fp8?"),
+                                          (("--device", "h100", "--pp", 4), 8, "job.json: precision is 8; it must be bf16, fp16, fp8, mxfp8, nvfp4"),
+                                          (("--device", "a100", "--gpus", 8), "fp8", "a100 has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16")):
+            self.path("job.json", {"precision": precision})
+            run = self.run_command("pick", "--model", "model.json", "-c", "job.json", *words)
+            self.assertEqual((run.returncode, run.stderr), (1, f"ppsched pick: {message}\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -162,6 +162,16 @@ class SlimeTest(HubFolder):
         self.assertEqual((found.description.layers, found.options), (48, {"tp": 2, "ep": 8}))
         self.assertEqual(len(set(found.description.layer_kinds)), 2)
 
+    def test_a_folder_from_outside_the_script(self):
+        """The config.json is looked for by what follows it."""
+        self.file("next.sh", self.MODEL)
+        wanted = self.read(self.RUN, "run.sh")
+        for word in ("$BASE/models/next", "\"${BASE}/models/next/\"", "$(dirname $BASE)/models/next", "/$A/$B/models/next"):
+            self.assertEqual(self.read(self.RUN.replace("models/next", word), "run.sh"), wanted, word)
+        self.refused("its model is 'none' of Hugging Face, whose config.json is not here; put it at", "run.sh", self.RUN.replace("models/next", "$BASE/none"))
+        for word in ("$BASE", "$BASE/", "models/next$BASE", "$BASE/models/$NAME"):
+            self.refused("--hf-checkpoint has a value from outside the script", "run.sh", self.RUN.replace("models/next", word))
+
     def test_without_a_config(self):
         self.file("next.sh", self.MODEL)
         self.refused("whose layers follow from Hugging Face's config.json; give that file", "run.sh", self.RUN.replace("--hf-checkpoint models/next", ""))
@@ -186,6 +196,10 @@ class PrimusTest(HubFolder):
         self.assertEqual((found.description.layers, found.options), (32, {"tp": 4, "global_batch": 128, "seq": 8192}))
         self.refused("peft is in use", "r.yaml", text.replace("none", "lora"))
         self.refused("its model is 'models/llama' of Hugging Face; give the run that takes it", "x.yaml", "extends: [m.yaml]\n")
+
+        self.file("m.yaml", "recipe: a.b\nflavor: b_config\n")
+        self.refused("its model is that of the recipe 'b_config', whose code has the sizes", "m.yaml", "recipe: a.b\nflavor: b_config\n")
+        self.refused("its model is 'models/llama' of Hugging Face; give the run", "m.yaml", "recipe: a.b\nflavor: b_config\nhf_path: models/llama\n")
 
     SIZES = ("num_layers: 4\nhidden_size: 128\nffn_hidden_size: 256\nnum_attention_heads: 4\npadded_vocab_size: 512\nposition_embedding_type: rope\n"
              "swiglu: true\nnormalization: RMSNorm\nadd_bias_linear: false\n")

@@ -501,7 +501,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are recomputed if the
       candidate does not fit without (Plan.split). By default chunks are then all numbers for which there are enough layers. Costs of stages
       in the config are ignored. empty_stages: stages in the middle may have no layers. split_effort: work of the split search, 1 to 4;
-      each value takes up to 8 times as long as the one before (default: 3).
+      each value takes up to 8 times as long as the value before (default: 3).
     free_device_order: with layers, the order of devices is searched, too (Candidate.device_order). Lists of devices and links, and
       device_factors and link_factors, number devices as the config does.
     top: how many of the best are wanted, 0 for all. Candidates that cannot be among them, by their bounds, are left out, and rank last.

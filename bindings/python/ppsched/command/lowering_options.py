@@ -69,9 +69,9 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
-                        help="which sends and receives of a device wait for each other. group: all; direction: all of activations, and "
-                             "all of gradients; pair: all from one device to another; sends: all sends, each until its value has arrived "
-                             f"(receives do not wait); none: they do not wait (default: {default})")
+                        help="channels of a device; sends and receives of one channel wait for each other. group: one channel for all; "
+                             "direction: one for activations, one for gradients; pair: one for each sender and receiver; sends: one for all "
+                             f"sends, each waits until the value before has arrived; none: no channels (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

@@ -37,8 +37,8 @@ class Factor(NamedTuple):
 
 def add_measured_run_argument(parser: argparse.ArgumentParser, needs_split: bool) -> None:
     parser.add_argument("--measured", nargs="+", metavar="FILE", dest="measured_run",
-                        help="a profile file, or the PyTorch traces of all ranks, of the running job: each device gets the factors that it took longer "
-                             "than stated, by kind of op")
+                        help="a profile file, or the PyTorch traces of all ranks, of the running job: each device gets a factor for each kind "
+                             "of op: the measured time divided by the given time")
     if needs_split:
         parser.add_argument("--measured-split", nargs="+", type=whole, metavar="N",
                             help="with --measured: layers of each stage of that run, which had one stage per device in the order of --device-order")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a model, its training and its device; Megatron-LM's argument names are accepted, too."""
 import argparse
+import contextlib
 import math
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from .._core._abi import AdapterTarget
+from .._core._abi import AdapterTarget, Precision
 from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.command_words import option_word
@@ -41,7 +42,7 @@ ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
-PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
+PRECISIONS = tuple(precision.name.lower() for precision in Precision)
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
@@ -344,13 +345,19 @@ def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**options, "dp": devices // used}
 
 
-def model_on(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
-    """The model on a device; an error names the device that cannot do what the training asks for."""
+@contextlib.contextmanager
+def naming_device(device: Accelerator) -> Iterator[None]:
+    """As a context manager: an error names the device that cannot do what the training asks for."""
     try:
-        return Model(description, training, device, table)
+        yield
     except Error as error:
         error.args = (str(error).replace("the device has no", f"{device.name} has no"),)
         raise
+
+
+def model_on(description: Description, training: Training, device: Accelerator, table: Optional[LayerTable] = None) -> Model:
+    with naming_device(device):
+        return Model(description, training, device, table)
 
 
 def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) -> Job:

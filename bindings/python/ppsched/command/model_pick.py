@@ -25,7 +25,7 @@ from .memory_margin import HELP, limit_line, margin_of, with_margin
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of, with_precision
+from .model_options import LORA, NUMBERS, Job, add_model_arguments, check_beside_table, described, job_of, naming_device, with_precision
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
@@ -409,7 +409,8 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     device = device_given(arguments)
     tell_one_pod(arguments, device, int(arguments.gpus))
     from .gpus_pick import run_gpus_pick  # takes long to load
-    run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
+    with naming_device(device):
+        run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
 
 
 def run_model_pick(arguments: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ SPEAKS = True  # tests of other matters turn it off
 
 
 def add_quiet_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="do not print notes about the assumptions of defaults (notes go to standard error)")
+    parser.add_argument("--quiet", action="store_true", help="do not print notes about defaults on standard error")
 
 
 def _say(arguments: argparse.Namespace, notes: Sequence[str]) -> None:

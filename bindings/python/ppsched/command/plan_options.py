@@ -67,7 +67,7 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     layers.add_argument("--free-device-order", action="store_true", default=None,
                         help="with layers: also search for the order of the devices: which device is in which place")
     layers.add_argument("--split-effort", type=whole, metavar="N",
-                        help="work of the search for splits of layers, 1 to 4; each value takes up to eight times as long as the one before "
+                        help="work of the search for splits of layers, 1 to 4; each value takes up to eight times as long as the value before "
                              "(default: 3)")
     add_batch_arguments(command.group(RUNTIMES))
     command.group(RUNTIMES).add_argument("--runtime", choices=RUNTIME_NAMES, help="rank only schedules that this training runtime can run")

@@ -26,7 +26,7 @@ def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
     parser.add_argument("--placement", nargs="+", metavar="P",
                         help="linear, loop, v, bidirectional, or the device of each stage; 0+1 means a stage on devices 0 and 1")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
-                        help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that must split backwards refuse")
+                        help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that must split backwards are refused")
     parser.add_argument("--forward-only", action="store_true", default=None,
                         help="only forwards, as in inference (only for gpipe, looped_bfs and interleaved_1f1b); with slices this is chunked prefill")
     parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that a device holds at once")

@@ -2,6 +2,7 @@
 """Training options from Megatron-LM's argument names."""
 from typing import Any, Dict, List, Mapping
 
+from .._core._abi import Precision
 from .._core._library import Error
 from .._core.shown import shown
 from .._core.words import nearest
@@ -20,7 +21,8 @@ SEVERAL = ("tp", "pp", "dp", "cp", "ep", "etp", "seq", "micro_batch", "global_ba
 TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "recompute_method", "recompute_num_layers", "bf16", "fp16",
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
          "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "use_megatron_fsdp", "use_torch_fsdp2",
-         "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "data_parallel_sharding_strategy", "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity")
+         "precision", "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "data_parallel_sharding_strategy", "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity")
+PRECISIONS = tuple(precision.name.lower() for precision in Precision)
 FP8_RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}  # Megatron-FSDP's strategies as ZeRO stages
 DATA_TYPES = {"fp32": 4, "float32": 4, "torch.float32": 4, "bf16": 2, "bfloat16": 2, "torch.bfloat16": 2, "fp16": 2, "float16": 2,
@@ -73,7 +75,12 @@ def _bytes(where: str, fields: Mapping[str, Any]) -> List[str]:
 # --- other options ---
 
 def _precision(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
-    """The data type of linear layers."""
+    """The data type of linear layers. Only config files have `precision`."""
+    given = fields.get("precision")
+    if given is not None:
+        if given not in PRECISIONS:
+            raise Error(f"{where}: precision is {shown(given)}; {nearest(str(given), PRECISIONS) or 'it must be ' + ', '.join(PRECISIONS)}")
+        return {"precision": given}
     if fields.get("fp4") or fields.get("fp4_format"):
         return {"precision": "nvfp4"}
     if fields.get("fp8") or fields.get("fp8_format"):

@@ -11,7 +11,7 @@ from .megatron_arguments import ARGUMENTS
 from .json_and_yaml import file_text
 from .megatron_names import KNOWN, negated
 from .megatron_training import SHORT
-from .shell_script import Group, script_groups, value_of
+from .shell_script import Group, Option, script_groups, value_of
 from .shell_words import UNKNOWN
 from .adapters import Adapters
 from .swift import ASKED, HUB_OPTIONS, adapters_of, check_trains, freezes_towers, hub_of, is_of_training, is_run, training_of, uncounted
@@ -185,13 +185,22 @@ def _hub_group(groups: List[Group]) -> Optional[Group]:
     return next((group for group in groups if any(option.name in HUB_OPTIONS for option in group.options)), None)
 
 
+_IN_FOLDER = re.compile(f"{UNKNOWN}/+([^{UNKNOWN}]*[^/{UNKNOWN}])/*$")
+
+
+def _without_folder(option: Option) -> Option:
+    """Of a model in a folder from outside the script, the name in that folder."""
+    names = [_IN_FOLDER.search(word) for word in option.words]
+    return option._replace(words=tuple(word if name is None else name[1] for word, name in zip(option.words, names)))
+
+
 def _of_hub(path: str, text: str, groups: List[Group]) -> Script:
     """Of a script whose model is one of Hugging Face, how it is trained."""
     named = _hub_group(groups)
     check_trains(path, text)
     if named is None:
         raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in it; give a script with a model's arguments, or a config.json")
-    asked = {option.name: option for option in named.options if option.name in ASKED}
+    asked = {option.name: _without_folder(option) if option.name in HUB_OPTIONS else option for option in named.options if option.name in ASKED}
     unknown = [name for name in ("gradient_accumulation_steps",) if name in asked and UNKNOWN in "".join(asked[name].words)]
     values = {name: value_of(path, option) for name, option in asked.items() if name not in unknown}
     if "hf_checkpoint" not in values and not is_run(text):
