@@ -12,6 +12,7 @@
 #include "scenario/scenario.h"
 #include "ir/stage_graph.h"
 #include "strategy/strategy.h"
+#include "strategy/unroll.h"
 
 /* The most ops of a device for each microbatch where the head is shared: F, B, S, T, and two of the loss. */
 enum { MOST_SHARED = 6 };
@@ -343,11 +344,14 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
 {
     const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_option_row *objective = ppi_option_for(strategy, PPI_ROLE_OBJECTIVE);
-    bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
+    bool is_unrolled = false;
+    const bool by_span = objective == NULL || task->option[objective - strategy->options] == PPI_BY_SPAN;
     ppsched_status status = make_attempt(out, task, config, by_span, error);
     if (status == PPSCHED_OK && objective != NULL)
         status = ppi_attempt_repeat(out, config->repeats > 0 ? config->repeats : task->shape.iterations, error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK && strategy->unrolls)
+        status = ppi_unroll(out, task, &is_unrolled, error);
+    if (status == PPSCHED_OK && !is_unrolled)
         status = strategy->plan(out, error);
     if (out->is_out_of_memory)
         return ppi_fail_memory(error, "a candidate");

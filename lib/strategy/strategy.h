@@ -63,6 +63,7 @@ struct ppi_strategy {
     bool repeats_groups;  /* as `repeats`, with the microbatches of a group where there are more chunks than one */
     uint32_t repeats;     /* microbatches of a block: with so many more, each device's queue has a block more at one place, and
                            * else the same ops, from some number of microbatches on; one for each copy of the model. 0: no */
+    bool unrolls;         /* a search that is not run for many microbatches if the order of few serves: unroll.h */
     uint64_t most_memory; /* bytes of its search, in addition to memory linear in the ops */
     const struct ppi_option_row *options;
     uint32_t option_count;

@@ -18,6 +18,7 @@ struct costs {
 };
 
 static const struct costs unit = {"unit", 1, 1, 1, 0};
+static const struct costs delayed = {"unit, delay 0.1", 1, 1, 1, 0.1};
 static const struct costs uneven = {"uneven", 10, 12, 8, 1};
 static const struct costs published = {"28.3B", 10.402, 10.248, 7.698, 0.46};
 
@@ -187,6 +188,15 @@ int main(int argc, char **argv)
         measure("auto", "linear", d, 1, 4 * d, &uneven, d, runs > 3 ? 3 : runs);
         measure("auto", "loop", d, 2, 4 * d, &uneven, 2 * d, runs > 3 ? 3 : runs);
         measure("auto", "v", d, 2, 4 * d, &uneven, d, 1);
+    }
+    measure("zb_auto", NULL, 32, 1, 256, &delayed, 32, runs);
+    for (int many = 256; many <= 1024; many *= 4) {
+        measure("v_search", NULL, 8, 2, many, &unit, 0, runs);
+        measure("v_search", NULL, 8, 2, many, &uneven, 0, runs);
+        measure("v_half", NULL, 8, 2, many, &unit, 0, runs);
+        measure("auto", "linear", 8, 1, many, &uneven, 8, runs > 3 ? 3 : runs);
+        measure("auto", "loop", 8, 2, many, &uneven, 16, runs > 3 ? 3 : runs);
+        measure("auto", "v", 8, 2, many, &uneven, 16, runs > 3 ? 3 : runs);
     }
     if (problems > 0) {
         distribution("linear", 1, problems);

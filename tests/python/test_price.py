@@ -483,7 +483,7 @@ class RunsTest(PriceTest):
             self.assertNotEqual(steps[0], steps[2], follows)
             for more, count in (({}, 1), (dict.fromkeys(follows, ""), 1), (follows, 0)):
                 stderr = run_command(("price", "--runs", self.runs({**cells, **more}))).stderr
-                self.assertEqual(stderr.count(f"1 of 1 runs do not tell {', '.join(sorted(follows))}; other columns decide"), count, stderr)
+                self.assertEqual(stderr.count(f"1 of 1 runs has no {', '.join(sorted(follows))}; the values follow from other columns"), count, stderr)
         steps = {}
         for cells in ({}, {"precision": "fp16"}, {"id": "explorative"}, {"id": "floral-8b"}, {"source": "Megatron-Bridge"}):
             done = run_command(("price", "--runs", self.runs({**self.ROW, **cells}), "--json"))

@@ -197,6 +197,10 @@ class PrimusTest(HubFolder):
         self.refused("peft is in use", "r.yaml", text.replace("none", "lora"))
         self.refused("its model is 'models/llama' of Hugging Face; give the run that takes it", "x.yaml", "extends: [m.yaml]\n")
 
+        self.file("m.yaml", "recipe: a.b\nflavor: b_config\n")
+        self.refused("its model is that of the recipe 'b_config', whose code has the sizes", "m.yaml", "recipe: a.b\nflavor: b_config\n")
+        self.refused("its model is 'models/llama' of Hugging Face; give the run", "m.yaml", "recipe: a.b\nflavor: b_config\nhf_path: models/llama\n")
+
     SIZES = ("num_layers: 4\nhidden_size: 128\nffn_hidden_size: 256\nnum_attention_heads: 4\npadded_vocab_size: 512\nposition_embedding_type: rope\n"
              "swiglu: true\nnormalization: RMSNorm\nadd_bias_linear: false\n")
 

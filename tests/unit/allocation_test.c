@@ -284,6 +284,10 @@ static void prepare_strategy(struct attempt *attempt)
     expect_ok(ppsched_strategy_fits(info.name, config, &error), &error);
     if (attempt->variant % 2 == 1)
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
+    if (strcmp(info.name, "v_search") == 0 && attempt->variant % 2 == 0 && config == attempt->own.config) {
+        expect_ok(ppsched_config_with_microbatches(&attempt->own.config, config, 64, &error), &error); /* repeats few */
+        ppsched_config_destroy(config);
+    }
     if (strcmp(info.name, "auto") == 0) /* it takes all that it needs before it takes its time */
         expect_ok(ppsched_config_set_option(config, "effort", "1", &error), &error);
     if (strcmp(info.name, "auto") == 0 && attempt->variant % 2 == 1) {

@@ -4,6 +4,7 @@
 #include "support/failing_allocator.h"
 #include "support/problem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct log {
@@ -164,6 +165,18 @@ static int32_t stop(void *user, const ppsched_progress *progress)
     return 1;
 }
 
+/* Microbatches that differ: else a search for few of them may serve for many. */
+static void make_unlike(ppsched_config *config, size_t microbatches)
+{
+    ppsched_error error;
+    double *scale = malloc(microbatches * sizeof *scale);
+    assert_non_null(scale);
+    for (size_t m = 0; m < microbatches; m++)
+        scale[m] = 1 + (double)(m % 2);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, microbatches, &error), &error);
+    free(scale);
+}
+
 /* v_search tells where it does not try every shift between devices: on more than 16 some eight first; on one there is none. */
 static void test_told_what_is_left_out(void **state)
 {
@@ -190,6 +203,7 @@ static void test_told_what_is_left_out(void **state)
         expect_ok(
             ppsched_config_create(&config, cases[i].devices, 2 * cases[i].devices, cases[i].microbatches, &environment, &error),
             &error);
+        make_unlike(config, (size_t)cases[i].microbatches);
         expect_ok(ppsched_config_set_progress(config, stop, NULL, &error), &error);
         assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_CANCELLED);
         assert_string_equal(log.line, cases[i].line);

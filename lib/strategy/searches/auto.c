@@ -8,6 +8,7 @@
 #include "strategy/searches/auto_graph.h"
 #include "strategy/searches/auto_jobs.h"
 #include "strategy/searches/auto_offload.h"
+#include "strategy/unroll.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD, QUANTILE };
 
@@ -119,6 +120,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     uint32_t unfit = ppi_problem_unfit_device(&attempt->problem);
     struct ppi_pool pool;
+    bool is_unrolled = false;
     ppsched_status status = PPSCHED_OK;
     if (unfit != PPSCHED_NONE)
         return nothing_fits(attempt, unfit, error);
@@ -133,7 +135,9 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     else if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_go_straight(attempt, error);
     ppi_poll_go_on(&attempt->poll, attempt->stated != NULL ? 0.5 : 1);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK && ppi_task_of(attempt)->option[EFFORT] > 0 && ppi_attempt_goes_on(attempt))
+        status = ppi_unroll(attempt, ppi_task_of(attempt), &is_unrolled, error);
+    if (status == PPSCHED_OK && !is_unrolled)
         status = ppi_explore(attempt, ppi_task_of(attempt)->option[EFFORT], error);
     attempt->pool = NULL;
     if (status == PPSCHED_OK)

@@ -205,6 +205,7 @@ const struct ppi_strategy ppi_v_half = {
     .weight_versions = 1,
     .splits_backward = true,
     .flushes = true,
+    .unrolls = true,
     .plan = plan_half,
 };
 

@@ -68,11 +68,10 @@ def launch_notes(schedule: "Schedule", runtime: str, model: Optional[LayerSplit]
     except Refused as error:
         notes.append(without_others(str(error)))
     if schedule.config.windows and _OVERLAPS in line:
-        notes.append("the windows of a pair are timed in their best order; Megatron-LM launches them in an order of its own, which may take "
-                     "longer: ppsched price --pair-windows --pair-rule megatron or megatron_delayed")
+        notes.append("the windows of a pair are timed in their best order; Megatron-LM launches them in another order, which may take longer; "
+                     "for this order use ppsched price --pair-windows --pair-rule megatron or megatron_delayed")
     if runtime == "torchtitan" and schedule.kinds & {Kind.I, Kind.W}:
-        notes.append("split backwards need another attention than torchtitan's default FlexAttention, as its backward of inputs fails at "
-                     "the BlockMask")
+        notes.append("split backwards fail with FlexAttention, torchtitan's default attention; select another attention")
     if runtime == "pytorch" and any(kind not in COMPUTE for kind in schedule.kinds):
         notes.append("PyTorch 2.15 reads no lowered CSV without waits for sends and reductions; ppsched.torch.PlannedSchedule adds them")
     if runtime in ("pytorch", "torchtitan") and (turn := _turning_stage(schedule)) is not None:

@@ -63,7 +63,7 @@ def _tell_followed(command: str, path: str, runs: Sequence[Run]) -> None:
     names = sorted({name for run in runs for name in run.followed})
     if names:
         number = sum(bool(run.followed) for run in runs)
-        tell(command, f"note: {path}: {number} of {len(runs)} runs do not tell {', '.join(names)}; other columns decide, as docs/price.md tells")
+        tell(command, f"note: {path}: {number} of {len(runs)} runs {'has' if number == 1 else 'have'} no {', '.join(names)}; the values follow from other columns (docs/price.md)")
 
 
 def tell_too_large(command: str, path: str, rows: Sequence[Priced], memories: Mapping[str, float]) -> None:

@@ -52,7 +52,7 @@ def take_windows(command: str, config: Optional[str], values: Dict[str, Any], gi
         return
     beside = next((name for name in BESIDE if values.get(name) is not None), None)
     if beside is not None:
-        raise UsageError(f"--windows, --{beside.replace('_', '-')}: both say what stages take; give one of them")
+        raise UsageError(f"--windows, --{beside.replace('_', '-')}: both give the times of stages; give one of them")
     where = given.get("windows") or config or ""
     if isinstance(values["windows"], str):
         values["windows"] = read_windows(values["windows"])

@@ -43,9 +43,10 @@ def is_options(fields: Mapping[str, Any]) -> bool:
 
 
 def is_primus(fields: Mapping[str, Any]) -> bool:
-    """A run's file, or a model's with a type that is no family of Hugging Face."""
+    """A run's file, or a model's with a type that is no family of Hugging Face, or with a recipe of Megatron-Bridge."""
     is_run = isinstance(fields.get("modules"), dict) and any(isinstance(module, dict) and "model" in module for module in fields["modules"].values())
-    return is_run or "extends" in fields or "bases" in fields or (fields.get("model_type") in PRIMUS_TYPES and "num_layers" in fields)
+    return is_run or "extends" in fields or "bases" in fields or ("recipe" in fields and "flavor" in fields) or \
+        (fields.get("model_type") in PRIMUS_TYPES and "num_layers" in fields)
 
 
 def last_word(target: object) -> str:

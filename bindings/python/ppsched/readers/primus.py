@@ -179,14 +179,18 @@ def job_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, An
     return {name: value for name, value in _run_values(path, fields, read).items() if isinstance(value, dict) and name not in ("primus_turbo", "mlflow")}
 
 
+def _check_recipe(path: str, values: Mapping[str, Any]) -> None:
+    if values.get("hf_path") is None and values.get("flavor") is not None:
+        raise Error(f"{path}: its model is that of the recipe {shown(values['flavor'])}, whose code has the sizes; add hf_path, or give the model's config.json")
+
+
 def bridge_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, Any]:
     """A run of Megatron-Bridge: hf_path names the model of Hugging Face, the others are of training."""
     values = _run_values(path, fields, read)
     peft = values.pop("peft", None)
     if peft not in (None, "none") or "lora" in str(values.get("flavor")) or values.get("lora"):
         raise Error(f"{path}: peft is in use, and its adapters are not read here; leave it out, and give --lora-rank")
-    if values.get("hf_path") is None and values.get("flavor") is not None:
-        raise Error(f"{path}: its model is that of the recipe {shown(values['flavor'])}, whose code has the sizes; add hf_path, or give the model's config.json")
+    _check_recipe(path, values)
     return values
 
 
@@ -233,6 +237,7 @@ def primus_model(path: str, fields: Mapping[str, Any], read: Read) -> PrimusMode
     if kind is not None and kind not in PRIMUS_TYPES and kind not in FAMILIES:
         raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join((*PRIMUS_TYPES, *FAMILIES))}; "
                     "give Hugging Face's config.json")
+    _check_recipe(path, values)
     weights = values.pop("hf_path", None)  # which a model with sizes of its own begins with
     if weights and values.get("num_layers") is None:
         raise Error(f"{path}: its model is {shown(weights)} of Hugging Face; give the run that takes it, or the model's config.json")

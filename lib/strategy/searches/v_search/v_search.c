@@ -205,5 +205,6 @@ const struct ppi_strategy ppi_v_search = {
     .searches_long = true,
     .most_memory = MOST_MEMORY,
     .fits = fits,
+    .unrolls = true,
     .plan = plan,
 };
