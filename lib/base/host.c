@@ -20,10 +20,9 @@
  * schedule of a million ops takes several. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static void *default_allocate(void *user, size_t size)
+static void *allocate_pages(size_t size, size_t least)
 {
-    (void)user;
-    size_t pages = size / HUGE_PAGE + (size % HUGE_PAGE >= HUGE_PAGE / 4);
+    size_t pages = size / HUGE_PAGE + (size % HUGE_PAGE >= least);
     if (pages == 0 || pages >= SIZE_MAX / HUGE_PAGE)
         return malloc(size);
     void *memory = aligned_alloc(HUGE_PAGE, (size / HUGE_PAGE + 1) * HUGE_PAGE);
@@ -31,12 +30,26 @@ static void *default_allocate(void *user, size_t size)
         madvise(memory, pages * HUGE_PAGE, MADV_HUGEPAGE); /* a hint: if refused, only slower */
     return memory;
 }
+
+static void *default_allocate(void *user, size_t size)
+{
+    (void)user;
+    return allocate_pages(size, HUGE_PAGE / 4);
+}
+
+static void *sparing_allocate(void *user, size_t size)
+{
+    (void)user;
+    return allocate_pages(size, HUGE_PAGE / 4 * 3);
+}
 #else
 static void *default_allocate(void *user, size_t size)
 {
     (void)user;
     return malloc(size);
 }
+
+#define sparing_allocate default_allocate
 #endif
 
 static void default_release(void *user, void *memory)
@@ -61,6 +74,14 @@ ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *e
     host->log = taken.log;
     host->log_level = taken.log_level != 0 ? taken.log_level : PPSCHED_LOG_LEVEL_WARNING;
     return PPSCHED_OK;
+}
+
+struct ppi_host ppi_host_sparing(const struct ppi_host *host)
+{
+    struct ppi_host sparing = *host;
+    if (host->allocate == default_allocate)
+        sparing.allocate = sparing_allocate;
+    return sparing;
 }
 
 void *ppi_allocate(const struct ppi_host *host, size_t count, size_t size)

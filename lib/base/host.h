@@ -20,6 +20,10 @@ struct ppi_host {
 /* Reads the caller's struct (NULL: defaults). */
 ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error);
 
+/* The same, whose default allocator takes a huge page only where three quarters of it are used: for few blocks, whose memory
+ * counts. */
+struct ppi_host ppi_host_sparing(const struct ppi_host *host);
+
 /* `count` elements of `size` bytes, uninitialised; NULL if that overflows or memory is short. Never requests 0 bytes. */
 void *ppi_allocate(const struct ppi_host *host, size_t count, size_t size);
 

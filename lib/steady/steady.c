@@ -211,7 +211,7 @@ static ppsched_status try_count(ppsched_timeline **out, struct found *found, str
 {
     ppsched_status status = PPSCHED_OK;
     for (int tries = 0; tries < 2 && status == PPSCHED_OK; tries++) {
-        struct ppi_arena arena = {.host = &few->config->host};
+        struct ppi_arena arena = {.host = &few->problem.host};
         struct ppi_steady_order order;
         ppsched_timeline *timeline = NULL;
         *found = (struct found){0, 0, 0};
@@ -340,6 +340,7 @@ ppsched_status ppi_steady_make(struct ppsched_steady *out, const struct ppi_stra
                                const struct ppi_steady_options *options, ppsched_error *error)
 {
     struct few few = {.strategy = strategy, .config = config, .options = options, .problem = *config};
+    few.problem.host = ppi_host_sparing(&config->host);
     *out = (struct ppsched_steady){.period = {.size = sizeof out->period}};
     ppsched_status status = ppi_task_make(&few.task, strategy, config, error);
     out->period.reason = reason_of(&few);

@@ -10,7 +10,7 @@ enum {
     FEW = 4,        /* microbatches per device */
     LEAST_FEW = 16, /* microbatches */
     TIMES = 4,      /* so many times more are many */
-    EASIER = 2,     /* efforts less for few */
+    EASIER = 1,     /* efforts less for few */
     PARTS = 96,     /* times tried at which the part may end, for each number of microbatches */
     PRICED = 4      /* orders of all microbatches that are priced */
 };

@@ -11,12 +11,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from in_process import run_command
 
 import ppsched
 from ppsched._core.launching import RUNTIME_NAMES
-from ppsched._core.runs_on import none_runs, runs_on_candidate
+from ppsched._core.runs_on import MOST_TRIED, none_runs, runs_on_candidate
+from ppsched.command import pick_command
 from ppsched.page.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
@@ -85,6 +87,17 @@ class OffloadingStrategyTest(FolderTest):
             wanted = (runnable + [row for row in fitting if not row["runs_on"]])[:len(best)]
             self.assertEqual([(row["options"], row["chunks"], row["step_time"]) for row in best],
                              [(row["options"], row["chunks"], row["step_time"]) for row in wanted], words)
+
+    def test_how_many_are_evaluated(self):
+        """Where no runtime runs the best, those that are tried for runtimes; no others, and none twice if all are evaluated."""
+        make = pick_command.make_plan
+        for words, wanted in ((("--strategies", "pipeoffload"), [1]),
+                              (("--strategies", "pipeoffload", "--offload-times", 0.5), [1, MOST_TRIED]),
+                              (("--strategies", "pipeoffload", "--offload-times", 0.5, "--group-sizes", 4, "--chunks", 2), [1]),
+                              (("--strategies", "zb_h1", "1f1b"), [1])):
+            with mock.patch.object(pick_command, "make_plan", side_effect=make) as made:
+                self.succeed("pick", *PROBLEM, *words, "--json")
+            self.assertEqual([call.args[0]["wanted"] for call in made.call_args_list], wanted, words)
 
 
 class FilesTest(FolderTest):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures without the schedule are those of the schedule."""
+import os
 import random
+import subprocess
+import sys
 import unittest
 from fractions import Fraction
 from unittest import mock
@@ -96,6 +99,18 @@ class SteadyTest(unittest.TestCase):
         self.assertLess(period.timed, 200)
         self.assertEqual([row.peak_memory for row in steady.device_metrics], list(range(devices, 0, -1)))
         self.assertEqual(repr(steady), "<ppsched.Steady: makespan 3.14577e+06, span 3.14577e+06, peak memory 16, 3 a microbatch>")
+
+    @unittest.skipUnless(os.path.exists("/proc/self/status"), "the most memory of a process is read from /proc")
+    def test_memory(self):
+        """Few microbatches are timed, in less than 4 MB on top of what the process has."""
+        words = ("import re, ppsched\n"
+                 "def size(): return int(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])\n"
+                 "ppsched.steady('1f1b', ppsched.Config(2, 4))\n"
+                 "before = size()\n"
+                 "ppsched.steady('interleaved_1f1b', ppsched.Config(64, 65536, 128))\n"
+                 "print(size() - before)")
+        result = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+        self.assertLess(int(result.stdout), 4096)
 
     def test_reasons(self):
         for reason, strategy, config in (

@@ -15,7 +15,7 @@ from .._core.listener import Progress
 from .._core.microbatch_map import TELLS, tell_order
 from .._core.plan import Plan
 from .._core.progress import ProgressBar
-from .._core.runs_on import Runnable, all_run, none_runs, runnable_first
+from .._core.runs_on import MOST_TRIED, Runnable, all_run, none_runs, runnable_first
 from .._core.units import number_word
 from .._core.writing import ending_of, export_stream, stamped, stamped_stream
 from . import model_pick
@@ -140,16 +140,16 @@ def _wanted(arguments: argparse.Namespace, files: Files) -> int:
 
 
 def _planned(values: Dict[str, Any], arguments: argparse.Namespace, files: Files) -> Tuple[Plan, List[Candidate]]:
-    """The plan and the best of it. Candidates that no runtime runs come last, so if there are any among the few that were asked for, all
-    are evaluated, unless none can run."""
+    """The plan and the best of it. Candidates that no runtime runs come last, so if there are any among the few that were asked for, as
+    many are evaluated as are tried, unless none can run."""
     wanted = _wanted(arguments, files)
     made = make_plan({**values, "wanted": wanted})
-    if wanted > 0 and not arguments.any and made.best is not None and not none_runs(made):
+    if 0 < wanted < MOST_TRIED and not arguments.any and made.best is not None and not none_runs(made):
         few = [candidate for candidate in made[:wanted] if candidate.fits]
         with ProgressBar() as bar:
             runs = all_run(made, few, bar)
-        if not runs:
-            made = make_plan({**values, "wanted": 0})
+        if not runs and any(candidate.status == "left out" for candidate in made):
+            made = make_plan({**values, "wanted": MOST_TRIED, "asks_runtimes": True})
     return made, _best(made, arguments)
 
 
