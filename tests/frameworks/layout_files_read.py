@@ -28,12 +28,15 @@ def megatron(path, world):
     os.environ.update(WORLD_SIZE=str(world), RANK="0", LOCAL_RANK="0", CUDA_DEVICE_MAX_CONNECTIONS="1")
     with open(path, encoding="utf-8") as lines:
         words = shlex.split(lines.read()) if path.endswith(".args") else _flags(lines.read())
+    if "--use-megatron-fsdp" in words:
+        os.environ.pop("CUDA_DEVICE_MAX_CONNECTIONS")  # with which it does not run
     sys.argv = ["pretrain_gpt.py", *MODEL, *words]
     args = arguments.parse_args()
     arguments.validate_args(args)
     return {"tp": args.tensor_model_parallel_size, "pp": args.pipeline_model_parallel_size, "cp": args.context_parallel_size,
             "dp": args.data_parallel_size, "chunks": args.virtual_pipeline_model_parallel_size or 1, "micro_batch": args.micro_batch_size,
-            "global_batch": args.global_batch_size, "seq": args.seq_length, "zero": int(args.use_distributed_optimizer),
+            "global_batch": args.global_batch_size, "seq": args.seq_length,
+            "zero": 3 if args.use_megatron_fsdp and args.data_parallel_sharding_strategy == "optim_grads_params" else int(args.use_distributed_optimizer),
             "rank_order": "tp-cp-ep-pp-dp" if args.use_tp_pp_dp_mapping else "tp-cp-ep-dp-pp"}
 
 

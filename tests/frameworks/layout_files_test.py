@@ -23,7 +23,7 @@ class LayoutFilesTest(unittest.TestCase):
             model = pathlib.Path(folder) / "config.json"
             model.write_text(json.dumps(LLAMA), encoding="utf-8")
             command = [sys.executable, "-m", "ppsched", "pick", "--model", model, "--device", "h100", "--seq", 4096, "--gpus", 32,
-                       "--global-batch", 128, "--pp", 4, *words, "-o", f"{folder}/out/"]
+                       "--global-batch", 128, *(() if "--pp" in words else ("--pp", 4)), *words, "-o", f"{folder}/out/"]
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, env=os.environ)
             self.assertEqual(done.returncode, 0, done.stderr)
             out = pathlib.Path(folder) / "out"
@@ -39,6 +39,8 @@ class LayoutFilesTest(unittest.TestCase):
         self.read("megatron", "megatron.args", "--tp", 2, "--zero", 1, "--chunks", 1, "--strategies", "1f1b")
         looped = self.read("megatron", "megatron.args", "--tp", 2, "--zero", 1, "--chunks", 2, "--strategies", "interleaved_1f1b")
         self.assertEqual(looped["chunks"], 2)
+        sharded = self.read("megatron", "megatron.args", "--pp", 1, "--tp", 2, "--zero", 3, "--chunks", 1, "--runtime", "megatron")
+        self.assertEqual(sharded["zero"], 3)
         ordered = self.read("megatron", "megatron.args", "--tp", 1, "--zero", 1, "--chunks", 1, "--strategies", "1f1b", "--rank-order",
                             "tp-cp-ep-pp-dp")
         self.assertEqual(ordered["rank_order"], "tp-cp-ep-pp-dp")

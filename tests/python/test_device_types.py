@@ -333,8 +333,8 @@ class CommandTest(unittest.TestCase):
 
     def test_the_precision_of_a_config_file(self):
         """As a key of its own or as Megatron-LM's arguments say it; the option takes precedence."""
-        self.path("model.json", {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 16,
-                                 "intermediate_size": 2816, "vocab_size": 32000, "max_position_embeddings": 2048})
+        self.path("model.json", {"model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 64,
+                                 "intermediate_size": 22016, "vocab_size": 32000, "max_position_embeddings": 2048})
         def step(*words, **fields):
             self.path("job.json", {"pp": 4, "global_batch": 16, "strategies": ["1f1b"], **fields})
             return self.best("--model", "model.json", "-c", "job.json", "--device", "h100", *words)["step"]["step_time"]

@@ -359,7 +359,7 @@ class CommandTest(unittest.TestCase):
 
     def test_the_line_of_estimates_names_the_device(self):
         for device, words in (("h100", "off by 2.2% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
-                              ("a100", "step time within 5.1%")):
+                              ("a100", f"step time within {ERRORS['step_time']:.1%}")):
             for command in ("model", "pick"):
                 text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout
                 self.assertIn(words, text)

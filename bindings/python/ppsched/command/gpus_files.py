@@ -72,7 +72,7 @@ def _megatron_flags(made: LaidOut, row: Mapping[str, Any]) -> List[Tuple[str, Li
     if layout["zero"] > 0:
         words["--use-distributed-optimizer"] = []
     if layout["zero"] > 1:
-        words["--use-megatron-fsdp"] = []
+        words["--use-megatron-fsdp"], words["--ckpt-format"] = [], ["fsdp_dtensor"]  # the only one that it supports
         words["--data-parallel-sharding-strategy"] = ["optim_grads" if layout["zero"] == 2 else "optim_grads_params"]
     if training.overlaps_gradients and layout["dp"] * layout["cp"] > 1:
         words["--overlap-grad-reduce"] = []
@@ -96,7 +96,7 @@ _BRIDGE = {"--micro-batch-size": "train.micro_batch_size", "--global-batch-size"
            "--use-distributed-optimizer": "ddp.use_distributed_optimizer", "--overlap-grad-reduce": "ddp.overlap_grad_reduce",
            "--overlap-param-gather": "ddp.overlap_param_gather", "--use-megatron-fsdp": "ddp.use_megatron_fsdp",
            "--data-parallel-sharding-strategy": "ddp.data_parallel_sharding_strategy", "--seq-length": "model.seq_length",
-           "--use-tp-pp-dp-mapping": "dist.use_tp_pp_dp_mapping", "--num-virtual-stages-per-pipeline-rank": "", "--num-layers": "",
+           "--ckpt-format": "checkpoint.ckpt_format", "--use-tp-pp-dp-mapping": "dist.use_tp_pp_dp_mapping", "--num-virtual-stages-per-pipeline-rank": "", "--num-layers": "",
            "--decoder-first-pipeline-num-layers": "model.num_layers_in_first_pipeline_stage",
            "--decoder-last-pipeline-num-layers": "model.num_layers_in_last_pipeline_stage",
            "--microbatch-group-size-per-virtual-pipeline-stage": "model.microbatch_group_size_per_vp_stage"}
