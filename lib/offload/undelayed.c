@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/inline.h"
 #include "eval/memory.h"
 #include "offload/offload.h"
 
@@ -45,7 +46,7 @@ static void note_level(struct walk *walk)
 }
 
 /* Applies what copies have changed by a time. A reload only adds memory, so it comes after what is released then. */
-static void drain(struct walk *walk, double until)
+PPI_APART void drain(struct walk *walk, double until)
 {
     struct direction *away = &walk->away, *back = &walk->back;
     for (;;) {
