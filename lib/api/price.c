@@ -108,8 +108,9 @@ ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *m
     if (!model->has_device)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "times need a device; create the model with an accelerator");
     if (devices < 1 || copies > devices)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "devices is %lld; it must be at least 1, and at least the %u copies",
-                        (long long)devices, copies);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "devices is %lld; it must be at least 1, and at least the number of copies, %u", (long long)devices,
+                        copies);
     *out = ppi_model_copies_time(model, copies, (double)devices);
     return PPSCHED_OK;
 }

@@ -236,16 +236,17 @@ static ppsched_status check_precision(const ppsched_model *model, ppsched_error 
     const ppsched_training *training = &model->training;
     bool is_8bit = training->precision == PPSCHED_PRECISION_FP8 || training->precision == PPSCHED_PRECISION_MXFP8 ||
                    (training->flags & PPSCHED_TRAINING_FLAG_ATTENTION_8BIT) != 0;
-    const char *of_16_bits = model->device.lacks_bf16 ? "fp16" : "bf16 or fp16";
-    if (training->precision == PPSCHED_PRECISION_BF16 && model->device.lacks_bf16)
+    const bool lacks = model->device.lacks_bf16 != 0;
+    const char *of_16_bits = lacks ? "fp16" : "bf16 or fp16", *or_fp8 = lacks ? "fp16 or fp8" : "bf16, fp16 or fp8";
+    if (training->precision == PPSCHED_PRECISION_BF16 && lacks)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no bf16 (lacks_bf16 is 1); use fp16");
     if (is_8bit && model->device.rate_8bit == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 8 bits (rate_8bit); use %s", of_16_bits);
     if (training->precision == PPSCHED_PRECISION_MXFP8 && model->device.mxfp8_share == 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no MXFP8 (mxfp8_share is 0); use bf16, fp16 or fp8");
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no MXFP8 (mxfp8_share is 0); use %s", or_fp8);
     if (training->precision == PPSCHED_PRECISION_NVFP4 && model->device.rate_4bit == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 4 bits (rate_4bit); use %s",
-                        model->device.rate_8bit > 0 ? "bf16, fp16 or fp8" : of_16_bits);
+                        model->device.rate_8bit > 0 ? or_fp8 : of_16_bits);
     return PPSCHED_OK;
 }
 

@@ -145,7 +145,7 @@ class CommandTest(unittest.TestCase):
 
     def path(self, name, content):
         path = pathlib.Path(self.folder.name, name)
-        path.write_text(json.dumps(content))
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
         return str(path)
 
     def run_command(self, *words):
@@ -286,9 +286,12 @@ class CommandTest(unittest.TestCase):
         fast = self.best(*words, "--device", "h100", "--pp", 4)
         self.assertLess(row["step"]["step_time"], alike["step"]["step_time"])
         self.assertGreater(row["step"]["step_time"], fast["step"]["step_time"])
+        self.path("sums.csv", "kind,tp,cp,ep,etp,micro_batch,seq,recompute,forward_time,backward_input_time,backward_weight_time,mem_forward,mem_static\n"
+                  "collective:all_reduce,1MB,8,8,80us\n")
         for name in ("h100", "mi300x"):
-            same, alone = self.best(*words, "--device-types", f"{name}:4"), self.best(*words, "--device", name, "--pp", 4)
-            self.assertAlmostEqual(same["step"]["pipeline_time"], alone["step"]["pipeline_time"], delta=1e-9 * alone["step"]["pipeline_time"])
+            for more in ((), ("--layer-table", "sums.csv")):  # a measured sum says nothing of sends
+                same, alone = self.best(*words, *more, "--device-types", f"{name}:4"), self.best(*words, *more, "--device", name, "--pp", 4)
+                self.assertAlmostEqual(same["step"]["pipeline_time"], alone["step"]["pipeline_time"], delta=1e-9 * alone["step"]["pipeline_time"])
         for name, like in (("slow.json", "h100"), ("slower.json", "a100")):  # each type takes longer on many devices by its own factor
             self.path(name, {"like": like, "scale_slowdown": 0.1})
         slower = self.best(*words, "--device-types", "slow.json:2", "slower.json:2", "--p2p-time", 0, "--p2p-bandwidth", "inf")

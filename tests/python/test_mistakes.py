@@ -96,6 +96,7 @@ MISTAKES = {
         ("--layers layers.json --devices 16 -b 64 --mem-limit 72", 1, "write --mem-limit 72GB"),
         ("--model config.json --bytes weights=2 --pp 4", 1, "KIND is weight, gradient, optimizer, activation, and B is above 0"),
         ("--devices 8 -b 32 --tp 2", 2, "--tp needs --model"),
+        ("--devices 8 -b 32 --precision fp16", 2, "--precision needs --model"),
         ("-m config.json --pp 4", 2, "did you mean --model?"),
         ("--model config.json --recompute some --pp 4", 2, "it goes with ppsched schedule and ppsched replan"),
     ],

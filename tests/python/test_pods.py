@@ -125,7 +125,7 @@ class PodsTest(unittest.TestCase):
                 self.assertAlmostEqual(model.copies_time(copies, devices) / wanted, 1, places=12, msg=(node, pod_nodes, copies, devices))
             self.assertEqual((model.copies_time(1, 8), model.copies_time(0, 8)), (0, 0))
             for wrong in ((4, 3), (0, 0)):
-                with self.assertRaisesRegex(ppsched.Error, f"devices is {wrong[1]}; it must be at least 1, and at least the {wrong[0]} copies"):
+                with self.assertRaisesRegex(ppsched.Error, f"devices is {wrong[1]}; it must be at least 1, and at least the number of copies, {wrong[0]}"):
                     model.copies_time(*wrong)
         decoders = tuple(ppsched.MeasuredLayer(name, forward_time=0.01, backward_input_time=0.01, backward_weight_time=0.01) for name in ("decoder", "dense_decoder", "moe_decoder", "mtp")
                          if name in {row.name for row in model.rows})

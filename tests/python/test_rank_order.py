@@ -192,8 +192,14 @@ class RankOrderTest(unittest.TestCase):
                 self.assertEqual(launch["line"] is not None and "pp" in launch["line"] and runtime != "pytorch", "use" in (launch["line"] or ""), (runtime, launch))
                 self.assertTrue(can or launch["line"] is None)
             self.assertEqual(last["launch"]["torchtitan"]["reason"], "torchtitan numbers the replicas of a stage before the stages")
+            self.assertTrue(last["runs_on"] and set(last["runs_on"]) <= {"megatron", "primus", "mindspeed", "pytorch"} < set(first["runs_on"]) | {"primus", "mindspeed"}, last["runs_on"])
             text = run_command(words).stdout
+            self.assertFalse([name for name in ("torchtitan", "jaxpp", "colossalai", "deepspeed") if name in text], text)
             self.assertIn("--use-tp-pp-dp-mapping", text)
+            alone = [run_command((*words, "--dp", 1, *more)).stdout for more in (("--rank-order", FIRST), ("--rank-order", LAST))]
+            self.assertTrue(alone[0])
+            self.assertEqual(*alone)  # with one replica both are the same
+            self.assertEqual(run_command((*words, "--dp", 1, "--rank-order", LAST, "--runtime", "torchtitan")).returncode, 0)
             self.assertIn(f"order of ranks: {LAST}, which only megatron, primus, mindspeed, pytorch can have", text)
             for more, wanted in ((("--device-types", "h100:32", "a100:32"), "devices of a type are consecutive GPUs"), (("--free-device-order",), "the rank map is for the usual order"),
                                  (("--runtime", "torchtitan"), "torchtitan numbers the replicas"), (("--rank-order", FIRST, LAST), "--rank-order: give one order")):

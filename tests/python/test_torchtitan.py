@@ -149,6 +149,9 @@ class JobTest(unittest.TestCase):
                 (experts, ["quantize.linear.float8", "quantize.grouped_mm.float8"], "fp8", []), (experts, ["quantize.grouped_mm.float8"], None, ["quantize.grouped_mm.float8"])):
             found = read_model(self.file(job.replace("flavor", f"converters = {json.dumps(names)}\nflavor")))
             self.assertEqual((found.options.get("precision"), found.not_taken), (precision, [f"model.converters {name}" for name in left]), (job, names))
+        for wrong in ('[["a"]]', "5", "true", '[{a = 1}]', '"float8"'):
+            with self.assertRaisesRegex(ppsched.Error, "model.converters is .*; it must be a list of names"):
+                read_model(self.file(JOB.replace("flavor", f"converters = {wrong}\nflavor")))
 
     def test_releases_before(self):
         old = '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 2\ntensor_parallel_degree = 8\n[experimental]\npipeline_parallel_degree = 2\n'

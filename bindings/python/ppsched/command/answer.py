@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text output of pick for the best candidates of a plan."""
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from .._core.candidate import Candidate
 from .._core.chosen import Chosen
-from .._core.launching import launch_notes
+from .._core.launching import RUNTIME_NAMES, launch_notes
 from .._core.microbatch_map import device_order_line, order_line, order_told
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name, table
 from .._core.progress import ProgressBar
-from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
+from .._core.runs_on import BestByRuntime, RunsOn, best_as_asked, best_by_runtime
 from .._core.slow_devices import differs, slow_devices_line
 from .._core.units import BYTES
 from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
@@ -18,13 +18,17 @@ from .rank_map import found_rank_map_line, is_moved, rank_map_line, refusal
 
 class Answer(Chosen):
     """The best candidates and what is printed about them. memory: the unit of memory in text, if it is not the plan's; plan_for:
-    makes the same plan for the runtime of a name."""
+    makes the same plan for the runtime of a name; able: the only runtimes that may run it (default: all)."""
 
     def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
-                 memory: Optional[str] = None, plan_for: Optional[PlanFor] = None, host_gpus: Optional[int] = None) -> None:
+                 memory: Optional[str] = None, plan_for: Optional[PlanFor] = None, host_gpus: Optional[int] = None,
+                 able: Optional[Sequence[str]] = None) -> None:
         super().__init__(made, best, costs, batch)
-        self._plan_for, self._host_gpus = plan_for, host_gpus
+        self._plan_for, self._host_gpus, self._able = plan_for, host_gpus, RUNTIME_NAMES if able is None else able
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
+
+    def runs_on(self, candidate: Candidate) -> RunsOn:
+        return RunsOn(*([name for name in names if name in self._able] for names in super().runs_on(candidate)))
 
     def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
         """The launch line of the best candidate, after the runtime's name: for the given runtime, or the first that runs it. Empty if
@@ -57,7 +61,8 @@ class Answer(Chosen):
             return None
         if not is_short(self.plan):
             return Own([], {}, LONG)
-        own = plan_own(found, worth_planning(found, self.best[0]), self._plan_for, self.command)
+        names = [name for name in worth_planning(found, self.best[0]) if name in self._able]
+        own = plan_own(found, names, self._plan_for, self.command)
         return own._replace(rows=[row._replace(candidate=self._shown(row.candidate)) for row in own.rows])
 
     def _runtimes(self) -> List[str]:

@@ -330,7 +330,7 @@ def _measured_links(one: DeviceType, model: Model) -> DeviceType:
     node = device.node_devices
     latencies = [model.link(span) for span in (1, node + 1, node * device.pod_nodes + 1)]
     inside, between, beyond = (LinkRate(rate, 1.0, latency) for latency, rate in latencies)
-    sheet = device._replace(inside=inside, between=between, beyond=beyond if device.pod_nodes else None)
+    sheet = device._replace(inside=inside, between=between, beyond=beyond if device.pod_nodes else None, pair_share=0.0)  # the links have it already
     return one._replace(sheet=sheet) if one.sheet is None else one._replace(sheet=sheet, inside=None, between=None)
 
 

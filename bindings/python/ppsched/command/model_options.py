@@ -60,8 +60,8 @@ class Job(NamedTuple):
 
     @property
     def pipeline(self) -> Any:
-        """The library's record of the pipeline, if its ranks are not in the usual order; None: they are."""
-        return None if self.rank_order == RANK_ORDERS[0] else pipeline_record(self.pp, rank_order=self.rank_order)
+        """The library's record of the pipeline, if its ranks are not in the usual order; None: they are, as with one replica."""
+        return None if self.rank_order == RANK_ORDERS[0] or self.model.training.data_parallel == 1 else pipeline_record(self.pp, rank_order=self.rank_order)
 
     @property
     def devices(self) -> int:

@@ -117,7 +117,19 @@ def _own_plan(job: Job, values: Mapping[str, Any], runtime: str, progress: Progr
     return made.plan, "" if made.plan.best is not None else str(_why_none(made))
 
 
+def _able(job: Job, values: Mapping[str, Any]) -> Dict[str, Any]:
+    """The values, with the runtimes whose ranks can be in the job's order."""
+    if job.pipeline is None:
+        return dict(values)
+    runtime = values.get("runtime")
+    if runtime is not None and runtime not in ORDERS_RANKS:
+        raise UsageError(f"rank order {job.rank_order}, --runtime {runtime}: {unordered(runtime)}; give --rank-order {RANK_ORDERS[0]}, or "
+                         f"--runtime {' or '.join(ORDERS_RANKS)}")
+    return {**values, "able_runtimes": tuple(ORDERS_RANKS)}
+
+
 def _find(job: Job, values: Mapping[str, Any]) -> Found:
+    values = _able(job, values)
     made = plan_job(job, values, make_plan)
     if made.plan.best is None:
         raise _why_none(made)
@@ -125,7 +137,7 @@ def _find(job: Job, values: Mapping[str, Any]) -> Found:
     best = made.plan.best if by_time else runnable_first(made.plan, 1)[0]
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
-                    lambda name, progress: _own_plan(job, values, name, progress))
+                    lambda name, progress: _own_plan(job, values, name, progress), able=values.get("able_runtimes"))
     memory = candidate_memory(made, best, answer.timeline(best))
     return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
 
@@ -312,8 +324,8 @@ def _cost(found: Found) -> float:
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
     check_beside_table(arguments)
-    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "rank_order", "device", *PODS, "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "pair_windows", *LORA, "sizes",
-                "layer_times", "layer_table",
+    of_model = (*NUMBERS, "gpus", *OF_SEARCH, "rank_order", "device", *PODS, "memory_margin", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "precision", "expert_load", "pair_windows", *LORA,
+                "sizes", "layer_times", "layer_table",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
     if name is not None:
@@ -343,9 +355,6 @@ def _check_order(order: str, arguments: argparse.Namespace, values: Mapping[str,
     if name is not None:
         raise UsageError(f"rank order {order}, --{name.replace('_', '-')}: {reasons[name]}; give --rank-order {RANK_ORDERS[0]}, or leave "
                          f"--{name.replace('_', '-')} out")
-    if arguments.runtime is not None and arguments.runtime not in ORDERS_RANKS:
-        raise UsageError(f"rank order {order}, --runtime {arguments.runtime}: {unordered(arguments.runtime)}; give --rank-order {RANK_ORDERS[0]}, or "
-                         f"--runtime {' or '.join(ORDERS_RANKS)}")
 
 
 def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]) -> None:

@@ -85,7 +85,7 @@ def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
     """The runtimes for which the plan checks all candidates: with layers all; without layers only if the best for each runtime is shown.
     Otherwise only shown candidates are checked."""
     if has_layers:
-        return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES}
+        return {"runtime": values.get("runtime"), "runtimes": values.get("able_runtimes") or RUNTIME_NAMES}
     return {"runtimes": RUNTIME_NAMES} if values.get("asks_runtimes") else {}
 
 

@@ -31,9 +31,9 @@ SECTIONS = frozenset(("job", "profiling", "metrics", "optimizer", "lr_scheduler"
 DEGREES = {"tensor_parallel_degree": "tp", "pipeline_parallel_degree": "pp", "context_parallel_degree": "cp", "expert_parallel_degree": "ep",
            "expert_tensor_parallel_degree": "etp"}
 SHARD, REPLICATE = "data_parallel_shard_degree", "data_parallel_replicate_degree"
-# Of releases before 0.1: degrees in other sections, and another name of the batch.
 CONVERTERS = {"float8": "fp8", "quantize.linear.float8": "fp8", "mx": "mxfp8", "quantize.linear.mx": "mxfp8"}  # of linear layers
 KERNELS = ("primus_turbo",)  # converters that change kernels alone
+# Of releases before 0.1: degrees in other sections, and another name of the batch.
 OLDER = {"batch_size": "local_batch_size"}
 
 
@@ -189,9 +189,11 @@ def _recomputation(path: str, fields: Mapping[str, Any], options: Dict[str, Any]
         raise Error(f"{path}: activation_checkpoint.mode is {shown(mode)}; it must be none, full, selective or memory_budget")
 
 
-def _precision(model: Section, values: Mapping[str, Any]) -> Dict[str, str]:
+def _precision(path: str, model: Section, values: Mapping[str, Any]) -> Dict[str, str]:
     """The converters of the linear layers in few bits, with their precision. Experts have converters of their own."""
-    names = [name for name in model.get("converters") or () if isinstance(name, str)]
+    names = model.get("converters") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Error(f"{path}: model.converters is {shown(names)}; it must be a list of names")
     found = {name: CONVERTERS[name] for name in names if name in CONVERTERS}
     experts = {name: found[of] for of in found for name in names if name == of.replace(".linear.", ".grouped_mm.") != of}
     is_whole = bool(experts) or not any("experts" in name for name in values)
@@ -238,7 +240,7 @@ def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]
     _recomputation(path, fields, options, not_taken, assumed)
     if training.get("mixed_precision_param", "bfloat16") == "float32":
         options["sizes"] = ["weight=4", "gradient=4", "optimizer=8", "activation=4"]
-    few_bits = _precision(model, values)
+    few_bits = _precision(path, model, values)
     if few_bits:
         options["precision"] = next(iter(few_bits.values()))
     not_taken += _others(path, fields, parallel, training, model, few_bits)
