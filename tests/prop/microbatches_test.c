@@ -423,9 +423,9 @@ static void test_bad_input(void **state)
     expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, negative, 2, 2, 0, NULL, &error), PPSCHED_ERROR_RANGE,
                    &error, "the cost of microbatch 1 is -1");
     expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, scale, 2, 3, 0, NULL, &error), PPSCHED_ERROR_RANGE,
-                   &error, "2 microbatches for 3 replicas");
+                   &error, "2 microbatches cannot be divided among 3 replicas");
     expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, scale, 2, 0, 0, NULL, &error), PPSCHED_ERROR_RANGE,
-                   &error, "2 microbatches for 0 replicas");
+                   &error, "2 microbatches cannot be divided among 0 replicas");
     expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, scale, 2, 1, 2, NULL, &error), PPSCHED_ERROR_RANGE,
                    &error, "even_counts is 2; it must be 0 or 1");
     size_t needed = 0;
