@@ -213,7 +213,7 @@ class Orders(unittest.TestCase):
             metrics = ppsched.generate("looped_bfs", found.config).evaluate().metrics
             self.assertEqual(metrics.makespan, best)
             self.assertAlmostEqual(metrics.peak_memory, 8)
-        for wrong, part in (({"tokens": 0}, "tokens is 0; it must be 1 or more"), ({"tokens": 8, "block": 0}, "block is 0"), ({"tokens": 8, "chunks": 9}, "9 chunks"),
+        for wrong, part in (({"tokens": 0}, "tokens is 0; it must be 1 or more"), ({"tokens": 8, "block": 0}, "block is 0"), ({"tokens": 8, "chunks": 9}, "chunks is 9"),
                             ({"tokens": 8, "linear": -1}, "linear of the prefill is -1"), ({"tokens": 8, "strategy": "1f1b"}, "needs backwards"),
                             ({"tokens": 10**7}, "blocks; at most")):
             with self.assertRaises(ppsched.Error) as caught:

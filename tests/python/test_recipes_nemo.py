@@ -27,7 +27,7 @@ class BridgeTest(Folder):
     def test_a_container(self):
         found = read_model(self.file("run_config.yaml", self.RUN))
         self.assertEqual(total_of(found), LLAMA_TOTAL)
-        self.assertEqual(found.options, {"tp": 4, "pp": 2, "seq": 8192, "sequence_parallel": True, "micro_batch": 1, "global_batch": 128, "distributed_optimizer": True,
+        self.assertEqual(found.options, {"precision": "bf16", "tp": 4, "pp": 2, "seq": 8192, "sequence_parallel": True, "micro_batch": 1, "global_batch": 128, "distributed_optimizer": True,
                                          "sizes": ["gradient=2"]})
 
     def test_data_go_over_the_model(self):
@@ -59,7 +59,7 @@ class Nemo2Test(Folder):
     def test_a_run(self):
         found = read_model(self.file("run.yaml", self.RUN))
         self.assertEqual(total_of(found), LLAMA_TOTAL)
-        self.assertEqual(found.options, {"tp": 2, "pp": 2, "seq": 8192, "micro_batch": 2, "global_batch": 512, "world_size": 32})
+        self.assertEqual(found.options, {"precision": "bf16", "tp": 2, "pp": 2, "seq": 8192, "micro_batch": 2, "global_batch": 512, "world_size": 32})
         self.assertEqual(found.assumed, ["the sizes of Llama31Config8B, as NeMo 2.5 has them", "vocab_size 128256, as the tokenizer has it (the file leaves it to the tokenizer)"])
 
     def test_what_differs_from_the_class(self):
@@ -97,7 +97,7 @@ class Nemo1Test(Folder):
     def test_a_model(self):
         found = read_model(self.file("llama.yaml", self.RUN))
         self.assertEqual(total_of(found), LLAMA_TOTAL)
-        self.assertEqual(found.options, {"tp": 2, "pp": 4, "seq": 4096, "micro_batch": 1, "global_batch": 128, "recompute": "selective", "distributed_optimizer": True,
+        self.assertEqual(found.options, {"precision": "bf16", "tp": 2, "pp": 4, "seq": 4096, "micro_batch": 1, "global_batch": 128, "recompute": "selective", "distributed_optimizer": True,
                                          "world_size": 16})
 
     def test_refused(self):

@@ -145,8 +145,8 @@ def training_arguments(parts: Mapping[str, Any]) -> Fields:
 def precision_arguments(value: Any) -> Fields:
     """Of a mapping with bf16 and so on, or of the name of a preset, such as bf16_mixed or 16-mixed."""
     if isinstance(value, dict):
-        found = training_arguments(value)
         word = value.get("precision")
+        found = training_arguments({name: each for name, each in value.items() if name != "precision"})
         return {**found, **(precision_arguments(word) if isinstance(word, str) else {})}
     word = str(value)
     if "bf16" in word:
