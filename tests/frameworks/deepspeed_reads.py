@@ -23,7 +23,7 @@ from deepspeed.runtime.pipe.module import PipelineModule  # noqa: E402
 from deepspeed.runtime.pipe.schedule import BackwardPass, DualPipeVSchedule, ForwardPass, TrainSchedule  # noqa: E402
 from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
 
-deepspeed.comm.torch.build_shm_op = lambda: None  # a kernel in C++ for messages, which it would compile here
+sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # a kernel for messages, which it would compile; deepspeed.comm.torch is PyTorch
 
 
 class PlannedModule(PipelineModule):

@@ -123,7 +123,7 @@ def deepspeed(path, world):
     from torch.testing._internal.distributed.fake_pg import FakeStore
     import deepspeed.comm.torch
     from deepspeed.runtime.config import DeepSpeedConfig
-    deepspeed.comm.torch.build_shm_op = lambda: None  # a kernel in C++ for messages, which it would compile here
+    sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # a kernel for messages, which it would compile; deepspeed.comm.torch is PyTorch
     with open(path, encoding="utf-8") as file:
         given = json.load(file)
     dist.init_process_group("fake", rank=0, world_size=world, store=FakeStore())
