@@ -242,6 +242,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     const ppsched_schedule *order = NULL;
     struct ppsched_steady steady = {.timeline = NULL};
     struct rest rest = {progress, user, plan->layers != NULL ? PPI_SPLIT_SHARE : plan->order_effort > 0 ? PPI_ORDER_SHARE : 0};
+    const bool had_order = candidate->device_order != NULL;
     ppsched_error reason;
     ppsched_status status = ppi_candidate_arrange(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)
@@ -268,6 +269,10 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     ppi_candidate_drop_found(candidate);
     if (!ppi_candidate_runs(candidate))
         drop_finds(plan, candidate);
+    if (!candidate->evaluated && !had_order) { /* another call searches again */
+        ppi_release(&plan->host, candidate->device_order);
+        candidate->device_order = NULL;
+    }
     ppi_steady_clear(&steady);
     ppi_timeline_destroy(timeline);
     ppi_schedule_release(order);
