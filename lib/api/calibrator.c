@@ -77,7 +77,7 @@ ppsched_status ppsched_calibrator_get_constant(ppsched_calibrated_constant *out,
     PPI_REQUIRE(calibrator);
     uint32_t count = ppsched_calibrator_constant_count(calibrator);
     if (constant >= count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no constant %u; give less than %u", constant, count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no constant %u; their number is %u", constant, count);
     ppsched_accelerator before = calibrator->start, after = calibrator->fitted;
     int32_t name = calibrator->names[constant];
     const ppsched_calibrated_constant own = {.size = sizeof own,
