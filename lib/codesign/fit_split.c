@@ -17,11 +17,11 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
             return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s has no arguments for MTP layers; leave them out", title);
     if (decoders < stages)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly, and %u do not divide by %u stage%p; %u would", title, decoders, stages,
+                        "%s divides decoders evenly, and %u cannot be divided by %u stage%p; %u can", title, decoders, stages,
                         stages);
     if (decoders % stages != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly, and %u do not divide by %u stage%p; %u or %u would", title, decoders,
+                        "%s divides decoders evenly, and %u cannot be divided by %u stage%p; %u or %u can", title, decoders,
                         stages, decoders / stages * stages, (decoders / stages + 1) * stages);
     for (uint32_t s = 0; s < stages; begin += counts[s++]) {
         if (s > 0 && !layers->is_cut[begin])

@@ -467,7 +467,7 @@ class Config:
     activation_bytes = Values("Bytes of the output of a forward, per stage.")
     gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: the bytes of the activation).")
     mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
-    mem_backward_input = Values("Change of memory by an I, per stage; a negative change is released at its end, a positive change is taken at its "
+    mem_backward_input = Values("Change of memory by an I, per stage; a negative change counts at the end of the I, a positive change at its "
                                 "start.")
     mem_backward_weight = Values("Change of memory (negative) when the weight gradient is done, per stage.")
     mem_static = Values("Memory that a stage always takes, per stage.")
@@ -515,7 +515,7 @@ class Config:
     layer_types = Values("Number of the device type of each device, for layers whose times differ by type (default: 0).")
     stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
     device_overhead = Values("Time per op on a device, in addition to op_overhead, per device; device_speeds do not change it (default: 0).")
-    device_speeds = Values("Speed, by which the times of ops are divided, per device (default: 1; 0.5: half as fast).")
+    device_speeds = Values("Speed, per device; the times of ops are divided by it (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: the memory that "
                                      "an I recomputes).")
 
