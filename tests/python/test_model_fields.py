@@ -184,6 +184,9 @@ class FieldTest(ReadingTest):
             self.assertEqual(self.read({**fields, "qk_norm_type": norms}), self.read(fields))
             self.refused(f"qk_norm_type is {others}; for a {fields['model_type']} only {norms} is supported", {**fields, "qk_norm_type": others})
         self.refused("the heads of a helium are as wide as its hidden_size", {**one_of_each()["helium"], "head_dim": 40})
+        cohere = {"model_type": "cohere2", "hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 2, "intermediate_size": 96,
+                  "vocab_size": 128}  # as many parameters as transformers 5.23 counts
+        self.assertEqual([Model(self.read({**cohere, **heads})).parameters.total for heads in ({}, {"head_dim": 32}, {"head_dim": 48})], [69824, 69824, 82112])
         tied = model_of("config.json", {**one_of_each()["nemotron_h"], "tie_word_embeddings": True})
         self.assertEqual(tied.description.tied, False)
         self.assertIn("does not tie", " ".join(tied.description.warnings))
