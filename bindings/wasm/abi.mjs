@@ -1416,7 +1416,7 @@ export const STRUCTS = {
     memory_limit: ["f64", 40, 1],
     table: ["pointer", 48, 1],
   } },
-  Layer: { size: 144, fields: {
+  Layer: { size: 152, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1440,6 +1440,7 @@ export const STRUCTS = {
     windows: ["pointer", 124, 1],
     mem_slice_state: ["f64", 128, 1],
     mem_slice_gradients: ["f64", 136, 1],
+    attention_share: ["f64", 144, 1],
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],
