@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts on devices of several types: which devices of the pipeline are of which type, and the problem that was priced."""
+from typing import Any, Dict, List, Sequence, Tuple
+
+from .accelerators import scale_of
+from .job import JobLayout, JobType
+from .layers import Layers
+from .model import Model, times_scaled
+from .price import pipeline_record
+
+_FAR = 2**31 - 1  # devices that no node and no pod has
+
+
+def places_of(types: Sequence[JobType], layout: JobLayout) -> List[int]:
+    """The number of the type of each device of the pipeline."""
+    each = layout.tp * layout.cp * layout.dp
+    return [number for number in layout.types for _ in range(types[number].gpus // each)]
+
+
+def _times(row: Any) -> List[float]:
+    """Of F, B, I and W."""
+    inputs, weights = row["backward_input_time"], row["backward_weight_time"]
+    return [row["forward_time"], inputs + weights, inputs, weights]
+
+
+def layers_on(models: Sequence[Model], gpus: int, scale: float) -> Layers:
+    """The layers of the first type, whose times are `scale` times as long as alone, with the times of all types."""
+    first, rows = models[0].layers(times_scaled(models[0], scale)).given, [model.layers().given for model in models]
+    slower = [scale_of(model.accelerator, gpus) / scale_of(models[0].accelerator, gpus) for model in models if model.accelerator is not None]
+
+    def factors(entry: int) -> List[List[float]]:
+        plain = _times(rows[0][entry])
+        return [[time / first * factor if first > 0 else 1.0 for time, first in zip(_times(own[entry]), plain)] for own, factor in zip(rows[1:], slower[1:])]
+
+    return Layers([{**row, "device_scale": factors(entry)} for entry, row in enumerate(first)])  # type: ignore[typeddict-item]
+
+
+def links_on(models: Sequence[Model], places: Sequence[int], rank_order: str) -> Tuple[List[float], List[float]]:
+    """Latencies and bandwidths of all pairs. Each type has its own nodes; between types the slower link between nodes or pods counts."""
+    first = {number: places.index(number) for number in places}
+    pipelines = {number: pipeline_record(places.count(number), rank_order=rank_order) for number in places}
+    far = [model.link(_FAR) for model in models]
+
+    def pair(one: int, other: int) -> Tuple[float, float]:
+        number, to = places[one], places[other]
+        if number == to:
+            return models[number].pipeline_link(pipelines[number], one - first[number], other - first[number])
+        return max(far[number][0], far[to][0]), min(far[number][1], far[to][1])
+
+    pairs = [pair(one, other) for one in range(len(places)) for other in range(len(places))]
+    return [latency for latency, _ in pairs], [rate for _, rate in pairs]
+
+
+def type_row(types: Sequence[JobType], layout: JobLayout) -> Dict[str, Any]:
+    """The names of the types of the pipeline's devices; nothing if these are alike."""
+    return {"device_types": [types[number].device.name for number in places_of(types, layout)]} if types else {}
