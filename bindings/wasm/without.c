@@ -149,7 +149,19 @@ bool ppi_job_types_divide(const ppsched_job *job, uint32_t each)
     return true;
 }
 
+ppsched_status ppi_job_tell_types(const ppsched_job *job, ppsched_error *error)
+{
+    (void)job;
+    return lacks("types of devices", error);
+}
+
 uint32_t ppi_pricing_type(const struct ppi_pipeline_types *types, uint32_t device)
+{
+    (void)types, (void)device;
+    return 0;
+}
+
+uint32_t ppi_pricing_layer_type(const struct ppi_pipeline_types *types, uint32_t device)
 {
     (void)types, (void)device;
     return 0;

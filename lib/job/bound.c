@@ -31,7 +31,7 @@ static void sum_stages(struct stage *stages, const struct ppi_pricing *pricing, 
     const ppsched_layers *layers = pricing->layers;
     uint32_t layer = 0;
     for (uint32_t s = 0; s < pricing->stage_count; s++) {
-        uint32_t type = ppi_pricing_type(pricing->types, ppi_job_device_of(s, pricing->pipeline.devices, is_v));
+        uint32_t type = ppi_pricing_layer_type(pricing->types, ppi_job_device_of(s, pricing->pipeline.devices, is_v));
         stages[s] = (struct stage){0};
         for (uint32_t end = layer + pricing->split.layers[s]; layer < end; layer++) {
             const ppsched_layer *own = &ppi_layer_at(layers, layer)->given;

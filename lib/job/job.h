@@ -99,6 +99,9 @@ const struct ppi_pipeline_types *ppi_job_put_types(struct ppi_job_costs *costs, 
 /* Whether the devices of each type make whole devices of a pipeline, of `each` devices. */
 bool ppi_job_types_divide(const ppsched_job *job, uint32_t each);
 
+/* Why types leave no layout: how many devices a device of a pipeline may have at most. */
+ppsched_status ppi_job_tell_types(const ppsched_job *job, ppsched_error *error);
+
 /* Makes the costs of a layout. Not possible: the model cannot be divided so, and `error` says why. They are cleared also after
  * an error. */
 ppsched_status ppi_job_costs_make(struct ppi_job_costs *costs, const ppsched_job *job, const ppsched_job_layout *layout,

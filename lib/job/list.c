@@ -441,6 +441,8 @@ static ppsched_status tell_none(const struct listing *listing, ppsched_error *er
             "no data parallelism of the layouts divides the global batch; give a multiple of %u, the least number of "
             "sequences that all replicas take at once, or fewer replicas",
             least);
+    if (job->type_count > 0)
+        return ppi_job_tell_types(job, error);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
                     "no layout of %u device%p is possible: tensor, context and pipeline parallelism must divide the devices, "
                     "and the stages must not be more than the layers",

@@ -66,7 +66,7 @@ struct middle {
 
 static uint32_t type_of(const struct middle *own, uint32_t stage)
 {
-    return ppi_pricing_type(own->types, ppi_job_device_of(stage, own->devices, own->is_v));
+    return ppi_pricing_layer_type(own->types, ppi_job_device_of(stage, own->devices, own->is_v));
 }
 
 /* Whether a stage may have none of the middle: the first, unless its last layer stays with the next. The last is not asked. */
@@ -110,7 +110,7 @@ static void find_cap(struct middle *own)
     double low = 0, high = own->before + own->after;
     for (uint32_t layer = own->from; layer < own->to; layer++) {
         double longest = 0;
-        for (uint32_t type = 0; type < (own->types != NULL ? own->types->count : 1); type++) {
+        for (uint32_t type = 0; type <= (own->types != NULL ? own->types->count : 0); type++) {
             double time = time_on(own->layers, layer, type);
             longest = time > longest ? time : longest;
         }
@@ -129,17 +129,17 @@ static void find_cap(struct middle *own)
 
 /* Of the times of all layers, on alike devices, that of the stages up to each: as much as their devices are fast. */
 struct shares {
-    double speeds[PPI_MOST_PIPELINE_TYPES]; /* by type */
-    double all, speed, until;               /* of all stages, and until the present one */
+    double speeds[PPI_MOST_PIPELINE_TYPES + 1]; /* by type of the layers */
+    double all, speed, until;                   /* of all stages, and until the present one */
 };
 
 static void start_shares(struct shares *shares, const struct middle *own)
 {
-    uint32_t types = own->types != NULL ? own->types->count : 1;
+    uint32_t types = own->types != NULL ? own->types->count : 0;
     *shares = (struct shares){.until = 0};
     for (uint32_t layer = 0; layer < own->layers->count; layer++)
         shares->all += time_of(layer_at(own->layers, layer));
-    for (uint32_t type = 0; type < types; type++) {
+    for (uint32_t type = 0; type <= types; type++) {
         double time = 0;
         for (uint32_t layer = 0; layer < own->layers->count; layer++)
             time += time_on(own->layers, layer, type);

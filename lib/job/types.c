@@ -101,3 +101,20 @@ bool ppi_job_types_divide(const ppsched_job *job, uint32_t each)
             return false;
     return true;
 }
+
+ppsched_status ppi_job_tell_types(const ppsched_job *job, ppsched_error *error)
+{
+    uint32_t common = job->types[0].gpus;
+    for (uint32_t i = 1; i < job->type_count; i++)
+        for (uint32_t other = job->types[i].gpus; other > 0;) {
+            uint32_t rest = common % other;
+            common = other;
+            other = rest;
+        }
+    return ppi_fail(
+        error, PPSCHED_ERROR_RANGE,
+        "no layout is possible: each device of a pipeline has devices of one type, here at most %u (what divides the "
+        "counts of all types), so a pipeline has at least %u devices; the model has %u decoder%p. Give counts with a "
+        "larger common divisor, or allow this pipeline",
+        common, job->gpus / common, job->base->shape->layer_count);
+}

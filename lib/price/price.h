@@ -41,7 +41,7 @@ struct ppi_priced_model {
 
 /* Types of the devices of a pipeline, whose devices of a type are consecutive. */
 struct ppi_pipeline_types {
-    const struct ppi_priced_model *made; /* by type; the layers of the first have the times of all */
+    const struct ppi_priced_model *made; /* by type; the layers of the first have the times of all, of type t as type t + 1 */
     uint32_t count;
     uint32_t order[PPI_MOST_PIPELINE_TYPES]; /* the types, from the first device of the pipeline on */
     uint32_t last[PPI_MOST_PIPELINE_TYPES];  /* in this order: the device after the last of each */
@@ -85,6 +85,10 @@ struct ppi_pricing {
 
 /* The type of a device of the pipeline, and what its layers cost; 0 and the only ones where devices are alike. */
 uint32_t ppi_pricing_type(const struct ppi_pipeline_types *types, uint32_t device);
+
+/* The same as a type of the layers: 0 where devices are alike. */
+uint32_t ppi_pricing_layer_type(const struct ppi_pipeline_types *types, uint32_t device);
+
 const struct ppi_priced_model *ppi_pricing_made(const struct ppi_pricing *pricing, uint32_t device);
 
 /* Gives the layers of the first type the times of all types, of a job of `devices` devices. */

@@ -15,6 +15,11 @@ uint32_t ppi_pricing_type(const struct ppi_pipeline_types *types, uint32_t devic
     return types->order[place];
 }
 
+uint32_t ppi_pricing_layer_type(const struct ppi_pipeline_types *types, uint32_t device)
+{
+    return types == NULL ? 0 : 1 + ppi_pricing_type(types, device);
+}
+
 const struct ppi_priced_model *ppi_pricing_made(const struct ppi_pricing *pricing, uint32_t device)
 {
     return pricing->types == NULL ? pricing->made : &pricing->types->made[ppi_pricing_type(pricing->types, device)];
@@ -22,27 +27,51 @@ const struct ppi_priced_model *ppi_pricing_made(const struct ppi_pricing *pricin
 
 /* --- layers --- */
 
-/* The factors of a type on the times of F, B, I and W of an entry; 1 on those of 0. */
-static void put_scale(double *scale, const ppsched_layer *first, const ppsched_layer *other, double slower)
+enum { TIMES = PPSCHED_KIND_W };
+
+static void get_times(double times[TIMES], const ppsched_layer *layer)
 {
-    const double plain[] = {first->forward_time, first->backward_time, first->backward_input_time, first->backward_weight_time},
-                 own[] = {other->forward_time, other->backward_time, other->backward_input_time, other->backward_weight_time};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        scale[i] = plain[i] > 0 ? own[i] / plain[i] * slower : 1;
+    times[0] = layer->forward_time;
+    times[1] = layer->backward_time;
+    times[2] = layer->backward_input_time;
+    times[3] = layer->backward_weight_time;
 }
 
+/* An entry has the times of the first type, or where these are 0 the longest of all types, with the factors of each type. */
+static void scale_entry(ppsched_layer *entry, double *scales, const struct ppi_priced_model *made, uint32_t count, uint32_t e)
+{
+    double base[TIMES], own[TIMES], first[TIMES];
+    get_times(first, entry);
+    get_times(base, entry);
+    for (uint32_t type = 1; type < count; type++) {
+        get_times(own, &made[type].layers->entries[e].given);
+        for (int i = 0; i < TIMES; i++)
+            base[i] = first[i] == 0 && own[i] > base[i] ? own[i] : base[i];
+    }
+    for (uint32_t type = 0; type < count; type++) {
+        get_times(own, &made[type].layers->entries[e].given);
+        for (int i = 0; i < TIMES; i++)
+            scales[type * TIMES + i] *= base[i] > 0 ? own[i] / base[i] : 1;
+    }
+    entry->forward_time = base[0];
+    entry->backward_time = base[1];
+    entry->backward_input_time = base[2];
+    entry->backward_weight_time = base[3];
+}
+
+/* Pipelines of each type are slowed down by the number of devices as those of the first are, times a factor of its own. */
 static void fill(ppsched_layer *entries, double *scales, const ppsched_layer **list, const struct ppi_priced_model *made,
                  uint32_t count, double devices)
 {
     double first = ppi_slowdown_of(&made[0].model->device, devices);
-    for (uint32_t e = 0; e < made[0].layers->entry_count; e++) {
+    for (uint32_t e = 0; e < made[0].layers->entry_count; e++, scales += count * TIMES) {
         entries[e] = made[0].layers->entries[e].given;
-        entries[e].type_count = count - 1;
+        entries[e].type_count = count;
         entries[e].device_scale = scales;
         list[e] = &entries[e];
-        for (uint32_t type = 1; type < count; type++, scales += PPSCHED_KIND_W)
-            put_scale(scales, &entries[e], &made[type].layers->entries[e].given,
-                      ppi_slowdown_of(&made[type].model->device, devices) / first);
+        for (uint32_t i = 0; i < count * TIMES; i++)
+            scales[i] = ppi_slowdown_of(&made[i / TIMES].model->device, devices) / first;
+        scale_entry(&entries[e], scales, made, count, e);
     }
 }
 
@@ -52,7 +81,7 @@ ppsched_status ppi_types_join(struct ppi_priced_model *made, uint32_t count, dou
     struct ppi_arena arena = {.host = &made[0].model->host};
     size_t entries_count = plain->entry_count;
     ppsched_layer *entries = ppi_arena_take(&arena, entries_count, sizeof *entries);
-    double *scales = ppi_arena_take(&arena, entries_count * count, PPSCHED_KIND_W * sizeof *scales);
+    double *scales = ppi_arena_take(&arena, entries_count * count, TIMES * sizeof *scales);
     const ppsched_layer **list = ppi_arena_take(&arena, entries_count, sizeof *list);
     ppsched_status status = ppi_arena_check(&arena, "the layers of the types", error);
     if (status == PPSCHED_OK) {
@@ -87,7 +116,7 @@ static ppsched_status set_values(ppsched_config *config, int32_t quantity, const
 static double number_of(const struct ppi_pricing *pricing, uint32_t type, double beside)
 {
     (void)pricing, (void)beside;
-    return type;
+    return 1 + type;
 }
 
 static double limit_of(const struct ppi_pricing *pricing, uint32_t type, double beside)

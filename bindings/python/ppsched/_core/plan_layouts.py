@@ -81,7 +81,7 @@ def _config(words: JobWords, model: Model, row: Ranked, layers: LayerSplit, scal
     times = [time * scale for time in latency] if isinstance(latency, list) else latency * scale
     rates = [one / scale for one in rate] if isinstance(rate, list) else rate / scale
     empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(words, row),
-                   **({"layer_types": [float(number) for number in places]} if places else {}))
+                   **({"layer_types": [1.0 + number for number in places]} if places else {}))
     return config_from_layers(empty, *layers)
 
 

@@ -17,22 +17,25 @@ def places_of(types: Sequence[JobType], layout: JobLayout) -> List[int]:
     return [number for number in layout.types for _ in range(types[number].gpus // each)]
 
 
-def _times(row: Any) -> List[float]:
+def _times(row: Any) -> Dict[str, float]:
     """Of F, B, I and W."""
     inputs, weights = row["backward_input_time"], row["backward_weight_time"]
-    return [row["forward_time"], inputs + weights, inputs, weights]
+    return {"forward_time": row["forward_time"], "backward_time": inputs + weights, "backward_input_time": inputs, "backward_weight_time": weights}
 
 
 def layers_on(models: Sequence[Model], gpus: int, scale: float) -> Layers:
-    """The layers of the first type, whose times are `scale` times as long as alone, with the times of all types."""
-    first, rows = models[0].layers(times_scaled(models[0], scale)).given, [model.layers().given for model in models]
+    """The layers of the first type, whose times are `scale` times as long as alone, with the times of each type as those of type 1, 2 and so on.
+    Times that are 0 on the first type are the longest of all types."""
+    rows: List[Any] = [model.layers(times_scaled(model, scale)).given for model in models]
     slower = [scale_of(model.accelerator, gpus) / scale_of(models[0].accelerator, gpus) for model in models if model.accelerator is not None]
 
-    def factors(entry: int) -> List[List[float]]:
-        plain = _times(rows[0][entry])
-        return [[time / first * factor if first > 0 else 1.0 for time, first in zip(_times(own[entry]), plain)] for own, factor in zip(rows[1:], slower[1:])]
+    def row_of(entry: int) -> Any:
+        own = [_times(kind[entry]) for kind in rows]
+        base = {name: time if time > 0 else max(kind[name] for kind in own) for name, time in own[0].items()}
+        factors = [[(kind[name] / time if time > 0 else 1.0) * factor for name, time in base.items()] for kind, factor in zip(own, slower)]
+        return {**rows[0][entry], **base, "device_scale": factors}
 
-    return Layers([{**row, "device_scale": factors(entry)} for entry, row in enumerate(first)])  # type: ignore[typeddict-item]
+    return Layers([row_of(entry) for entry in range(len(rows[0]))])
 
 
 def links_on(models: Sequence[Model], places: Sequence[int], rank_order: str) -> Tuple[List[float], List[float]]:

@@ -145,7 +145,8 @@ def _types(row: Mapping[str, Any], words: JobWords) -> List[str]:
     each = row["layout"]["gpus"] // row["layout"]["pp"]
     for name in dict.fromkeys(devices):
         last = first + devices.count(name)
-        told.append(f"{name} has pipeline devices {first} to {last - 1} (ranks {first * each} to {last * each - 1})")
+        places = f"device {first}" if last == first + 1 else f"devices {first} to {last - 1}"
+        told.append(f"{name} has pipeline {places} (ranks {first * each} to {last * each - 1})")
         first = last
     return ["; ".join(told)] if told else []
 
