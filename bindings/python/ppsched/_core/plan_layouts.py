@@ -80,8 +80,8 @@ def _config(words: JobWords, model: Model, row: Ranked, layers: LayerSplit, scal
     latency, rate = links_on(_models(words, row), places, layout.rank_order) if places else pipeline_links(model, layout.pp, layout.rank_order)
     times = [time * scale for time in latency] if isinstance(latency, list) else latency * scale
     rates = [one / scale for one in rate] if isinstance(rate, list) else rate / scale
-    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(words, row),
-                   **({"layer_types": [1.0 + number for number in places]} if places else {}))
+    types: Dict[str, Any] = {"layer_types": [1.0 + number for number in places]} if places else {}
+    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(words, row), **types)
     return config_from_layers(empty, *layers)
 
 
@@ -229,8 +229,14 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str,
         raise TypeError(f"plan_layouts: strategies must be a list of names, not {shown(strategies)}")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"plan_layouts: executor must have submit, as those of concurrent.futures, not {shown(executor)}")
-    types = () if isinstance(device, (str, Accelerator)) else _types(device)
-    known = types[0].device if types else find_accelerator(device) if isinstance(device, str) else device
+    types: Tuple[JobType, ...] = ()
+    if isinstance(device, str):
+        known = find_accelerator(device)
+    elif isinstance(device, Accelerator):
+        known = device
+    else:
+        types = _types(device)
+        known = types[0].device
     description, training = _described(model, known)
     table = getattr(model, "table", None) if table is None else table
     words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit,

@@ -27,7 +27,8 @@ def layers_on(models: Sequence[Model], gpus: int, scale: float) -> Layers:
     """The layers of the first type, whose times are `scale` times as long as alone, with the times of each type as those of type 1, 2 and so on.
     Times that are 0 on the first type are the longest of all types."""
     rows: List[Any] = [model.layers(times_scaled(model, scale)).given for model in models]
-    slower = [scale_of(model.accelerator, gpus) / scale_of(models[0].accelerator, gpus) for model in models if model.accelerator is not None]
+    scales = [scale_of(model.accelerator, gpus) for model in models if model.accelerator is not None]
+    slower = [own / scales[0] for own in scales]
 
     def row_of(entry: int) -> Any:
         own = [_times(kind[entry]) for kind in rows]
