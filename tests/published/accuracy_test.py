@@ -24,7 +24,6 @@ import ppsched
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE, TABLE = ROOT / "docs" / "accuracy.md", ROOT / "bindings" / "python" / "ppsched" / "command" / "step_errors.py"
-FEW = 3  # layouts; of fewer an error says little
 
 
 def all_priced(path=HERE / "runs.csv"):
@@ -40,7 +39,7 @@ def known(groups):
 
 def python_table(groups):
     lines = [f"    ({device!r}, {kind == 'MoE'}, {precision!r}): ({errors.layouts}, {errors.median:.3f}, {errors.p90:.3f}),"
-             for (device, kind, precision), errors in groups.items() if errors.layouts >= FEW]
+             for (device, kind, precision), errors in groups.items()]
     return "\n".join(lines).replace("'", '"')
 
 
@@ -203,8 +202,7 @@ class AccuracyTest(unittest.TestCase):
         self.assertGreater(sum(len(row.run.followed) for row in bare), 0)
 
     def test_answers_name_these_errors(self):
-        wanted = {(device, kind == "MoE", precision): errors for (device, kind, precision), errors in known(by_group(self.rows)).items()
-                  if errors.layouts >= FEW}
+        wanted = {(device, kind == "MoE", precision): errors for (device, kind, precision), errors in known(by_group(self.rows)).items()}
         self.assertEqual(set(ERRORS), set(wanted))
         for key, (count, median, p90) in ERRORS.items():
             self.assertEqual(count, wanted[key].layouts)
