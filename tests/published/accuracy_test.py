@@ -188,7 +188,9 @@ class AccuracyTest(unittest.TestCase):
         self.assertEqual(len(bare) + len(refused), len(self.rows) + len(self.refused))
         priced = {row.run.name for row in bare}
         self.assertGreater(len(priced), 0.9 * (len(self.rows) + len(self.refused)))
-        self.assertEqual({row.run.name for row in self.rows if "/" not in row.run.device} - priced, set())
+        with open(HERE / "as_published.csv", encoding="utf-8", newline="") as file:
+            unnamed = {cell["id"] for cell in csv.DictReader(file) if (cell["column"], cell["published"]) == ("strategy", "other")}
+        self.assertEqual({row.run.name for row in self.rows if "/" not in row.run.device} - priced, unnamed)
         self.assert_same_prices(bare)
 
     def assert_same_prices(self, bare):
@@ -260,9 +262,10 @@ class AccuracyTest(unittest.TestCase):
 
     def test_published_memory_is_near(self):
         found = published_memory(self.rows)
-        self.assertEqual(len(found), 3)
+        self.assertEqual(len(found), 7)
         for run, told, ours in found:
-            self.assertAlmostEqual(ours / told, 1, delta=0.1, msg=run.name)
+            if not run.name.endswith(("zbb", "zbv", "v_half", "v_min")):  # their bytes are not stated
+                self.assertAlmostEqual(ours / told, 1, delta=0.1, msg=run.name)
 
     def test_layouts_are_in_order(self):
         found = families(self.rows)
