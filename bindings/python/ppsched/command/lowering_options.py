@@ -21,7 +21,7 @@ PASSES = {
     "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds the parameters of at most N stages at once "
                "(PyTorch: 3)",
     "reduce_grad": "reduce the gradients of a stage after its last backward. waits: the device waits for the reduction at once, as in "
-                   "PyTorch 2.15; deferred: before its next reduction, as PyTorch's defer_reduce_grad_wait; plain (the default): the device does not wait",
+                   "PyTorch 2.15; deferred: before its next reduction, as PyTorch's defer_reduce_grad_wait; plain, or no value: the device does not wait",
     "merge_backwards": "turn each I that has its W right after it into a B",
     "split_backwards": "turn each B into an I with its W right after it",
     "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
