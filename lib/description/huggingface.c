@@ -150,15 +150,15 @@ static bool tells_tower(const struct ppi_fields *wrapper, const char *name)
     return value != NULL && (value->type == PPI_JSON_NULL || ppi_json_in_use(value));
 }
 
-/* Files leave out a config that is the class's own: then towers are not known. Omni models have one for images and one for sound. */
+/* Files leave out a config that is the class's own: then towers are not known. Omni models have one for sound, too. */
 static void warn_of_no_towers(const struct ppi_fields *wrapper, struct ppi_draft *draft)
 {
     bool has_audio = tells_tower(wrapper, "audio_config");
     bool has_one = has_audio || tells_tower(wrapper, "vision_config");
     if (tells_tower(wrapper, "thinker_config") || (has_one && (has_audio || strstr(wrapper->family, "omni") == NULL)))
         return;
-    ppi_draft_warn(draft, "there is no %s, so a tower that a %s may have is not counted", has_one ? "audio_config" : "vision_config",
-                   wrapper->family);
+    ppi_draft_warn(draft, "there is no %s, so a tower that a %s may have is not counted",
+                   has_one ? "audio_config" : "vision_config", wrapper->family);
 }
 
 static ppsched_status read_wrapper(const struct ppi_json_value *object, const char *type, const struct ppi_json_value *text,

@@ -146,7 +146,7 @@ static void read_step_experts(struct ppi_fields *fields, struct ppi_stack *stack
     if (ppi_switch_or(fields, "use_moe_router_bias", true))
         stack->experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     ppi_require_switch(fields, "use_moe", true);
-    ppi_require_switch(fields, "mlp_bias", false); /* which shared experts have, too */
+    ppi_require_switch(fields, "mlp_bias", false);    /* which shared experts have, too */
     ppi_require_count(fields, "n_shared_experts", 1); /* as wide as share_expert_dim */
     ppi_ignore(fields, "swiglu_limits|swiglu_limits_shared|mtp_layer_types|mtp_mlp_layer_types");
 }
