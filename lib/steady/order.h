@@ -38,7 +38,8 @@ static inline int64_t ppi_block_start(const struct ppi_blocks *blocks, int64_t b
 ppsched_status ppi_steady_order_find(struct ppi_steady_order *out, bool *found, struct ppi_arena *arena, ppsched_error *error);
 
 /* Numbers the blocks by the times of the schedule: `first` to `end` - 1. `*found` is false if not all devices have the same
- * number of them, or what comes after them waits for ops that are more than `depth` blocks before their end. Errors: NO_MEMORY. */
+ * number of them, or what comes after them waits for ops that are more than `depth` blocks before their end. Errors:
+ * NO_MEMORY. */
 ppsched_status ppi_steady_order_number(struct ppi_steady_order *order, bool *found, const ppsched_timeline *timeline,
                                        ppsched_error *error);
 
