@@ -134,6 +134,18 @@ bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struc
     return false;
 }
 
+void ppi_take_delayed(struct ppi_placing *placing)
+{
+    (void)placing;
+    __builtin_trap();
+}
+
+void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents)
+{
+    (void)timeline, (void)extents;
+    __builtin_trap();
+}
+
 bool ppi_is_over_anyway(struct ppi_placing *placing, const ppsched_schedule *schedule)
 {
     (void)placing, (void)schedule;

@@ -34,11 +34,9 @@ ppsched_status ppi_choice_sum_up(struct ppi_choice *choice, const struct ppi_pla
         choice->timeline->devices[d].peak_memory = choice->peaks[d];
         choice->timeline->devices[d].peak_time = 0;
         choice->timeline->devices[d].peak_position = PPSCHED_NONE;
-        if (choice->is_delayed) {
-            choice->timeline->devices[d].first_start = choice->extents[d].start;
-            choice->timeline->devices[d].last_end = choice->extents[d].end;
-        }
     }
+    if (choice->is_delayed)
+        ppi_set_extents(choice->timeline, choice->extents);
     ppi_sum_up(choice->timeline);
     return PPSCHED_OK;
 }

@@ -166,8 +166,7 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
                                   : PPSCHED_NONE;
 }
 
-/* Gives all transfers the times in `spans`. */
-static void time_transfers(const struct ppi_placing *placing)
+void ppi_time_transfers(const struct ppi_placing *placing)
 {
     for (uint32_t i = 0; i < placing->count; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[i];
@@ -175,13 +174,6 @@ static void time_transfers(const struct ppi_placing *placing)
         transfer->ready = first[transfer->forward].end;
         transfer->due = first[transfer->backward].start;
     }
-}
-
-void ppi_take_delayed(struct ppi_placing *placing)
-{
-    memcpy(placing->spans, placing->delayed, (size_t)placing->schedule->op_count * sizeof *placing->spans);
-    placing->has_plain_times = false;
-    time_transfers(placing);
 }
 
 void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timeline)
@@ -194,7 +186,7 @@ void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timelin
     for (uint64_t i = 0; i < schedule->op_count; i++)
         if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
             *to++ = timeline->spans[i];
-    time_transfers(placing);
+    ppi_time_transfers(placing);
 }
 
 /* --- places on the links --- */

@@ -264,3 +264,18 @@ bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struc
             return false;
     return end_walks(peaks, extents, step, placing);
 }
+
+void ppi_take_delayed(struct ppi_placing *placing)
+{
+    memcpy(placing->spans, placing->delayed, (size_t)placing->schedule->op_count * sizeof *placing->spans);
+    placing->has_plain_times = false;
+    ppi_time_transfers(placing);
+}
+
+void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents)
+{
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        timeline->devices[d].first_start = extents[d].start;
+        timeline->devices[d].last_end = extents[d].end;
+    }
+}

@@ -23,4 +23,10 @@ bool ppi_is_over_anyway(struct ppi_placing *placing, const ppsched_schedule *sch
 bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struct ppi_placing *placing,
                        const ppsched_schedule *schedule);
 
+/* The placing takes over the times in `placing->delayed`. */
+void ppi_take_delayed(struct ppi_placing *placing);
+
+/* Sets the first start and the last end of each device; of a choice whose copies delay ops. */
+void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents);
+
 #endif
