@@ -8,10 +8,10 @@ static bool has_flag(const struct ppi_pricing *pricing, uint32_t flag)
     return (pricing->model->training.flags & flag) != 0;
 }
 
-static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t stage)
+static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t device, uint32_t stage)
 {
     ppsched_update_cost cost;
-    ppi_pricing_update(&cost, pricing, &pricing->stages[stage]);
+    ppi_pricing_update(&cost, pricing, device, &pricing->stages[stage]);
     return cost;
 }
 
@@ -57,7 +57,7 @@ static double gradients_end(const struct ppi_pricing *pricing, uint32_t device)
     double end = 0;
     for (uint32_t s = PPSCHED_NONE; (s = next_stage(pricing, device, s, last_end_of)) != PPSCHED_NONE;) {
         const struct ppi_priced_stage *stage = &pricing->stages[s];
-        double time = cost_of(pricing, s).gradient_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
+        double time = cost_of(pricing, device, s).gradient_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
         if (!has_flag(pricing, PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS)) {
             end = max(end, pricing->timeline->metrics.makespan) + time;
             continue;
@@ -74,7 +74,7 @@ static double parameters_wait(const struct ppi_pricing *pricing, uint32_t device
     double end = 0, wait = 0;
     for (uint32_t s = PPSCHED_NONE; (s = next_stage(pricing, device, s, first_start_of)) != PPSCHED_NONE;) {
         const struct ppi_priced_stage *stage = &pricing->stages[s];
-        double time = cost_of(pricing, s).parameter_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
+        double time = cost_of(pricing, device, s).parameter_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
         end += time;
         if (!has_flag(pricing, PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS))
             wait = end;
@@ -92,7 +92,7 @@ static double sharded_exposed(const struct ppi_pricing *pricing, uint32_t device
     uint32_t count;
     const uint32_t *own = ppi_priced_stages(pricing, device, &count);
     for (uint32_t i = 0; i < count; i++) {
-        ppsched_update_cost cost = cost_of(pricing, own[i]);
+        ppsched_update_cost cost = cost_of(pricing, device, own[i]);
         gradients += times * cost.gradient_time;
         parameters += times * cost.parameter_time;
     }
