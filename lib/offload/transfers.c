@@ -166,7 +166,7 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
                                   : PPSCHED_NONE;
 }
 
-void ppi_time_transfers(const struct ppi_placing *placing)
+void ppi_date_transfers(const struct ppi_placing *placing)
 {
     for (uint32_t i = 0; i < placing->count; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[i];
@@ -186,7 +186,7 @@ void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timelin
     for (uint64_t i = 0; i < schedule->op_count; i++)
         if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
             *to++ = timeline->spans[i];
-    ppi_time_transfers(placing);
+    ppi_date_transfers(placing);
 }
 
 /* --- places on the links --- */

@@ -84,7 +84,7 @@ void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timeline);
 
 /* Gives all transfers the times in `placing->spans`. */
-void ppi_time_transfers(const struct ppi_placing *placing);
+void ppi_date_transfers(const struct ppi_placing *placing);
 
 /* Makes the schedule with all picked transfers that have a place. */
 ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);

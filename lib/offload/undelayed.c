@@ -269,7 +269,7 @@ void ppi_take_delayed(struct ppi_placing *placing)
 {
     memcpy(placing->spans, placing->delayed, (size_t)placing->schedule->op_count * sizeof *placing->spans);
     placing->has_plain_times = false;
-    ppi_time_transfers(placing);
+    ppi_date_transfers(placing);
 }
 
 void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents)
