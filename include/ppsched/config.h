@@ -92,8 +92,8 @@ PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config,
  * microbatches. With 2 or more slices, the config's times and memory are for one slice. On each
  * stage, the F of a slice runs after the F of the slice before, because it reads that slice's keys
  * and values. The B or I of a slice runs after the B or I of the next slice.
- * Errors: ARGUMENT, RANGE; LENGTH where slice_scale already has one value per slice, and the number
- *   of slices would change. In that case clear slice_scale first, and set it again afterwards. */
+ * Errors: ARGUMENT, RANGE; LENGTH where slice_scale already has several values, and the number of
+ *   slices would change. In that case clear slice_scale first, and set it again afterwards. */
 PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
                                                      ppsched_error *error);
 PPSCHED_API uint32_t ppsched_config_slices(const ppsched_config *config);

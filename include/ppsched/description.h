@@ -55,8 +55,8 @@ extern "C" {
  * hidden_size, a heads, k key_value_heads, d head_size, v value_size, c convolution, f width, r
  * key_value_rank, q query_rank.
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
- *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i
- *                        for i index_heads of d_i index_size
+ *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i,
+ *                        with i = index_heads and d_i = index_size
  *   LATENT_ATTENTION     heads key_value_rank value_size [query_rank head_size rope_size index_*]
  *                        (DeepSeek-V2, arXiv 2405.04434): h q + q + q a (d + rope) + h (r + rope) +
  *                        r + r a (d + v) + a v h. Index (DeepSeek-V3.2): q i d_i + h d_i + 2 d_i +
@@ -154,8 +154,8 @@ typedef struct ppsched_block {
     uint32_t key_value_heads; /* number of heads of keys and values, k; 0 means `heads` */
     uint32_t head_size;       /* size d of a query and a key of a head; 0 means h / heads */
     uint32_t value_size;      /* size v of a value of a head; 0 means head_size */
-    uint32_t rope_size;       /* size of the part with positions of latent queries and keys, in
-                                 addition to head_size */
+    uint32_t rope_size;       /* size of the rotary part of latent queries and keys, in addition
+                                 to head_size */
     uint32_t query_rank;      /* rank q of queries; 0 means one matrix for queries, not two */
     uint32_t key_value_rank;  /* rank r of keys and values */
     uint32_t window; /* number of tokens that a query sees, including its own token; 0 means all
@@ -172,8 +172,8 @@ typedef struct ppsched_block {
     uint32_t state_size;     /* size of Mamba's state */
     uint32_t groups;         /* number of Mamba-2's groups; 0 means 1 */
     uint32_t time_step_rank; /* rank of Mamba's time step */
-    uint32_t ratio;          /* number of tokens that are compressed to one; 0 means no compression,
-                                only the window */
+    uint32_t ratio;          /* number of tokens that are compressed to one; 0 means that there is
+                                no compression, only the window */
     uint32_t output_groups;  /* number of groups of the output projection */
     uint32_t output_rank;    /* rank of each group of the output projection */
     uint32_t width; /* width of an MLP or an expert; number of channels of Mamba. In Mamba-2 this is
@@ -214,15 +214,15 @@ typedef struct ppsched_tower {
     uint32_t layers;
     uint32_t tokens; /* number of tokens per sample; 0 means `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* kind of all its layers, which must have no experts. The kind
+    const ppsched_layer_kind *kind; /* kind of all layers of the tower, without experts. The kind
                                        gets the tower's name */
     uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
                                        the model */
-    uint32_t deepstack_layers;      /* number of the model's first layers to whose outputs the tower
-                                   adds features (DeepStack, arXiv 2406.04334). All of them are in
-                                   the first stage, with the tower */
-    uint32_t patches_per_token; /* number of the tower's tokens that become one token of the model;
-                                   0 means 1 */
+    uint32_t deepstack_layers;      /* the tower adds features to the outputs of this many first
+                                   layers of the model (DeepStack, arXiv 2406.04334). These layers
+                                   are in the first stage, with the tower */
+    uint32_t patches_per_token;     /* number of tokens of the tower that become one token of the
+                                   model; 0 means 1 */
 } ppsched_tower;
 
 /* Properties of a model. */
@@ -260,9 +260,9 @@ typedef struct ppsched_description_info {
     uint64_t extra_parameters; /* number of other parameters of the whole model. They count with the
                                   embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
-    uint32_t layer_input;      /* elements per token that each layer gets from the embedding besides
-                                  its input (Gemma 4 E2B and E4B). They are sent from stage to stage
-                                  for all later layers; 0: none */
+    uint32_t layer_input;      /* elements per token that each layer gets from the embedding in
+                                  addition to its input (Gemma 4 E2B and E4B). Stages also send
+                                  these elements for all later layers; 0: none */
     const char *family;        /* model_type of the config.json that was read, or NULL */
 } ppsched_description_info;
 
@@ -327,7 +327,7 @@ typedef struct ppsched_transformer {
     /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
     uint32_t query_rank; /* rank of queries; 0 means one matrix for queries, not two */
     uint32_t key_value_rank;
-    uint32_t rope_head_size; /* size of the part with positions of queries and keys, in addition to
+    uint32_t rope_head_size; /* size of the rotary part of queries and keys, in addition to
                                 head_size */
     uint32_t value_head_size;
     /* Mixture of experts, if experts is above 0. */
@@ -381,8 +381,8 @@ PPSCHED_API ppsched_status ppsched_description_get_info(ppsched_description_info
                                                         const ppsched_description *description,
                                                         ppsched_error *error);
 
-/* Warnings for the user, one line each: each line names a field of the text that is unknown, and so
- * is ignored. `index` is 0 to count - 1. For a larger index the result is NULL. */
+/* Warnings for the user, one line each. A line names an unknown field of the text. Unknown fields
+ * are ignored. `index` is 0 to count - 1. For a larger index the result is NULL. */
 PPSCHED_API uint32_t ppsched_description_warning_count(const ppsched_description *description);
 PPSCHED_API const char *ppsched_description_warning_at(const ppsched_description *description,
                                                        uint32_t index);

@@ -145,11 +145,14 @@ typedef struct ppsched_lower_options {
  *     without RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT.
  * Errors: ARGUMENT, also where an option needs another one or a config; STRUCT_SIZE; RANGE; LENGTH
  *   where there is not one lookahead per device; INVALID_SCHEDULE where the order cannot be run;
- *   REFUSED where the schedule is already lowered or has an OPTIMIZER_STEP, where an overlapped
- *   pair needs more stages than `unshard`, where an op that sends takes no time (with BY_TIME),
- *   where the config's sender_waits is LIKE_KIND and the lowering is not NONE, and where the stages
- *   are a graph, with all options but JUST_IN_TIME and `receive_prefetch`; with BY_TIME and NEEDED
- *   also MISMATCH and the other errors of evaluation; NO_MEMORY. */
+ *   with BY_TIME and NEEDED also MISMATCH and the other errors of evaluation; NO_MEMORY; REFUSED
+ *   in these cases:
+ *   - the schedule is already lowered, or has an OPTIMIZER_STEP;
+ *   - an overlapped pair needs more stages than `unshard`;
+ *   - with BY_TIME, an op that sends takes no time;
+ *   - the config's sender_waits is LIKE_KIND, and the lowering is not NONE;
+ *   - the stages are a graph, and an option other than JUST_IN_TIME and `receive_prefetch` is
+ *     set. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,

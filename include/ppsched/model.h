@@ -17,10 +17,10 @@
  * gradients (I, W):
  *     matrix of m x k            2 n m k, in each of F, I and W
  *     products of the scores     F: 2 n s (key + value size) a / t. With CAUSAL, if scores are not
- *                                kept, half of that. I: twice as many as F. If scores are not
- *                                kept, F has two products and I has five: three of the key size,
- *                                two of the value size (FlashAttention-2, arXiv 2307.08691).
- *                                W: none
+ *                                kept, half as many. I: twice as many as F if scores are kept.
+ *                                If they are not kept, F has two products and I has five: three
+ *                                of the key size, two of the value size (FlashAttention-2, arXiv
+ *                                2307.08691). W: none
  *     other, per element         F, I, W: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13;
  *                                residual 1, 2; dropout 1, 1
  * An op reads and writes these bytes: for a matrix product, both factors and the result.
@@ -30,13 +30,13 @@
  *     backward of each. With sequence parallelism each sum becomes an all-gather before the block
  *     and a reduce-scatter after it; W repeats this all-gather.
  *   - Context parallelism all-gathers keys and values, and reduce-scatters their gradients.
- *   - Experts receive a copy of each of their rows in one all-to-all, and send the results back in
- *     another.
+ *   - One all-to-all sends a copy of each row to its experts. Another one sends the results
+ *     back.
  *
  * Symbols: b samples of a microbatch, s sequence length, h hidden size, f feed-forward size, a
  * heads, k key-value heads, d head size, V vocabulary size; t, c and e the degrees of tensor,
- * context and expert parallelism; T = b s / c tokens of a device; R rows of a device, T / t with
- * sequence parallelism and T without.
+ * context and expert parallelism; T = b s / c tokens of a device; R rows of a device: T / t with
+ * sequence parallelism, otherwise T.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -79,7 +79,7 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t (Korthikanti et
                                                     al., arXiv 2205.05198) */
     PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of the attention. Without
-                                                    it they are never in memory (FlashAttention) */
+                                                    this flag they are not kept (FlashAttention) */
     /* Collectives that overlap with matrix products. Without its flag, all the time of a collective
      * counts. */
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
@@ -112,14 +112,16 @@ enum ppsched_training_flag {
 enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries; in latent attention both query matrices */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* keys; in latent attention the matrix to key_value_rank */
-    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the matrix from this rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the matrix that
+                                         expands key_value_rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
     PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
     PPSCHED_ADAPTER_TARGET_DOWN = 64,
     PPSCHED_ADAPTER_TARGET_EXPERTS = 128, /* all matrices of routed experts */
     PPSCHED_ADAPTER_TARGET_ROUTER = 256,
-    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba, convolutions: all but the last */
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba, convolutions: all matrices but
+                                               the last */
     PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
     PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* output gates, indexes, compressors, latents of experts,
                                             gates of shared experts, MTP's projection */
@@ -137,7 +139,7 @@ enum ppsched_recompute_module {
     PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
 };
 
-/* The data type of the factors of linear layers. All other values have 16 bits. */
+/* The data type of both factors of a matrix product in linear layers. Other values have 16 bits. */
 enum ppsched_precision {
     PPSCHED_PRECISION_BF16 = 0,
     PPSCHED_PRECISION_FP16 = 1,
@@ -170,7 +172,7 @@ typedef struct ppsched_training {
     int32_t precision;          /* enum ppsched_precision */
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers of the recompute kind
                                    "modules" compute again. 0: there is no such kind */
-    double expert_load; /* rows that the experts of the fullest device get, as a multiple of an even
+    double expert_load; /* rows that the experts of the busiest device get, as a multiple of an even
                            share. Default: 1. Times and memory are for this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
      * one of r x n. Adapters imply FROZEN_WEIGHTS. */
@@ -182,7 +184,7 @@ typedef struct ppsched_training {
 
 /* --- the device --- */
 
-/* The share of its peak rate that a device reaches for ops of at least `least` operations or
+/* The share of the peak rate that a device reaches in ops of at least `least` operations or
  * bytes. */
 typedef struct ppsched_efficiency {
     double least;
@@ -202,8 +204,8 @@ typedef struct ppsched_link_rate {
 } ppsched_link_rate;
 
 /* The data sheet of a device. Set `size` to sizeof of this struct. Lists of efficiencies are in
- * descending order of `least`. For an op the first entry applies whose `least` is at most the op's
- * size. If there is none, the last entry applies. An empty list means an efficiency of 1. */
+ * descending order of `least`. An op uses the first entry whose `least` is at most the op's size.
+ * If there is none, it uses the last entry. An empty list means an efficiency of 1. */
 typedef struct ppsched_accelerator {
     uint32_t size;
     uint32_t node_devices; /* number of devices of a node, connected by `inside`; 0 means 1 */
@@ -229,24 +231,24 @@ typedef struct ppsched_accelerator {
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
     double mxfp8_share;     /* the same with MXFP8; 0: not supported */
     double nvfp4_share;
-    double op_time;         /* seconds of the device for each op, in addition to its work */
+    double op_time;         /* seconds that the device needs for each op, in addition to its work */
     double host_time;       /* seconds that the host needs for each op. A pass takes at least
                                the sum of these times */
-    double hidden_share;    /* hidden share of an overlapped collective; 0 means 1 */
-    double permute_traffic; /* how often each row of an expert is moved to sort rows, and back */
+    double hidden_share;    /* share of an overlapped collective that can be hidden; 0 means 1 */
+    double permute_traffic; /* how often a sort by expert, and the way back, move each row */
     double slowdown;        /* time factor of matrices during a collective; 0 means 1 */
-    double fused_permute_traffic; /* for ONE_COPY_A_NODE, which sorts: replaces permute_traffic */
-    double bias_traffic;          /* how often each row of an expert is moved to add biases */
+    double fused_permute_traffic; /* the value of permute_traffic with ONE_COPY_A_NODE */
+    double bias_traffic;          /* how often adding biases of experts moves each row */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
     double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
     uint32_t pod_nodes;           /* nodes of a pod, with links `between`; 0: all nodes. Pods have
                                      consecutive ranks */
-    uint32_t lacks_bf16;          /* 1: of 16 bits it has only fp16; bf16 is refused */
+    uint32_t lacks_bf16;          /* 1: its only type of 16 bits is fp16; bf16 is refused */
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
-    double scale_slowdown;    /* share by which a price makes a pipeline longer for each doubling of
-                                 the number of devices, because devices wait for the slowest */
+    double scale_slowdown;    /* only for prices: share by which a pipeline takes longer for each
+                                 doubling of the devices, because they wait for the slowest */
     double part_node_ports;   /* most ports of a ring over a part of a node; 0: no limit */
     double pair_share;        /* share of `inside` between two devices of a node; 0: all of it */
 } ppsched_accelerator;
@@ -277,12 +279,11 @@ PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 
-/* Numbers of parameters of the whole model, not divided by the training. Set `size` to sizeof of
+/* Numbers of parameters of the whole model, not divided among devices. Set `size` to sizeof of
  * this struct. `active` is the number of parameters that one token uses, embedding and output
  * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
- * in description.h. To these, the counts add:
- *   norms      h each, with NORM_BIAS 2h; also one final norm
- *   biases     one per output of a matrix; router h E, its bias E */
+ * in description.h. The counts also include norms (h each, with NORM_BIAS 2h), one final norm,
+ * biases (one per output of a matrix), and for E experts a router (h E, its bias E). */
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
@@ -312,7 +313,7 @@ enum ppsched_model_role {
     PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output and loss */
 };
 
-/* A row stands for all layers of a model that have one kind, and so the same cost. The order of
+/* A row stands for all layers of a model with the same kind, and so the same cost. The order of
  * rows is: towers, embedding, decoders, MTP, head. Decoders have a row for each kind of the
  * description that is in use. Set `size` to sizeof of this struct. */
 typedef struct ppsched_model_row {
@@ -320,9 +321,9 @@ typedef struct ppsched_model_row {
     int32_t role;        /* enum ppsched_model_role */
     const char *name;    /* "embedding", "mtp", "head", or the name of the kind or tower; owned by
                             the model */
-    uint32_t layers;     /* number of layers in the model */
+    uint32_t layers;     /* number of layers of the row in the model */
     uint32_t index;      /* index of the kind or the tower in the description */
-    uint64_t parameters; /* parameters of one layer, not divided by the training */
+    uint64_t parameters; /* parameters of one layer, not divided among devices */
     uint64_t active;     /* the parameters of one layer that one token uses */
     uint64_t mixers;     /* parameters of mixers, without norms */
     uint64_t feed_forwards;
@@ -441,17 +442,16 @@ typedef struct ppsched_calibration {
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
  * to `*out`. `calibration` may be NULL.
- *   - Entries have the names of the rows. A run of equal layers is one entry.
+ *   - Entries have the names of the rows. Equal layers in a row are one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights. mem_static
  *     is the gradients and optimizer states.
  *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. An MTP layer has
  *     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has
  *     PPSCHED_LAYER_FLAG_WITH_NEXT if the next layer uses its index.
  *   - output_bytes includes all residual streams, and the keys and values that later layers read.
- *   - With a WINDOWS flag each layer has windows: four for the ops before the dispatch, the
- *     dispatch, the experts and the combine; or two for attention and MLP; or one. A window of W
- *     comes after the windows of I that belong to the same ops. The slowdown of channel 0 is
- *     `slowdown` of the device.
+ *   - With a WINDOWS flag each layer has four windows (ops before the dispatch, dispatch, experts,
+ *     combine), two windows (attention, MLP), or one. A window of W comes after the windows of I
+ *     for the same ops. The slowdown of channel 0 is `slowdown` of the device.
  *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
  *     if these reduce their memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or

@@ -268,9 +268,11 @@ enum ppsched_quantity {
      * lengths. Default: MICROBATCH_SCALE. */
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
 
-    /* Factor of a slice on times, in addition to the factor of its microbatch: 1 or K values above
-     * 0. Memory and bytes are the same for all slices. With causal attention later slices take
-     * longer: the factor of slice k is a + b * k. Default: 1. */
+    /* Factor of a slice on times, in addition to the factor of its microbatch: 1, K or S * K values
+     * above 0. With S * K values, K above 1, each stage has its own factors: first those of all
+     * slices on stage 0, then on stage 1 and so on. Memory and bytes are the same for all slices.
+     * With causal attention later slices take longer: the factor of slice k is a + b * k. Stages
+     * with other shares of attention have other a and b. Default: 1. */
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
     /* Only for schedules of forwards: the number of the request to which a microbatch belongs, 1 or

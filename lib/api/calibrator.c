@@ -77,7 +77,7 @@ ppsched_status ppsched_calibrator_get_constant(ppsched_calibrated_constant *out,
     PPI_REQUIRE(calibrator);
     uint32_t count = ppsched_calibrator_constant_count(calibrator);
     if (constant >= count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no constant %u; there are %u, numbered from 0", constant, count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no constant %u; their number is %u", constant, count);
     ppsched_accelerator before = calibrator->start, after = calibrator->fitted;
     int32_t name = calibrator->names[constant];
     const ppsched_calibrated_constant own = {.size = sizeof own,
@@ -98,8 +98,7 @@ ppsched_status ppsched_calibrator_get_run(ppsched_calibrated_run *out, const pps
     PPI_REQUIRE(out);
     PPI_REQUIRE(calibrator);
     if (run >= calibrator->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no run %u; there are %u, numbered from 0", run,
-                        calibrator->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no run %u; their number is %u", run, calibrator->count);
     ppsched_status status = require_results(calibrator, error);
     if (status != PPSCHED_OK)
         return status;

@@ -77,10 +77,10 @@ ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
 {
     PPI_REQUIRE(config);
     const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_SLICE_SCALE];
-    if (scale->count > 1 && (int64_t)scale->count != slices)
+    if (scale->count > 1 && slices != config->shape.slices)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "slice_scale has %zu value%p, one per slice; clear slice_scale before you set %lld slice%p",
-                        scale->count, (long long)slices);
+                        "slice_scale has %zu value%p, one per slice%s; clear slice_scale before you set %lld slice%p",
+                        scale->count, ppi_has_stage_factors(config) ? " for each stage" : "", (long long)slices);
     return ppi_shape_cut(&config->shape, slices, error);
 }
 

@@ -48,7 +48,7 @@ uint32_t ppsched_job_layout_count(const ppsched_job *job)
 static ppsched_status check(const ppsched_job *job, uint32_t layout, ppsched_error *error)
 {
     if (layout >= job->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layout %u; there are %u, numbered from 0", layout, job->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layout %u; give less than %u", layout, job->count);
     return PPSCHED_OK;
 }
 

@@ -147,7 +147,7 @@ ppsched_status ppsched_layers_get_entry(ppsched_layer *out, const ppsched_layers
     PPI_REQUIRE(out);
     PPI_REQUIRE(layers);
     if (entry >= layers->entry_count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u; there are %u, numbered from 0", entry,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u; give less than %u", entry,
                         layers->entry_count);
     return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, FIRST_LAYER, "ppsched_layer", error);
 }

@@ -164,8 +164,7 @@ ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *
     if (status != PPSCHED_OK)
         return status;
     if (stage >= layout->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; there are %u, numbered from 0", stage,
-                        layout->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; give less than %u", stage, layout->count);
     if (layout->stages[stage].mtps > 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
                            "stage %u has an MTP layer, which torchtitan does not support; use a layout without MTP layers",

@@ -87,8 +87,7 @@ ppsched_status ppsched_config_get_windows(ppsched_pair_windows *out, const ppsch
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     if (stage >= config->shape.stages)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; there are %u, numbered from 0", stage,
-                        config->shape.stages);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; give less than %u", stage, config->shape.stages);
     if (config->windows != NULL) {
         const struct ppi_stage_windows *made = ppi_windows_of(config->windows, stage);
         own.forward = made->of[FORWARD], own.forward_count = made->count[FORWARD];

@@ -33,8 +33,7 @@ uint32_t ppsched_plan_count(const ppsched_plan *plan)
 static ppsched_status check_candidate(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     if (candidate >= plan->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u; there are %zu, numbered from 0", candidate,
-                        plan->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u; give less than %zu", candidate, plan->count);
     return PPSCHED_OK;
 }
 

@@ -37,8 +37,7 @@ ppsched_status ppsched_price_get_device(ppsched_device_price *out, const ppsched
     PPI_REQUIRE(out);
     PPI_REQUIRE(price);
     if (device >= price->device_count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; there are %u, numbered from 0", device,
-                        price->device_count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; give less than %u", device, price->device_count);
     return ppi_give_sized(out, &price->devices[device], sizeof *price->devices, sizeof(ppsched_device_price),
                           "ppsched_device_price", error);
 }
@@ -70,8 +69,7 @@ ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidt
     uint32_t last = from > to ? from : to;
     pricing.pipeline.devices = pricing.pipeline.devices > 0 ? pricing.pipeline.devices : 1;
     if (last >= pricing.pipeline.devices)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; there are %u, numbered from 0", last,
-                        pricing.pipeline.devices);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; give less than %u", last, pricing.pipeline.devices);
     ppi_pricing_link(&time, &rate, &pricing, from, to);
     if (latency != NULL)
         *latency = time;

@@ -50,18 +50,23 @@ struct bounds {
     struct sums *sums;          /* by device */
     struct transfer *transfers; /* copies x devices */
     double longest_backward;
-    struct micro_slices micro_slices[2]; /* by copy */
+    struct micro_slices *micro_slices; /* copies, x stages where slices differ by stage */
 };
 
-/* Sums a copy's factors. If pairs have given times, a pair of the largest microbatches may save most: then all microbatches
- * count as the smallest. */
-static void sum_micro_slices(struct bounds *bounds, uint32_t copy)
+/* The sums of a copy's factors on a stage. */
+static struct micro_slices *micro_slices_of(const struct bounds *bounds, uint32_t copy, uint32_t stage)
+{
+    return &bounds->micro_slices[bounds->costs.factor_step > 0 ? (size_t)copy * bounds->costs.stages + stage : copy];
+}
+
+/* Sums a copy's factors on a stage. */
+static void sum_micro_slices(struct bounds *bounds, uint32_t copy, uint32_t stage)
 {
     const struct ppi_shape *shape = &bounds->config->shape;
     struct micro_slices sum = {.least_time = PPI_INFINITE, .least_sent = PPI_INFINITE};
     for (uint32_t m = 0; m < shape->microbatches; m++)
         for (uint32_t k = 0; k < shape->slices && ppi_copy_of(&bounds->place, shape, m) == copy; k++) {
-            const struct ppi_factor factor = ppi_factor_at(&bounds->costs, shape, m, k);
+            const struct ppi_factor factor = ppi_factor_at(&bounds->costs, shape, stage, m, k);
             sum.count++;
             sum.time += factor.time;
             sum.held += factor.memory;
@@ -71,11 +76,28 @@ static void sum_micro_slices(struct bounds *bounds, uint32_t copy)
             sum.most = ppi_larger(sum.most, factor.memory);
             sum.most_held = ppi_larger(sum.most_held, factor.memory * shape->slices);
         }
-    if (bounds->costs.overlapped.values != NULL && bounds->costs.factors != NULL && sum.count > 0) {
-        sum.time = sum.count * sum.least_time;
-        sum.held_time = sum.held * sum.least_time;
+    *micro_slices_of(bounds, copy, stage) = sum;
+}
+
+/* Sums a copy's factors. If pairs have given times, a pair of the largest microbatches may save most: then all microbatches
+ * count as the smallest, on the stage where it takes least. */
+static void sum_copy(struct bounds *bounds, uint32_t copy)
+{
+    const uint32_t rows = bounds->costs.factor_step > 0 ? bounds->costs.stages : 1;
+    const bool has_pairs = bounds->costs.overlapped.values != NULL && bounds->costs.factors != NULL;
+    double least = PPI_INFINITE;
+    for (uint32_t s = 0; s < rows; s++) {
+        sum_micro_slices(bounds, copy, s);
+        least = ppi_smaller(least, micro_slices_of(bounds, copy, s)->least_time);
     }
-    bounds->micro_slices[copy] = sum;
+    for (uint32_t s = 0; s < rows && has_pairs; s++) {
+        struct micro_slices *sum = micro_slices_of(bounds, copy, s);
+        if (sum->count == 0)
+            continue;
+        sum->least_time = least;
+        sum->time = sum->count * least;
+        sum->held_time = sum->held * least;
+    }
 }
 
 /* The shortest time of a pair with the stage's F. */
@@ -201,11 +223,22 @@ static void end_chain(struct bounds *bounds, uint32_t copy)
 {
     uint32_t stages = bounds->costs.stages;
     struct least *least = &bounds->least[(size_t)copy * stages];
+    const double last = micro_slices_of(bounds, copy, stages - 1)->least_time;
     for (uint32_t s = stages; s-- > 0;) {
-        least[s].tail = least[stages - 1].head - least[s].head +
-                        bounds->micro_slices[copy].least_time * (least[stages - 1].forward - least[s].forward);
+        const double own = micro_slices_of(bounds, copy, s)->least_time;
+        const double end = last * least[stages - 1].forward - own * least[s].forward,
+                     same = last * (least[stages - 1].forward - least[s].forward);
+        least[s].tail = least[stages - 1].head - least[s].head + (own == last ? same : end);
         least[s].area = least[s].on_the_path = 0;
     }
+}
+
+/* By how much more than on stage 0 slices hold memory on a stage, by their times there. */
+static double rate_of(const struct bounds *bounds, uint32_t copy, uint32_t stage)
+{
+    return bounds->costs.factor_step == 0
+               ? 1
+               : micro_slices_of(bounds, copy, stage)->held_time / micro_slices_of(bounds, copy, 0)->held_time;
 }
 
 /* Follows the chain of a copy: heads and tails in ascending order, the time from the start of an F to the end of its I in
@@ -215,19 +248,21 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     uint32_t stages = bounds->costs.stages;
     struct least *least = &bounds->least[(size_t)copy * stages];
     const struct ppi_instance *instance = &bounds->costs.instances[(size_t)copy * stages];
-    const double scale = bounds->micro_slices[copy].least_time, sent = bounds->micro_slices[copy].least_sent;
+    const double sent = micro_slices_of(bounds, copy, 0)->least_sent;
     double round_transfer = 0, on_the_path = 0, *delays = bounds->costs.factors == NULL ? &round_transfer : &on_the_path;
     for (uint32_t s = 0; s < stages; s++) {
         double forward = ppi_scaled_delay(instance[s].forward_delay, instance[s].forward_latency, sent);
         double backward = s > 0 ? ppi_scaled_delay(instance[s - 1].backward_delay, instance[s - 1].backward_latency, sent) : 0;
+        const double scale = micro_slices_of(bounds, copy, s > 0 ? s - 1 : 0)->least_time;
         least[s].head = s > 0 ? least[s - 1].head + scale * least[s - 1].forward + forward : 0;
         least[s].tail = s > 0 ? least[s - 1].tail + scale * least[s - 1].input + backward : scale * least[s].weight;
     }
     for (uint32_t s = stages; s-- > 0;) {
-        round_transfer += least[s].forward + least[s].input;
+        const double rate = rate_of(bounds, copy, s);
+        round_transfer += rate * (least[s].forward + least[s].input);
         double rise = bounds->costs.rises != NULL ? bounds->costs.rises[s].input : 0;
         double rest = instance[s].memory[PPSCHED_KIND_F] + ppi_smaller(rise + instance[s].memory[PPSCHED_KIND_I], 0);
-        least[s].area = instance[s].memory[PPSCHED_KIND_F] * round_transfer + rest * least[s].weight;
+        least[s].area = instance[s].memory[PPSCHED_KIND_F] * round_transfer + rest * (rate * least[s].weight);
         least[s].on_the_path = instance[s].memory[PPSCHED_KIND_F] * on_the_path;
         *delays += ppi_scaled_delay(instance[s].forward_delay, instance[s].forward_latency, sent) +
                    (s > 0 ? ppi_scaled_delay(instance[s - 1].backward_delay, instance[s - 1].backward_latency, sent) : 0);
@@ -249,14 +284,14 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     const struct ppi_instance *instance = &bounds->costs.instances[(size_t)copy * bounds->costs.stages + stage];
     struct sums *sums = &bounds->sums[instance->device];
     struct transfer *transfer = &bounds->transfers[(size_t)copy * bounds->config->shape.devices + instance->device];
-    const struct micro_slices *micro_slices = &bounds->micro_slices[copy];
+    const struct micro_slices *micro_slices = micro_slices_of(bounds, copy, stage);
     const double most = instance->memory[PPSCHED_KIND_F] * (bounds->config->is_forward_only
                                                                 ? micro_slices->held * bounds->config->shape.iterations
                                                                 : micro_slices->most_held);
     if (micro_slices->count == 0)
         return;
     sums->work += micro_slices->time * bounds->iterations * least->pass;
-    sums->area += micro_slices->held_time * bounds->iterations * least->area;
+    sums->area += micro_slices_of(bounds, copy, 0)->held_time * bounds->iterations * least->area;
     sums->area += micro_slices->held * bounds->iterations * least->on_the_path;
     transfer->held += most; /* a backward of the microbatch finds all its forwards up to this stage */
     sums->hold = ppi_larger(sums->hold, transfer->held + least->rise * micro_slices->most);
@@ -337,7 +372,7 @@ static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bo
 {
     ppsched_bound bound = {.size = sizeof bound};
     for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
-        sum_micro_slices(bounds, copy);
+        sum_copy(bounds, copy);
     find_least(bounds);
     for (uint32_t copy = 0; copy < bounds->place.copies; copy++) {
         follow_chain(bounds, copy);
@@ -422,6 +457,9 @@ ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config,
     if (status != PPSCHED_OK)
         return status;
     bounds.least = ppi_arena_take(&arena, (size_t)bounds.place.copies * config->shape.stages, sizeof *bounds.least);
+    bounds.micro_slices = ppi_arena_take(
+        &arena, (size_t)bounds.place.copies * (ppi_has_stage_factors(config) ? config->shape.stages : 1),
+        sizeof *bounds.micro_slices);
     bounds.transfers = ppi_arena_take(&arena, (size_t)bounds.place.copies * config->shape.devices, sizeof *bounds.transfers);
     bounds.sums = ppi_arena_take_zeroed(&arena, config->shape.devices, sizeof *bounds.sums);
     status = ppi_arena_check(&arena, "the lower bound", error);

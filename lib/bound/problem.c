@@ -200,35 +200,39 @@ static double most_held(const struct ppi_problem *problem)
     return most;
 }
 
-/* The scale of stages: the mean of times and of bytes sent, the maximum of memory. Fills the ratios. */
-static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_costs *costs)
+/* The scale of a stage: the mean of times and of bytes sent, the maximum of memory. Fills the ratios. */
+static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_costs *costs, uint32_t stage)
 {
     const uint32_t microbatches = problem->microbatches;
     struct ppi_ratio scale = {0, 0, 0};
-    problem->held = problem->slices;
     if (problem->ratio == NULL)
         return (struct ppi_ratio){1, 1, 1};
+    const struct ppi_factor *factors = costs->factors + stage * costs->factor_step;
+    struct ppi_ratio *ratio = problem->ratio + stage * problem->ratio_step;
     for (uint32_t m = 0; m < microbatches; m++) {
-        scale.time += costs->factors[m].time / microbatches;
-        scale.sent += costs->factors[m].memory / microbatches;
-        scale.memory = ppi_larger(scale.memory, costs->factors[m].memory);
+        scale.time += factors[m].time / microbatches;
+        scale.sent += factors[m].memory / microbatches;
+        scale.memory = ppi_larger(scale.memory, factors[m].memory);
     }
     for (uint32_t m = 0; m < microbatches; m++)
-        problem->ratio[m] = (struct ppi_ratio){.time = costs->factors[m].time / scale.time,
-                                               .memory = costs->factors[m].memory / scale.memory,
-                                               .sent = costs->factors[m].memory / scale.sent};
-    problem->held = most_held(problem);
+        ratio[m] = (struct ppi_ratio){.time = factors[m].time / scale.time,
+                                      .memory = factors[m].memory / scale.memory,
+                                      .sent = factors[m].memory / scale.sent};
     return scale;
 }
 
 static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs,
                            const struct ppi_placement *place, ppsched_error *error)
 {
-    const struct ppi_ratio scale = scale_of(problem, costs);
+    struct ppi_ratio scale = scale_of(problem, costs, 0);
     double *held = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *held);
     ppsched_status status = held != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
-    for (uint32_t s = 0; s < problem->stages; s++)
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        if (s > 0 && problem->ratio_step > 0)
+            scale.time = scale_of(problem, costs, s).time;
         problem->stage[s] = read_stage(&costs->instances[s], &scale, !config->has_whole_backwards);
+    }
+    problem->held = problem->ratio != NULL ? most_held(problem) : problem->slices;
     for (uint32_t s = 0; s < problem->stages && costs->rises != NULL; s++)
         raise_stage(&problem->stage[s], &costs->rises[s], scale.memory);
     if (status == PPSCHED_OK && ppi_holds_more(config))
@@ -260,8 +264,10 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena
         .device = ppi_arena_take_zeroed(arena, config->shape.devices, sizeof *problem.device),
         .stage_list = ppi_arena_take(arena, config->shape.stages, sizeof *problem.stage_list),
     };
+    problem.ratio_step = ppi_has_stage_factors(config) ? problem.microbatches : 0;
     if (ppi_has_factors(config))
-        problem.ratio = ppi_arena_take(arena, problem.microbatches, sizeof *problem.ratio);
+        problem.ratio = ppi_arena_take(arena, (size_t)problem.microbatches * (problem.ratio_step > 0 ? problem.stages : 1),
+                                       sizeof *problem.ratio);
     struct ppi_placement place;
     struct ppi_costs costs;
     ppsched_status status = ppi_arena_check(arena, "the problem", error);

@@ -71,7 +71,8 @@ struct ppi_problem {
     struct ppi_stage *stage;
     struct ppi_device *device;
     uint32_t *stage_list;
-    struct ppi_ratio *ratio; /* by microbatch; NULL if all are identical */
+    struct ppi_ratio *ratio; /* by microbatch, of stage 0; NULL if all are identical */
+    size_t ratio_step;       /* from there to those of the next stage, whose times alone differ; 0: all stages have the same */
 };
 
 /* For a placement of one copy, as in ppi_config_place, in the caller's arena. RANGE if the config's lists contradict each
@@ -112,7 +113,7 @@ static inline uint32_t ppi_micro_slice_in_turn(const struct ppi_problem *problem
 static inline double ppi_problem_duration(const struct ppi_problem *problem, uint32_t stage, uint8_t kind, uint32_t microbatch)
 {
     double duration = problem->stage[stage].duration[kind];
-    return problem->ratio == NULL ? duration : duration * problem->ratio[microbatch].time;
+    return problem->ratio == NULL ? duration : duration * problem->ratio[stage * problem->ratio_step + microbatch].time;
 }
 
 static inline double ppi_problem_memory(const struct ppi_problem *problem, uint32_t stage, uint8_t kind, uint32_t microbatch)

@@ -74,7 +74,7 @@ static double overhead_of_pass(const ppsched_config *config)
                                                                      : ppi_smaller(whole, split));
 }
 
-/* The microbatches of each copy of the model, weighted by their scale. */
+/* The microbatches of each copy of the model, weighted by their scale: that of the stage where they take least. */
 static void count_passes(double passes[2], const ppsched_schedule *schedule, const ppsched_config *config)
 {
     const struct ppi_shape *shape = &config->shape;
@@ -84,18 +84,27 @@ static void count_passes(double passes[2], const ppsched_schedule *schedule, con
         passes[1] = (double)second * shape->slices;
         return;
     }
-    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
-        passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
-            ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
+    passes[0] = passes[1] = PPI_INFINITE;
+    for (uint32_t s = 0; s < (ppi_has_stage_factors(config) ? shape->stages : 1); s++) {
+        double sum[2] = {0, 0};
+        for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
+            sum[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] +=
+                ppi_config_factor(config, s, i / shape->slices, i % shape->slices).time;
+        passes[0] = ppi_smaller(passes[0], sum[0]);
+        passes[1] = ppi_smaller(passes[1], sum[1]);
+    }
 }
 
 /* The least scale of a microbatch. */
 static double least_factor(const ppsched_config *config)
 {
     const struct ppi_shape *shape = &config->shape;
-    double least = ppi_has_factors(config) ? PPI_INFINITE : 1;
-    for (uint32_t i = 0; i < shape->microbatches * shape->slices && ppi_has_factors(config); i++)
-        least = ppi_smaller(least, ppi_config_factor(config, i / shape->slices, i % shape->slices).time);
+    double least = PPI_INFINITE;
+    if (!ppi_has_factors(config))
+        return 1;
+    for (uint32_t s = 0; s < (ppi_has_stage_factors(config) ? shape->stages : 1); s++)
+        for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++)
+            least = ppi_smaller(least, ppi_config_factor(config, s, i / shape->slices, i % shape->slices).time);
     return least;
 }
 

@@ -27,17 +27,16 @@ static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, ui
     if (blocks >= least)
         return PPSCHED_OK;
     if (fixed > 1 && blocks >= fixed)
-        return ppi_fail(
-            error, PPSCHED_ERROR_REFUSED,
-            "%u stage%p, %u per device, need %u layer%p that can be separated, and there are %u; use at most %u device%s",
-            stages, fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%u stage%p, %u per device, need %u layer%p that can be separated, not %u; use at most %u device%s",
+                        stages, fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
     if (blocks >= devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stage%p need %u layer%p that can be separated, and there are %u; use at most %u stage%p", stages,
-                        least, blocks, blocks / devices * devices);
+                        "%u stage%p need %u layer%p that can be separated, not %u; use at most %u stage%p", stages, least,
+                        blocks, blocks / devices * devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "%u stage%p need %u layer%p that can be separated, and there %s %u; use at most %u device%s", stages, least,
-                    blocks == 1 ? "is" : "are", blocks, blocks, blocks == 1 ? "" : "s");
+                    "%u stage%p need %u layer%p that can be separated, not %u; use at most %u device%s", stages, least, blocks,
+                    blocks, blocks == 1 ? "" : "s");
 }
 
 /* Refuses what no split can change: another number of stages per device than the strategy's, and a strategy that the runtime

@@ -17,11 +17,11 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
             return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s has no arguments for MTP layers; leave them out", title);
     if (decoders < stages)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly, and %u do not divide by %u stage%p; %u would", title, decoders, stages,
+                        "%s divides decoders evenly, and %u cannot be divided by %u stage%p; %u can", title, decoders, stages,
                         stages);
     if (decoders % stages != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly, and %u do not divide by %u stage%p; %u or %u would", title, decoders,
+                        "%s divides decoders evenly, and %u cannot be divided by %u stage%p; %u or %u can", title, decoders,
                         stages, decoders / stages * stages, (decoders / stages + 1) * stages);
     for (uint32_t s = 0; s < stages; begin += counts[s++]) {
         if (s > 0 && !layers->is_cut[begin])
@@ -244,7 +244,8 @@ static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *
 }
 
 /* The size of a microbatch, or of a slice, for the split search: where sizes differ, the mean of times and of sent bytes, and
- * the most of memory, so that what fits does so in any order. */
+ * the most of memory, so that what fits does so in any order. Slices that grow differently on stages have a mean of 1 on
+ * each. */
 static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsched_config *config)
 {
     const uint32_t slices = config->shape.slices, count = config->shape.microbatches * slices;
@@ -254,7 +255,7 @@ static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsche
     if (!ppi_has_factors(config))
         return (struct ppi_microbatch_size){size, size, size, size, cuts, size * cuts};
     for (uint32_t i = 0; i < count; i++) {
-        const struct ppi_factor factor = ppi_config_factor(config, i / slices, i % slices);
+        const struct ppi_factor factor = ppi_config_factor(config, 0, i / slices, i % slices);
         sum.time += size * factor.time / count;
         sum.bytes += size * factor.memory / count;
         sum.memory = ppi_larger(sum.memory, size * factor.memory);

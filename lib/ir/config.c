@@ -287,6 +287,10 @@ ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config 
     config->roles = from->roles;
     config->progress = from->progress;
     config->progress_user = from->progress_user;
+    if (from->values[PPSCHED_QUANTITY_SLICE_SCALE].count > from->shape.slices && config->shape.stages != from->shape.stages)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "slice_scale has values for each of %u stage%p and cannot be converted to %u; give one per slice",
+                        from->shape.stages, config->shape.stages);
     if (from->placement != PPSCHED_PLACEMENT_DEFAULT)
         status = ppi_config_set_placement(config, from->placement, from->map, from->shape.stages, error);
     if (from->graph != NULL &&

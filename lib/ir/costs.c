@@ -339,11 +339,33 @@ bool ppi_has_factors(const ppsched_config *config)
            list_of(config, PPSCHED_QUANTITY_SLICE_SCALE) != NULL;
 }
 
-struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t microbatch, uint32_t slice)
+bool ppi_has_stage_factors(const ppsched_config *config)
 {
+    return config->values[PPSCHED_QUANTITY_SLICE_SCALE].count > config->shape.slices;
+}
+
+struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t stage, uint32_t microbatch, uint32_t slice)
+{
+    const uint32_t cell = ppi_has_stage_factors(config) ? stage * config->shape.slices + slice : slice;
     double scale = value_or(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, microbatch, 1);
-    return (struct ppi_factor){.time = scale * value_or(config, PPSCHED_QUANTITY_SLICE_SCALE, slice, 1),
+    return (struct ppi_factor){.time = scale * value_or(config, PPSCHED_QUANTITY_SLICE_SCALE, cell, 1),
                                .memory = value_or(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, microbatch, scale)};
+}
+
+/* The factors of a stage; `stage` is PPSCHED_NONE where they are those of all. */
+static ppsched_status fill_factors(struct ppi_factor *out, const ppsched_config *config, uint32_t stage, ppsched_error *error)
+{
+    const struct ppi_shape *shape = &config->shape;
+    for (uint32_t m = 0; m < shape->microbatches; m++)
+        for (uint32_t k = 0; k < shape->slices; k++) {
+            struct ppi_factor *factor = &out[ppi_micro_slice(shape, m, k)];
+            *factor = ppi_config_factor(config, stage != PPSCHED_NONE ? stage : 0, m, k);
+            if (!ppi_is_finite(factor->time))
+                return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, m, k},
+                                   "microbatch_scale times slice_scale of microbatch %u, slice %u is too large for a double", m,
+                                   k);
+        }
+    return PPSCHED_OK;
 }
 
 ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error)
@@ -354,20 +376,20 @@ ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *c
         costs->factors = NULL;
         return PPSCHED_OK;
     }
-    if (costs->factors == NULL)
-        costs->factors = ppi_allocate(&costs->host, (size_t)shape->microbatches * shape->slices, sizeof *costs->factors);
+    const bool by_stage = ppi_has_stage_factors(config);
+    const size_t micro_slices = (size_t)shape->microbatches * shape->slices, step = by_stage ? micro_slices : 0;
+    const uint32_t rows = by_stage ? shape->stages : 1;
+    if (costs->factors == NULL || costs->factor_step != step) {
+        ppi_release(&costs->host, costs->factors);
+        costs->factors = ppi_allocate(&costs->host, rows * micro_slices, sizeof *costs->factors);
+        costs->factor_step = step;
+    }
     if (costs->factors == NULL)
         return ppi_fail_memory(error, "the costs");
-    for (uint32_t m = 0; m < shape->microbatches; m++)
-        for (uint32_t k = 0; k < shape->slices; k++) {
-            struct ppi_factor *factor = &costs->factors[ppi_micro_slice(shape, m, k)];
-            *factor = ppi_config_factor(config, m, k);
-            if (!ppi_is_finite(factor->time))
-                return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, m, k},
-                                   "microbatch_scale times slice_scale of microbatch %u, slice %u is too large for a double", m,
-                                   k);
-        }
-    return PPSCHED_OK;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t s = 0; s < rows && status == PPSCHED_OK; s++)
+        status = fill_factors(costs->factors + s * step, config, by_stage ? s : PPSCHED_NONE, error);
+    return status;
 }
 
 static ppsched_status fill_rises(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error)

@@ -52,7 +52,8 @@ struct ppi_costs {
     bool senders_wait;              /* as in the config */
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
     struct ppi_rise *rises;         /* by stage; NULL if no memory rises */
-    struct ppi_factor *factors;     /* by micro-slice of one iteration; NULL if all are 1 */
+    struct ppi_factor *factors;     /* by micro-slice of one iteration, of stage 0; NULL if all are 1 */
+    size_t factor_step;             /* from there to those of the next stage; 0: all stages have the same */
     struct ppi_link_delay *links;   /* by link of the stage graph; NULL for a chain, whose delays the instances have */
 };
 
@@ -149,9 +150,11 @@ struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage);
 /* Adds op_overhead of F, B, I and W, indexed by kind; without that of a device. */
 void ppi_add_op_overhead(double *duration, const ppsched_config *config);
 
-/* Whether microbatches or slices differ; the factors of one. */
+/* Whether microbatches or slices differ; whether slices differ by stage; the factors of a micro-slice on a stage, whose memory
+ * is the same on all stages. */
 bool ppi_has_factors(const ppsched_config *config);
-struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t microbatch, uint32_t slice);
+bool ppi_has_stage_factors(const ppsched_config *config);
+struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t stage, uint32_t microbatch, uint32_t slice);
 
 /* Fills the factors of a config into costs, with or without factors from before. */
 ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error);
@@ -178,22 +181,22 @@ static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs 
     return &costs->instances[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
 }
 
-/* The factor of a micro-slice. */
-static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, const struct ppi_shape *shape, uint32_t microbatch,
-                                              uint32_t slice)
+/* The factor of a micro-slice on a stage. */
+static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, const struct ppi_shape *shape, uint32_t stage,
+                                              uint32_t microbatch, uint32_t slice)
 {
     if (costs->factors == NULL)
         return (struct ppi_factor){1, 1};
     if (microbatch >= shape->microbatches)
         microbatch %= shape->microbatches;
-    return costs->factors[ppi_micro_slice(shape, microbatch, slice)];
+    return costs->factors[stage * costs->factor_step + ppi_micro_slice(shape, microbatch, slice)];
 }
 
 /* The factor of an op's micro-slice. */
 static inline struct ppi_factor ppi_factor_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
                                               const ppsched_op *op)
 {
-    return ppi_factor_at(costs, &schedule->shape, op->microbatch, op->slice);
+    return ppi_factor_at(costs, &schedule->shape, op->stage, op->microbatch, op->slice);
 }
 
 /* Time of F, B, I or W, not overlapped. */

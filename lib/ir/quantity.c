@@ -120,6 +120,19 @@ enum ppi_owner ppi_quantity_owner(int32_t quantity)
     return rows[quantity].owner;
 }
 
+static ppsched_status check_slices(const struct row *row, const struct ppi_shape *shape, size_t count, ppsched_error *error)
+{
+    const size_t all = (size_t)shape->stages * shape->slices;
+    if (count == 1 || count == shape->slices || (shape->slices > 1 && count == all))
+        return PPSCHED_OK;
+    if (shape->slices == 1 || shape->stages == 1)
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give %u, one per slice", row->name, count,
+                        shape->slices);
+    return ppi_fail(error, PPSCHED_ERROR_LENGTH,
+                    "%s has %zu value%p; give %u, one per slice, or %zu, one per slice for each stage", row->name, count,
+                    shape->slices, all);
+}
+
 static ppsched_status check_length(const struct row *row, const struct ppi_shape *shape, size_t count, ppsched_error *error)
 {
     size_t s = shape->stages, d = shape->devices;
@@ -163,10 +176,7 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give %u, one per microbatch", row->name, count,
                         shape->microbatches);
     case PER_SLICE:
-        if (count == 1 || count == shape->slices)
-            return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu value%p; give %u, one per slice", row->name, count,
-                        shape->slices);
+        return check_slices(row, shape, count, error);
     case PER_KIND:
         if (count == 1 || count == PPSCHED_KIND_W)
             return PPSCHED_OK;
@@ -189,6 +199,8 @@ static struct ppi_place place_of(const struct row *row, const struct ppi_shape *
         place.stage = (uint32_t)index;
     if (row->extent == PER_DEVICE && count > 1)
         place.device = (uint32_t)index;
+    if (row->extent == PER_SLICE && count > shape->slices)
+        place.stage = (uint32_t)(index / shape->slices);
     return place;
 }
 
@@ -213,6 +225,9 @@ static ppsched_status check_value(const struct row *row, const struct ppi_shape 
     if (value >= row->minimum && value <= row->maximum && (!counts || value == (uint32_t)value)) /* false for NaN */
         return PPSCHED_OK;
     const char *wanted = counts ? "a whole number from 0 to 255" : wanted_of(row);
+    if (place.stage != PPSCHED_NONE && row->extent == PER_SLICE)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of stage %u, slice %zu is %g; it must be %s", row->name,
+                           place.stage, index % shape->slices, value, wanted);
     if (place.stage != PPSCHED_NONE)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "%s of stage %u is %g; it must be %s", row->name, place.stage,
                            value, wanted);

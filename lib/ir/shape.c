@@ -61,11 +61,11 @@ static ppsched_status check_multiple(const char *name, const struct ppi_shape *s
         return PPSCHED_OK;
     if (below == 0 || below + shape->devices > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stage%p are not a multiple of %u device%p, which %s placement needs; nearest: %u stage%p",
-                        shape->stages, shape->devices, name, below != 0 ? below : shape->devices);
+                        "%s placement cannot divide %u stage%p among %u device%p; nearest: %u stage%p", name, shape->stages,
+                        shape->devices, below != 0 ? below : shape->devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "%u stage%p are not a multiple of %u device%p, which %s placement needs; nearest: %u or %u stage%p",
-                    shape->stages, shape->devices, name, below, below + shape->devices);
+                    "%s placement cannot divide %u stage%p among %u device%p; nearest: %u or %u stage%p", name, shape->stages,
+                    shape->devices, below, below + shape->devices);
 }
 
 ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error)

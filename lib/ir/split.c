@@ -249,6 +249,9 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
     if (config->placement == PPSCHED_PLACEMENT_MAP)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "a placement map has a fixed number of stages; it cannot be used with layers");
+    if (config->values[PPSCHED_QUANTITY_SLICE_SCALE].count > old->slices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "slice_scale has values for each stage; with layers give one per slice, as stages have other layers");
     ppsched_status status = check_types(config, layers, error);
     if (status == PPSCHED_OK)
         status = ppi_shape_make(&shape, old->devices, split->stages, old->microbatches, old->iterations, error);

@@ -61,9 +61,9 @@ static ppsched_status check_multiple(const char *what, int64_t count, const char
         return PPSCHED_OK;
     int64_t least = count - count % by;
     if (least == 0)
-        REFUSE("%s: %lld decoder%p do not divide by %lld %s; %lld would", what, (long long)count, (long long)by, parts,
+        REFUSE("%s: %lld decoder%p cannot be divided by %lld %s; %lld can", what, (long long)count, (long long)by, parts,
                (long long)by);
-    REFUSE("%s: %lld decoder%p do not divide by %lld %s; %lld and %lld would", what, (long long)count, (long long)by, parts,
+    REFUSE("%s: %lld decoder%p cannot be divided by %lld %s; %lld and %lld can", what, (long long)count, (long long)by, parts,
            (long long)least, (long long)(least + by));
 }
 
@@ -76,14 +76,12 @@ static ppsched_status check_accounted(const struct split *split, ppsched_error *
     if (split->accounted % split->devices == 0)
         return PPSCHED_OK;
     if (least <= 0)
-        REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld device%p; %lld decoder%p would",
-               (long long)split->decoders, split->decoders == 1 ? "" : "s",
-               ends == 1 ? "an end that counts as one" : "both ends that count as one each", (long long)split->devices,
-               (long long)(least + split->devices));
-    REFUSE("the model: %lld decoder%s, and %s, do not divide by %lld device%p; %lld and %lld decoder%p would",
-           (long long)split->decoders, split->decoders == 1 ? "" : "s",
-           ends == 1 ? "an end that counts as one" : "both ends that count as one each", (long long)split->devices,
-           (long long)least, (long long)(least + split->devices));
+        REFUSE("the model: %lld decoder%p, and %s, cannot be divided by %lld device%p; %lld decoder%p can",
+               (long long)split->decoders, ends == 1 ? "an end that counts as one" : "both ends that count as one each",
+               (long long)split->devices, (long long)(least + split->devices));
+    REFUSE("the model: %lld decoder%p, and %s, cannot be divided by %lld device%p; %lld and %lld decoder%p can",
+           (long long)split->decoders, ends == 1 ? "an end that counts as one" : "both ends that count as one each",
+           (long long)split->devices, (long long)least, (long long)(least + split->devices));
 }
 
 static ppsched_status find_chunks(struct split *split, ppsched_error *error)
@@ -100,8 +98,8 @@ static ppsched_status find_chunks(struct split *split, ppsched_error *error)
     if (each == 0)
         REFUSE("layers_per_chunk is %lld, and there are no layers; leave it out", (long long)flags->layers_per_chunk);
     if (each % flags->layers_per_chunk != 0)
-        REFUSE("a device has %lld layer%p, and layers_per_chunk %lld does not divide them; give one that does", (long long)each,
-               (long long)flags->layers_per_chunk);
+        REFUSE("layers_per_chunk %lld does not divide the %lld layer%p of a device; give one that does",
+               (long long)flags->layers_per_chunk, (long long)each);
     return PPSCHED_OK;
 }
 

@@ -66,7 +66,7 @@ static ppsched_status check_split(const struct ppi_titan *titan, int64_t stages,
 {
     int64_t least = effective(titan) / stages;
     if (stages % titan->devices != 0)
-        REFUSE("%lld stage%p are not a multiple of %lld device%p; %lld would be", (long long)stages, (long long)titan->devices,
+        REFUSE("%lld stage%p cannot be divided among %lld device%p; %lld can", (long long)stages, (long long)titan->devices,
                (long long)((stages / titan->devices + 1) * titan->devices));
     if (stages == 1)
         return PPSCHED_OK;

@@ -93,7 +93,7 @@ static ppsched_status price(struct ordering *ordering, ppsched_error *error)
 static bool is_longer(const void *context, uint32_t a, uint32_t b)
 {
     const ppsched_config *config = context;
-    const struct ppi_factor x = ppi_config_factor(config, a, 0), y = ppi_config_factor(config, b, 0);
+    const struct ppi_factor x = ppi_config_factor(config, 0, a, 0), y = ppi_config_factor(config, 0, b, 0);
     return x.time != y.time ? x.time > y.time : x.memory > y.memory;
 }
 

@@ -33,7 +33,7 @@ static void sum_graph_traffic(struct ppi_candidate *candidate, const ppsched_con
                     continue;
                 const double bytes = ppi_bytes_of(config, input, false) + (returns ? ppi_bytes_of(config, s, true) : 0);
                 candidate->transfers += (uint64_t)pairs * (returns ? 2 : 1) * shape->slices;
-                candidate->bytes += pairs * bytes * ppi_config_factor(config, m, 0).memory * shape->slices;
+                candidate->bytes += pairs * bytes * ppi_config_factor(config, 0, m, 0).memory * shape->slices;
             }
         }
 }
@@ -52,7 +52,7 @@ static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *c
         return;
     }
     for (uint32_t i = 0; i < m; i++)
-        sent[ppi_copy_of(placement, shape, i)] += ppi_config_factor(config, i, 0).memory * shape->slices;
+        sent[ppi_copy_of(placement, shape, i)] += ppi_config_factor(config, 0, i, 0).memory * shape->slices;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t passes = placement->copies == 1 ? m : copy == 0 ? m - m / 2 : m / 2;
         const uint32_t *device = placement->device_of + (size_t)copy * stages;

@@ -34,9 +34,10 @@ static ppsched_status divide(struct ppi_pricing *pricing, uint32_t *counts, ppsc
     struct ends ends = ends_of(pricing->model);
     uint32_t stages = pricing->stage_count;
     if (ends.decoders % stages != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%u decoder%p do not divide among %u stage%p (%u device%p, %u chunk%p); give the layers of each stage",
-                        ends.decoders, stages, pricing->pipeline.devices, pricing->pipeline.chunks);
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "%u decoder%p cannot be divided among %u stage%p (%u device%p, %u chunk%p); give the layers of each stage",
+            ends.decoders, stages, pricing->pipeline.devices, pricing->pipeline.chunks);
     for (uint32_t s = 0; s < stages; s++)
         counts[s] = ends.decoders / stages;
     counts[0] += ends.before;

@@ -223,8 +223,8 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limit is %g; it must be finite and at least 0",
                         pipeline->memory_limit);
     if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u device%p of %u chunk%p are too many stages; at most %d",
-                        pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u device%p of %u chunk%p: too many stages; at most %d", pipeline->devices,
+                        pipeline->chunks, PPSCHED_MAX_LAYERS);
     ppsched_status status = ppi_strategy_find(pipeline->strategy, &strategy, error);
     if (status == PPSCHED_OK)
         pipeline->strategy = ppi_strategy_at(strategy)->name;

@@ -40,7 +40,8 @@ static void feed(struct ppi_jobs *jobs, uint32_t from, uint32_t to, double delay
 static void put(struct ppi_jobs *jobs, const struct ppi_costs *costs, const struct ppi_instance *instance, uint8_t kind,
                 uint32_t stage, uint32_t micro_slice)
 {
-    const struct ppi_factor factor = costs->factors == NULL ? (struct ppi_factor){1, 1} : costs->factors[micro_slice];
+    const struct ppi_factor factor = costs->factors == NULL ? (struct ppi_factor){1, 1}
+                                                            : costs->factors[stage * costs->factor_step + micro_slice];
     struct ppi_job *job = &jobs->job[number_of(jobs, place_of(kind), stage, micro_slice)];
     *job = (struct ppi_job){.length = instance->duration[kind] * factor.time,
                             .memory = ppi_memory_at(instance->memory + PPSCHED_KIND_F, kind, factor.memory),

@@ -45,7 +45,7 @@ static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsche
         least += ppi_split_least(splitting, s);
     if (splitting->blocks < least)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stage%p need %u layer%p that can be separated, and there are %u; use fewer stages", stages, least,
+                        "%u stage%p need %u layer%p that can be separated, not %u; use fewer stages", stages, least,
                         splitting->blocks);
     return PPSCHED_OK;
 }

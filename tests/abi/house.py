@@ -193,6 +193,9 @@ class HouseTest(unittest.TestCase):
             for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
 
+    def test_contributing_is_short(self):
+        self.assertLessEqual(len((ROOT / "docs" / "contributing.md").read_text(encoding="utf-8").splitlines()), 120)
+
     def test_files_that_contributing_and_assurance_name_exist(self):
         """Paths from the root, files of the Python package by their names, and in the tables of assurance.md files of a module without
         their ending."""

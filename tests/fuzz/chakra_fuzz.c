@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of traces. The first byte says how many there are, two each how long; the last has the rest. With a fuzzer: see
- * docs/contributing.md; without one: the corpus, by main.c. */
+ * docs/testing.md; without one: the corpus, by main.c. */
 #include <string.h>
 
 #include "fuzz/traces.h"

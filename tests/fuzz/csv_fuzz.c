@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CSV reader. With a fuzzer: see docs/contributing.md; without one: the corpus, by main.c. */
+/* The CSV reader. With a fuzzer: see docs/testing.md; without one: the corpus, by main.c. */
 #include "fuzz/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

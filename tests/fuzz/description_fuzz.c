@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as descriptions of models: refused in one line, or written and read back, with costs that are sums of their parts.
- * With a fuzzer: see docs/contributing.md; without: the corpus, by main.c. */
+ * With a fuzzer: see docs/testing.md; without: the corpus, by main.c. */
 #include "fuzz/harness.h"
 
 #include <math.h>

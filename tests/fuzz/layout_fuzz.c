@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts: a string, and the numbers of a split. With a fuzzer: see docs/contributing.md; without: the corpus, by main.c. */
+/* Layouts: a string, and the numbers of a split. With a fuzzer: see docs/testing.md; without: the corpus, by main.c. */
 #include "fuzz/harness.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models of any sizes: refused in one line, or costs that are sums of their parts, and layers. With a fuzzer: see
- * docs/contributing.md; without: the corpus, by main.c. */
+ * docs/testing.md; without: the corpus, by main.c. */
 #include "fuzz/harness.h"
 
 #include <math.h>

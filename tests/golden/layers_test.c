@@ -269,8 +269,9 @@ static void test_other_splits(void **state)
     refuse_split(0, 2, (ppsched_megatron_split){.layers_per_chunk = 2}, "there are no layers");
     refuse_split(24, 3, (ppsched_megatron_split){.first_decoders = 24}, "leave nothing for the other 2 devices");
     refuse_split(24, 2, (ppsched_megatron_split){.first_decoders = 24}, "leave nothing for the other 1 device;");
-    refuse_split(3, 4, (ppsched_megatron_split){0}, "3 decoders do not divide by 4 devices; 4 would");
-    refuse_split(24, 4, (ppsched_megatron_split){.last_decoders = 3, .chunks = 2}, "last_decoders: 3 decoders do not divide");
+    refuse_split(3, 4, (ppsched_megatron_split){0}, "3 decoders cannot be divided by 4 devices; 4 can");
+    refuse_split(24, 4, (ppsched_megatron_split){.last_decoders = 3, .chunks = 2},
+                 "last_decoders: 3 decoders cannot be divided");
     refuse_split(24, 1, (ppsched_megatron_split){.chunks = 2}, "more than 1 device");
 }
 
@@ -281,7 +282,7 @@ static void test_other_parts(void **state)
     uint32_t stages = 0;
     (void)state;
     expect_refusal(ppsched_layout_create_from_torchtitan(&layout, 8, 2, 3, 1, 1, NULL, &error), &error,
-                   "not a multiple of 2 devices");
+                   "cannot be divided among 2 devices; 4 can");
     expect_refusal(ppsched_layout_create_from_torchtitan(&layout, 8, 2, 4, 4, 1, NULL, &error), &error, "first_less is 4");
     expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 4, 1, 1, 0, &error), &error, "1 per device; give 8");
     expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 8, 1, 1, 1, &error), &error, "at least 2 per device");

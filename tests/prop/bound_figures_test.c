@@ -22,7 +22,7 @@ struct problem {
     double held[MOST_LANES], after_input[MOST_LANES]; /* by a stage pass, and what of it W releases */
     double fixed[MOST_DEVICES], limit[MOST_DEVICES];
     double bytes[2][MOST_LANES], bandwidth[MOST_DEVICES][MOST_DEVICES]; /* of F, and of what goes back */
-    struct micro_slices micro_slices[2];
+    struct micro_slices micro_slices[2][MOST_LANES];                    /* by copy and stage */
     int has_pairs, by_forward_stage, has_limits, has_micro_slices;
 };
 
@@ -92,7 +92,7 @@ static double delay_between(const struct problem *p, uint32_t copy, uint32_t fro
     if (sender == receiver)
         return 0;
     return p->delay[sender][receiver] +
-           p->bytes[from > to][from] * p->micro_slices[copy].least_sent / p->bandwidth[sender][receiver];
+           p->bytes[from > to][from] * p->micro_slices[copy][0].least_sent / p->bandwidth[sender][receiver];
 }
 
 /* From 0 to the first F of a stage. */
@@ -100,16 +100,16 @@ static double head_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
     double head = 0;
     for (uint32_t s = 0; s < stage; s++)
-        head += p->micro_slices[copy].least_time * least_forward(p, s) + delay_between(p, copy, s, s + 1);
+        head += p->micro_slices[copy][s].least_time * least_forward(p, s) + delay_between(p, copy, s, s + 1);
     return head;
 }
 
 /* From the end of an I of a stage to the last end of stage 0. */
 static double tail_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
-    double tail = p->micro_slices[copy].least_time * (least_backward(p, 0) - least_input(p, 0));
+    double tail = p->micro_slices[copy][0].least_time * (least_backward(p, 0) - least_input(p, 0));
     for (uint32_t s = 0; s < stage; s++)
-        tail += p->micro_slices[copy].least_time * least_input(p, s) + delay_between(p, copy, s + 1, s);
+        tail += p->micro_slices[copy][s].least_time * least_input(p, s) + delay_between(p, copy, s + 1, s);
     return tail;
 }
 
@@ -119,13 +119,13 @@ static double area_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
     double computed = 0, sent = 0;
     for (uint32_t s = stage; s < p->stages; s++) {
-        computed += least_forward(p, s) + least_input(p, s);
+        computed += p->micro_slices[copy][s].both * (least_forward(p, s) + least_input(p, s));
         if (s + 1 < p->stages)
             sent += delay_between(p, copy, s, s + 1) + delay_between(p, copy, s + 1, s);
     }
-    double until_weight = p->after_input[stage] * (least_backward(p, stage) - least_input(p, stage));
-    return p->micro_slices[copy].both * (p->held[stage] * computed + until_weight) +
-           p->micro_slices[copy].held * p->held[stage] * sent;
+    double until_weight = p->micro_slices[copy][stage].both * p->after_input[stage] *
+                          (least_backward(p, stage) - least_input(p, stage));
+    return p->held[stage] * computed + until_weight + p->micro_slices[copy][0].held * p->held[stage] * sent;
 }
 
 /* --- the figures --- */
@@ -135,8 +135,8 @@ static void add_device(const struct problem *p, uint32_t device, int by_span, pp
     double work = 0, area = 0, hold = 0, chains = 0, first = HUGE_VAL, last = HUGE_VAL, longest = 0;
     for (uint32_t copy = 0; copy < p->copies; copy++) {
         double chain = 0, head = HUGE_VAL, tail = HUGE_VAL, own = 0;
-        const struct micro_slices *micro_slices = &p->micro_slices[copy];
-        for (uint32_t s = 0; s < p->stages && micro_slices->count > 0; s++) {
+        for (uint32_t s = 0; s < p->stages && p->micro_slices[copy][s].count > 0; s++) {
+            const struct micro_slices *micro_slices = &p->micro_slices[copy][s];
             if (p->device[copy][s] != device)
                 continue;
             work += micro_slices->time * least_pass(p, s);
@@ -211,31 +211,42 @@ static void read_costs(struct problem *p, const ppsched_config *config)
     }
 }
 
-/* The second copy has the second half of the microbatches. Where pairs have times of their own nobody knows which microbatches
- * they save on: then all count as the shortest. */
-static void read_micro_slices(struct problem *p, const ppsched_config *config)
+static struct micro_slices sum_of(const struct problem *p, const ppsched_config *config, uint32_t copy, uint32_t stage)
 {
     uint32_t slices = ppsched_config_slices(config), first = p->microbatches - p->microbatches / 2;
-    for (uint32_t copy = 0; copy < p->copies; copy++) {
-        struct micro_slices sum = {.least_time = HUGE_VAL, .least_sent = HUGE_VAL};
-        for (uint32_t m = copy * first; m < (p->copies == 2 && copy == 0 ? first : p->microbatches); m++)
-            for (uint32_t k = 0; k < slices; k++) {
-                double scale = value_at(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, m, 1);
-                double time = scale * value_at(config, PPSCHED_QUANTITY_SLICE_SCALE, k, 1);
-                double memory = value_at(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, m, scale);
-                sum.count++;
-                sum.time += time;
-                sum.held += memory;
-                sum.both += memory * time;
-                sum.least_time = lower(sum.least_time, time);
-                sum.least_sent = lower(sum.least_sent, memory);
-                sum.most_held = higher(sum.most_held, memory * slices);
-            }
-        if (p->has_pairs && p->has_micro_slices) {
-            sum.time = sum.count * sum.least_time;
-            sum.both = sum.held * sum.least_time;
+    struct micro_slices sum = {.least_time = HUGE_VAL, .least_sent = HUGE_VAL};
+    for (uint32_t m = copy * first; m < (p->copies == 2 && copy == 0 ? first : p->microbatches); m++)
+        for (uint32_t k = 0; k < slices; k++) {
+            double scale = value_at(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, m, 1);
+            double time = scale * slice_scale_at(config, stage, k);
+            double memory = value_at(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, m, scale);
+            sum.count++;
+            sum.time += time;
+            sum.held += memory;
+            sum.both += memory * time;
+            sum.least_time = lower(sum.least_time, time);
+            sum.least_sent = lower(sum.least_sent, memory);
+            sum.most_held = higher(sum.most_held, memory * slices);
         }
-        p->micro_slices[copy] = sum;
+    return sum;
+}
+
+/* The second copy has the second half of the microbatches. Where pairs have times of their own nobody knows which microbatches
+ * they save on: then all count as the shortest, on the stage where it is shortest. */
+static void read_micro_slices(struct problem *p, const ppsched_config *config)
+{
+    for (uint32_t copy = 0; copy < p->copies; copy++) {
+        double least = HUGE_VAL;
+        for (uint32_t s = 0; s < p->stages; s++) {
+            p->micro_slices[copy][s] = sum_of(p, config, copy, s);
+            least = lower(least, p->micro_slices[copy][s].least_time);
+        }
+        for (uint32_t s = 0; s < p->stages && p->has_pairs && p->has_micro_slices; s++) {
+            struct micro_slices *sum = &p->micro_slices[copy][s];
+            sum->least_time = least;
+            sum->time = sum->count * least;
+            sum->both = sum->held * least;
+        }
     }
 }
 

@@ -84,8 +84,10 @@ static void draw_factors(uint64_t *seed, struct problem *p, uint32_t microbatche
     for (uint32_t m = 0; m < microbatches; m++) {
         list[m] = differ ? (1 + random_below(seed, 8)) / 4.0 : 1;
         for (uint32_t k = 0; k < slices; k++)
-            p->costs.time_factor[m * slices + k] = p->costs.memory_factor[m * slices + k] = list[m];
+            p->costs.memory_factor[m * slices + k] = list[m];
     }
+    for (uint32_t s = 0; s < BRUTE_STAGES; s++)
+        memcpy(p->costs.time_factor[s], p->costs.memory_factor, sizeof p->costs.memory_factor);
     if (differ)
         set_list(p, PPSCHED_QUANTITY_MICROBATCH_SCALE, list, microbatches);
 }

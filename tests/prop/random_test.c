@@ -23,18 +23,20 @@ static void set_list(ppsched_config *config, int32_t quantity, const double *val
 static void random_factors(uint64_t *state, ppsched_config *config, struct brute_costs *costs)
 {
     uint32_t microbatches = ppsched_config_microbatches(config), slices = ppsched_config_slices(config);
-    double time[BRUTE_MICRO_SLICES], memory[BRUTE_MICRO_SLICES], slice[BRUTE_MICRO_SLICES];
+    uint32_t stages = ppsched_config_stages(config);
+    double time[BRUTE_MICRO_SLICES], memory[BRUTE_MICRO_SLICES], slice[BRUTE_STAGES * BRUTE_MICRO_SLICES];
     int differ = (int)random_below(state, 2), apart = (int)random_below(state, 2),
-        by_slice = slices > 1 && random_below(state, 2);
+        by_slice = slices > 1 && random_below(state, 2), by_stage = by_slice && random_below(state, 2);
     for (uint32_t m = 0; m < microbatches; m++) {
         time[m] = differ ? (1 + random_below(state, 20)) / 8.0 : 1;
         memory[m] = differ && apart ? (1 + random_below(state, 20)) / 8.0 : time[m];
     }
-    for (uint32_t k = 0; k < slices; k++)
-        slice[k] = by_slice ? (1 + random_below(state, 20)) / 8.0 : 1;
+    for (uint32_t i = 0; i < stages * slices; i++)
+        slice[i] = by_slice ? (1 + random_below(state, 20)) / 8.0 : 1;
     for (uint32_t m = 0; m < microbatches; m++)
         for (uint32_t k = 0; k < slices; k++) {
-            costs->time_factor[m * slices + k] = time[m] * slice[k];
+            for (uint32_t s = 0; s < stages; s++)
+                costs->time_factor[s][m * slices + k] = time[m] * slice[by_stage ? s * slices + k : k];
             costs->memory_factor[m * slices + k] = memory[m];
         }
     if (differ)
@@ -42,7 +44,7 @@ static void random_factors(uint64_t *state, ppsched_config *config, struct brute
     if (differ && apart)
         set_list(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, memory, microbatches);
     if (by_slice)
-        set_list(config, PPSCHED_QUANTITY_SLICE_SCALE, slice, slices);
+        set_list(config, PPSCHED_QUANTITY_SLICE_SCALE, slice, by_stage ? stages * slices : slices);
 }
 
 /* What is sent, at bandwidths that divide without rest. */

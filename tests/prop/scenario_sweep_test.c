@@ -53,9 +53,11 @@ static void draw_scale(uint64_t *seed, struct problem *p, uint32_t microbatches)
 {
     int differ = random_below(seed, 2) == 0;
     for (uint32_t m = 0; m < microbatches; m++)
-        p->costs.time_factor[m] = p->costs.memory_factor[m] = differ ? (1 + random_below(seed, 12)) / 4.0 : 1;
+        p->costs.memory_factor[m] = differ ? (1 + random_below(seed, 12)) / 4.0 : 1;
+    for (uint32_t s = 0; s < BRUTE_STAGES; s++)
+        memcpy(p->costs.time_factor[s], p->costs.memory_factor, sizeof p->costs.memory_factor);
     if (differ)
-        set_list(p, PPSCHED_QUANTITY_MICROBATCH_SCALE, p->costs.time_factor, microbatches);
+        set_list(p, PPSCHED_QUANTITY_MICROBATCH_SCALE, p->costs.memory_factor, microbatches);
 }
 
 /* False where the strategy refuses. */

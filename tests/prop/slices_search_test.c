@@ -20,7 +20,8 @@ static ppsched_config *draw(const struct uneven *problem, uint32_t slices, uint6
     ppsched_error error;
     expect_ok(ppsched_config_set_slices(config, slices, &error), &error);
     if (random_below(seed, 2))
-        set_uneven(config, PPSCHED_QUANTITY_SLICE_SCALE, slices, 0.5, seed);
+        set_uneven(config, PPSCHED_QUANTITY_SLICE_SCALE,
+                   random_below(seed, 2) ? slices * ppsched_config_stages(config) : slices, 0.5, seed);
     if (random_below(seed, 2)) {
         set_uneven(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, problem->microbatches, 0.25, seed);
         set_uneven(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, problem->microbatches, 0.5, seed);

@@ -60,7 +60,7 @@ class WhyTest(FolderTest):
         words = ("--num-devices", 4, "--runtime", "mindspeed")
         self.fail_with(1, "runs on mindspeed; MindSpeed's own schedule is DualPipeV, and this order differs; DualPipeV has 2 stages on each of 4 devices, "
                        "and needs 8, 16, ... layers and at least 8 microbatches\n", "pick", *words, "-b", 8, "--num-layers", 7)
-        self.fail_with(1, "mindspeed; dualpipe_v: MindSpeed divides decoders evenly, and 9 do not divide by 8 stages; 8 or 16 would\n", "pick", *words, "-b", 8, "--num-layers", 9)
+        self.fail_with(1, "mindspeed; dualpipe_v: MindSpeed divides decoders evenly, and 9 cannot be divided by 8 stages; 8 or 16 can\n", "pick", *words, "-b", 8, "--num-layers", 9)
         self.fail_with(1, "mindspeed; dualpipe_v: needs at least 2D = 8 microbatches on 4 devices, not 6; nearest: 8 microbatches\n", "pick", *words, "-b", 6, "--num-layers", 8)
         self.assertEqual([self.pick(*words, "-b", 8, "--num-layers", layers)["strategy"] for layers in (8, 16)], ["dualpipe_v"] * 2)
         self.fail_with(1, "MindSpeed's own schedule is DualPipeV, and this order differs", "schedule", "--num-devices", 2, "-b", 8, "--num-layers", 5,
@@ -99,7 +99,7 @@ class WhyTest(FolderTest):
             strategy = ("--strategies", name) if command == "pick" else ("--strategy", name)
             self.fail_with(1, f"ppsched {command}: {'no candidate fits: ' if command == 'pick' else ''}{name}: {needs}", command, *words, "--num-layers", 12, "--chunks", chunks, *strategy)
         self.fail_with(1, "no candidate fits: 1f1b: needs 1 stage per device", "pick", *words, "-s", 12, "--chunks", 3, "--strategies", "1f1b")
-        self.fail_with(1, "8 stages, 2 per device, need 8 layers that can be separated, and there are 7; use at most 3 devices", "schedule", *words,
+        self.fail_with(1, "8 stages, 2 per device, need 8 layers that can be separated, not 7; use at most 3 devices", "schedule", *words,
                        "--num-layers", 7, "--strategy", "zbv")
         self.succeed("schedule", "--num-devices", 3, "-b", 2, "--num-layers", 7, "--strategy", "zbv")
 
@@ -119,12 +119,12 @@ class WhyTest(FolderTest):
 
     def test_layouts(self):
         words, ends = ("layout", "--pp", 4), ("--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split")
-        self.fail_with(1, "4 decoders, and an end that counts as one, do not divide by 4 devices; 3 and 7 decoders would", *words, "--num-layers", 4, ends[0])
-        self.fail_with(1, "1 decoder, and both ends that count as one each, do not divide by 4 devices; 2 decoders would", *words, "--num-layers", 1, *ends)
+        self.fail_with(1, "4 decoders, and an end that counts as one, cannot be divided by 4 devices; 3 and 7 decoders can", *words, "--num-layers", 4, ends[0])
+        self.fail_with(1, "1 decoder, and both ends that count as one each, cannot be divided by 4 devices; 2 decoders can", *words, "--num-layers", 1, *ends)
         for layers, given in ((3, ends[:1]), (7, ends[:1]), (2, ends)):
             self.succeed(*words, "--num-layers", layers, *given)
         self.fail_with(1, "leave 1 decoder, and no device for them", "layout", "--pp", 1, "--num-layers", 2, "--decoder-first-pipeline-num-layers", 1)
-        self.fail_with(1, "and there is 1; use at most 1 device", "pick", "--num-devices", 2, "-b", 2, "--layers",
+        self.fail_with(1, "not 1; use at most 1 device", "pick", "--num-devices", 2, "-b", 2, "--layers",
                        json.dumps([{"name": "decoder", "count": 3, "with_next": True, "forward_time": 1}, {"name": "decoder", "forward_time": 1}]))
 
 

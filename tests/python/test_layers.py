@@ -276,7 +276,7 @@ class PlanTest(unittest.TestCase):
         layers = ppsched.Layers([{"name": "decoder", "count": 6, "forward_time": 1}])
         config = ppsched.Config(4, 8)
         full = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2])
-        self.assertRegex(full[0].reason, "there are 6; use at most 4 stages")
+        self.assertRegex(full[0].reason, "not 6; use at most 4 stages")
         empty = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2], empty_stages=True)
         counts = empty.split(empty.best).layers
         self.assertEqual((len(counts), sum(counts), min(counts)), (8, 6, 0))
@@ -474,7 +474,7 @@ class PickTest(FolderTest):
         self.assertLess(free, even)
         self.assertEqual(asked, even)
         words = ("schedule", "--num-layers", 13, "--num-devices", 4, "-b", 8, "--strategy")
-        self.fail_with(1, "sail-sg's runtime divides decoders evenly, and 13 do not divide by 4 stages; 12 or 16 would", *words, "1f1b", "--runtime", "sail")
+        self.fail_with(1, "sail-sg's runtime divides decoders evenly, and 13 cannot be divided by 4 stages; 12 or 16 can", *words, "1f1b", "--runtime", "sail")
         self.fail_with(1, "Megatron-LM runs 1F1B orders", *words, "zbv", "--split", 2, 1, 1, 2, 2, 2, 1, 2, "--runtime", "megatron")
         self.fail_with(1, "Megatron-LM runs 1F1B orders", "schedule", "--strategy", "zbv", "--num-devices", 4, "-s", 8, "-b", 8, "--runtime", "megatron")
         self.fail_with(1, "ppsched schedule: 1f1b: needs 1 stage per device, not 20 stages on 4 devices", *words, "1f1b", "--chunks", 5)
@@ -651,14 +651,14 @@ class PickTest(FolderTest):
         """Where it takes them alone."""
         words = ("pick", "--num-devices", 4, "-b", 8, "--num-layers", 5, "--strategies", "interleaved_1f1b", "--chunks", 2, "--empty-stages")
         self.assertIn(" 0 ", self.succeed(*words, "--runtime", "megatron").split("--split ")[1])
-        self.fail_with(1, "8 stages need 8 layers that can be separated, and there are 5; use at most 4 stages", *words, "--runtime", "primus")
+        self.fail_with(1, "8 stages need 8 layers that can be separated, not 5; use at most 4 stages", *words, "--runtime", "primus")
 
     def test_none_for_a_runtime(self):
         self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",
                        "--runtime", "deepspeed")
-        self.fail_with(1, "12 do not divide by 8 stages", "pick", "-c", "model.json", "--runtime", "mindspeed")
+        self.fail_with(1, "12 cannot be divided by 8 stages", "pick", "-c", "model.json", "--runtime", "mindspeed")
         self.fail_with(1, "interleaved_1f1b, interleaved_1f1b_less_memory, zbv, v_1f1b and 3 others: sail-sg's runtime divides decoders evenly, and "
-                       "12 do not divide by 8 stages; 8 or 16 would", "pick", "-c", "model.json", "--runtime", "sail", "--chunks", 2)
+                       "12 cannot be divided by 8 stages; 8 or 16 can", "pick", "-c", "model.json", "--runtime", "sail", "--chunks", 2)
         self.fail_with(1, "no candidate fits; closest is ", "pick", "-c", "model.json", "--mem-limit", 5, "--runtime", "megatron")
 
 
@@ -791,8 +791,8 @@ class WordsTest(FolderTest):
                                   (2, "--empty-stages needs --layers or --num-layers", ("--empty-stages",)),
                                   (2, "--micro-batch-size -1: it must be 1 or more", ("--num-layers", 8, "--micro-batch-size", -1)),
                                   (1, "head has no 'time'", ("--num-layers", 8, "--head", "time=1")),
-                                  (1, "there are 3; use at most 3 devices", ("--num-layers", 3)),
-                                  (1, "there are 8; use at most 8 stages", ("--num-layers", 8, "--chunks", 3)),
+                                  (1, "not 3; use at most 3 devices", ("--num-layers", 3)),
+                                  (1, "not 8; use at most 8 stages", ("--num-layers", 8, "--chunks", 3)),
                                   (1, "a placement map has a fixed number of stages", ("--num-layers", 8, "--placement", 0, 1, 2, 3))):
             self.fail_with(code, part, "pick", *sizes, *words)
         code, _, errors = self.run_here("compare", *sizes, "--num-layers", 3)

@@ -269,15 +269,15 @@ class CommandTest(unittest.TestCase):
         self.refuse("--decoder-first-pipeline-num-layers is 0", "--num-layers", 24, "--pp", 4, "--decoder-first-pipeline-num-layers", 0)
         self.refuse("--num-layers-per-virtual-pipeline-stage and --num-virtual-stages-per-pipeline-rank are both given", "--num-layers", 24,
                     "--pp", 4, "--num-layers-per-virtual-pipeline-stage", 5, "--num-virtual-stages-per-pipeline-rank", 5)
-        self.refuse("each device: 6 decoders do not divide by 5 chunks; 5 and 10 would", "--num-layers", 24, "--pp", 4,
+        self.refuse("each device: 6 decoders cannot be divided by 5 chunks; 5 and 10 can", "--num-layers", 24, "--pp", 4,
                     "--num-virtual-stages-per-pipeline-rank", 5)
         one, other = "--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"
         for layers, devices, ends, told in (  # decoders and ends together are what devices divide
-                (2, 2, (one,), "2 decoders, and an end that counts as one, do not divide by 2 devices; 1 and 3 decoders would"),
-                (1, 3, (other,), "1 decoder, and an end that counts as one, do not divide by 3 devices; 2 decoders would"),
-                (1, 4, (one, other), "1 decoder, and both ends that count as one each, do not divide by 4 devices; 2 decoders would"),
-                (7, 4, (one, other), "7 decoders, and both ends that count as one each, do not divide by 4 devices; 6 and 10 decoders would"),
-                (3, 5, (), "3 decoders do not divide by 5 devices; 5 would"), (7, 5, (), "7 decoders do not divide by 5 devices; 5 and 10 would")):
+                (2, 2, (one,), "2 decoders, and an end that counts as one, cannot be divided by 2 devices; 1 and 3 decoders can"),
+                (1, 3, (other,), "1 decoder, and an end that counts as one, cannot be divided by 3 devices; 2 decoders can"),
+                (1, 4, (one, other), "1 decoder, and both ends that count as one each, cannot be divided by 4 devices; 2 decoders can"),
+                (7, 4, (one, other), "7 decoders, and both ends that count as one each, cannot be divided by 4 devices; 6 and 10 decoders can"),
+                (3, 5, (), "3 decoders cannot be divided by 5 devices; 5 can"), (7, 5, (), "7 decoders cannot be divided by 5 devices; 5 and 10 can")):
             self.refuse(f"the model: {told}\n", "--num-layers", layers, "--pp", devices, *ends)
         self.refuse("give --num-layers", "--pp", 4, code=2)
         self.refuse("--vp needs a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)

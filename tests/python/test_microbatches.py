@@ -5,6 +5,7 @@ import functools
 import itertools
 import json
 import pathlib
+import pickle
 import re
 import shlex
 import tempfile
@@ -107,10 +108,24 @@ class SliceTest(unittest.TestCase):
         self.assertEqual(data["metrics"]["makespan"], (1 + 2) * (1 + 2 + 3) * 1.5)
         self.assertEqual(data["metrics"]["peak_memory"], [4.5])
 
+    def test_slice_scale_by_stage(self):
+        scale = [1, 3, 1, 1]
+        config = ppsched.Config(2, 1, slices=2, slice_scale=scale)
+        self.assertEqual(config.slice_scale, scale)
+        self.assertEqual(pickle.loads(pickle.dumps(config)).slice_scale, scale)
+        self.assertEqual(ppsched.generate("gpipe", config).evaluate().metrics.makespan, 15)  # 0F0.1 takes 3 and 0B0.1 6
+        words = ("schedule", "--strategy", "gpipe", "-s", 2, "-b", 1)
+        self.assertEqual(printed(*words, "--slices", 2, "--slice-scale", *scale)["metrics"]["makespan"], 15)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "c.json"
+            path.write_text(json.dumps({"num_devices": 2, "num_batches": 1, "slices": 2, "slice_scale": scale}), encoding="utf-8")
+            self.assertEqual(printed("schedule", "--strategy", "gpipe", "-c", path)["metrics"]["makespan"], 15)
+            self.assertEqual(ppsched.Config.from_file(path).slice_scale, scale)
+
     def test_bad_input(self):
         for words, message in (
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
-                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one per slice"),
+                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one per slice, or 8, one per slice for each stage"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
                 (("--slice-scale", 1, 2), "slice_scale has 2 values, but microbatches are whole; give --slices 2"),
                 (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),

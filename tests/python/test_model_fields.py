@@ -169,6 +169,9 @@ class FieldTest(ReadingTest):
         self.assertEqual(self.read({**types["mixtral"], "num_experts": experts}), self.read(types["mixtral"]))
         self.refused("num_experts", {**types["mixtral"], "num_experts": experts + 1})
         self.refused("n_ctx", {**types["gpt2"], "n_ctx": 512})
+        window = {**types["mimo_v2_flash"], "sliding_window": 64}
+        self.assertEqual(self.read({**window, "sliding_window_size": 64}), self.read({**types["mimo_v2_flash"], "sliding_window": 65}))
+        self.refused("sliding_window_size is 128, and sliding_window, another name of it, 64", {**window, "sliding_window_size": 128})
 
     def test_a_type_of_layer_that_nobody_defines(self):
         types = ["full_attention"] * 7 + ["spiral_attention"]
@@ -176,7 +179,14 @@ class FieldTest(ReadingTest):
                      {**one_of_each()["qwen3"], "num_hidden_layers": 8, "layer_types": types})
 
     def test_what_a_class_cannot_do(self):
+        for kind, norms, others in (("minimax_m2", "per_layer", "per_head"), ("minimax_m3", "per_head", "per_layer")):
+            fields = one_of_each().get(kind) or one_of_each()[kind + "_vl_text"]
+            self.assertEqual(self.read({**fields, "qk_norm_type": norms}), self.read(fields))
+            self.refused(f"qk_norm_type is {others}; for a {fields['model_type']} only {norms} is supported", {**fields, "qk_norm_type": others})
         self.refused("the heads of a helium are as wide as its hidden_size", {**one_of_each()["helium"], "head_dim": 40})
+        cohere = {"model_type": "cohere2", "hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 2, "intermediate_size": 96,
+                  "vocab_size": 128}  # as many parameters as transformers 5.23 counts
+        self.assertEqual([Model(self.read({**cohere, **heads})).parameters.total for heads in ({}, {"head_dim": 32}, {"head_dim": 48})], [69824, 69824, 82112])
         tied = model_of("config.json", {**one_of_each()["nemotron_h"], "tie_word_embeddings": True})
         self.assertEqual(tied.description.tied, False)
         self.assertIn("does not tie", " ".join(tied.description.warnings))

@@ -369,7 +369,7 @@ class RefusedTest(PriceTest):
 
     def test_decoders_that_do_not_divide(self):
         line = self.refused("--model", self.llama, "--pp", 5, "--seq", 8192)
-        self.assertIn("32 decoders do not divide among 5 stages", line)
+        self.assertIn("32 decoders cannot be divided among 5 stages", line)
         self.assertIn("--account-for-loss", line)
 
 
@@ -508,7 +508,7 @@ class RunsTest(PriceTest):
         bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
             ({"config": "none.json"}, "none.json"), ({"model": "new", "layers": ""}, "the model 'new' is not known by name, and layers is missing"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
-            ({"recompute": "some"}, "it must be none, selective"), ({"layers": 30, "split": "even"}, "30 decoders do not divide among 4 stages"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
+            ({"recompute": "some"}, "it must be none, selective"), ({"layers": 30, "split": "even"}, "30 decoders cannot be divided among 4 stages"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
             ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"precision": "mxfp8"}, "h100 has no MXFP8"), ({"cuda_graph": "some"}, "cuda_graph is")
         for cells, words in bad:
             done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, **cells}), "--json"))

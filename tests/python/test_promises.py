@@ -96,7 +96,7 @@ class CandidatesTest(unittest.TestCase):
         layers = ppsched.Layers([{"name": "decoder", "count": 34, "forward_time": 1}])
         plan = ppsched.plan(ppsched.Config(2, 2), layers=layers, strategies="looped_bfs", chunks=[18])
         self.assertEqual(next(iter(plan)).reason,
-                         "36 stages need 36 layers that can be separated, and there are 34; use at most 34 stages")
+                         "36 stages need 36 layers that can be separated, not 34; use at most 34 stages")
 
     def test_groups_of_layers(self):
         """layers.md: "With more than 64 microbatches, or 16 chunks, groups are D, those that divide them, and where M V D is 5000 at most

@@ -105,6 +105,18 @@ class ScriptTest(Folder):
             with self.assertRaisesRegex(ppsched.Error, "from outside the script"):
                 self.options(f"a=(1 20 3)\npython x.py --y={value}\n")
 
+    def test_parts_of_paths_are_those_of_coreutils(self):
+        for told in ("basename a/b/c.sh", "basename a/b/c.sh .sh", "basename .sh .sh", "basename a/b//", "basename /", 'basename ""', "dirname a/b/c.sh", "dirname c.sh",
+                     "dirname /a", "dirname //a//b//", "dirname /", 'dirname ""', 'basename "$A" .yaml', 'basename "$(dirname "$A")"'):
+            script = f"A='x y/z.yaml'\npython x.py --y=\"$({told})\"\n"
+            done = subprocess.run(["bash", "-c", "python() { printf '%s' \"$2\"; }\n" + script], capture_output=True, text=True, check=True)
+            found = [option.words for group in script_groups("s", script) for option in group.options]
+            self.assertEqual([f"--y={words[0]}" for words in found], [done.stdout], script)
+        for told in ("basename $(cat x)", "basename a $(cat x)", "dirname $(cat x)", "dirname a/$(cat x)", "basename -a x y", "basename x | cat", "dirname x y", "basename"):
+            with self.assertRaisesRegex(ppsched.Error, "from outside the script"):
+                self.options(f'python x.py --y="$({told})"\n')
+        self.assertEqual(self.options('if [ "$(basename "$CONFIG")" = x.yaml ]; then N=1; else N=2; fi\na --x $N'), [("x", 2)])
+
     def test_conditions(self):
         for condition, holds in (
                 ('[ "$A" = x ]', True), ("[ $A == y ]", False), ('[[ $A != "y" ]]', True), ("[[ $A == [w-z]* ]]", True), ('[ -n "$A" ]', True), ('[ -z "$NONE" ]', True),
@@ -199,7 +211,23 @@ class ScriptTest(Folder):
         self.assertEqual((found.description.vocabulary_size, found.options), (50304, {"precision": "bf16", "seq": 64}))
         self.refused("--micro-batch-size is '${N}', which the run takes from elsewhere", "m.yaml", text + "  --micro-batch-size: ${N}\n")
         self.refused("there is no --num-layers", "m.yaml", "MODEL_ARGS: {--seq-length: 2}\n")
-        self.refused("unknown argument 'strange'", "m.yaml", text + "  --strange: 1\n")
+        self.refused("unknown argument 'strange'", "m.yaml", text + "  --strange: ${N}\n")
+        self.refused("its MODE is inference, which trains nothing; give a file of a training", "m.yaml", "MODE: inference\n" + text + "  --strange: ${N}\n")
+
+    def test_older_recomputation(self):
+        text = "a --num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8 --max-position-embeddings 8 --activations-checkpoint-method uniform\n"
+        self.assertEqual(read_model(self.file("m.sh", text)).options["recompute"], "full")
+
+    def test_norms_of_all_heads(self):
+        """The layers of slime's MiniMax-M2 are those of its config.json, but for the bias of routers, which Megatron-LM does not learn."""
+        sizes = {"num_hidden_layers": 3, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 24, "intermediate_size": 32, "vocab_size": 256,
+                 "num_local_experts": 4, "num_experts_per_tok": 2, "use_mtp": False}
+        script = "A=(--spec slime_plugins.models.minimax_m2 get_minimax_m2_layer_spec --num-layers 3 --hidden-size 64 --num-attention-heads 4 --num-query-groups 2 " \
+                 "--kv-channels 24 --ffn-hidden-size 32 --vocab-size 256 --group-query-attention --qk-layernorm --disable-bias-linear --normalization RMSNorm --swiglu " \
+                 "--position-embedding-type rope --untie-embeddings-and-output-weights --num-experts 4 --moe-ffn-hidden-size 32 --moe-router-topk 2)\n"
+        found, wanted = read_model(self.file("m.sh", script)).description, Description(json.dumps({"model_type": "minimax_m2", **sizes}))
+        self.assertTrue(all(blocks[0]["qk_norm_all"] for blocks in found.values()["kinds"].values()))
+        self.assertEqual(Model(found).parameters.total, Model(wanted).parameters.total - 3 * 4)
 
     def test_nothing_runs(self):
         marker = self.folder / "marker"
@@ -233,10 +261,20 @@ class PrimusTest(Folder):
             self.file(f"primus/configs/models/megatron/{name}", text)
         self.file("primus/configs/modules/megatron/pre_trainer.yaml", "bf16: true\nmicro_batch_size: 2\nlog_interval: 1\nuse_distributed_optimizer: true\n")
 
+    def of_tokenizer(self, name):
+        return read_model(self.file("primus/configs/models/megatron/x.yaml", f"extends: [small.yaml]\ntokenizer_model: {name}\n")).description.vocabulary_size
+
+    def test_quoted_defaults(self):
+        self.tree(**{"small.yaml": self.MODEL + "num_experts: 4\nmoe_ffn_hidden_size: 8\nmoe_layer_freq: ${FREQ:\"[0]*1+[1]*3\"}\n"})
+        found = read_model(str(self.folder / "primus/configs/models/megatron/small.yaml"))
+        self.assertEqual(found.description.layer_kinds, ["decoder"] + ["moe_decoder"] * 3)
+
     def test_models_and_runs(self):
         self.tree()
         found = read_model(str(self.folder / "primus/configs/models/megatron/small.yaml"))
         self.assertEqual((found.description.layers, found.description.vocabulary_size), (4, 151936))
+        self.assertEqual([self.of_tokenizer(name) for name in ("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-3B", "Qwen/Qwen2.5-7B")],
+                         [151936, 151936, 151936, 152064])
         self.assertTrue(any("padded_vocab_size 151936, as Qwen/Qwen3-4B has it" in line for line in found.assumed))
         run = read_model(self.file("examples/run.yaml", self.RUN))
         self.assertEqual((run.description.layers, run.options["seq"], run.options["tp"], run.options["micro_batch"]), (6, 2048, 2, 2))
@@ -251,6 +289,7 @@ class PrimusTest(Folder):
         self.refused("names 'no.yaml', which is neither in its folder nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
         self.refused("attn_res_block_size is in use", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\nattn_res_block_size: 12\n")
         self.refused("model_type is 'flux', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: flux\nnum_layers: 3\n")
+        self.refused("vocab_size is missing, and tokenizer_model, from whose name it would follow", "primus/configs/models/megatron/base.yaml", self.BASE + "extends: []\nnum_layers: 2\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
         self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")

@@ -10,7 +10,7 @@ static uint32_t micro_slice_of(const ppsched_schedule *schedule, const ppsched_o
 
 double brute_time_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return costs->time_factor[micro_slice_of(schedule, op)];
+    return costs->time_factor[op->stage][micro_slice_of(schedule, op)];
 }
 
 double brute_memory_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)

@@ -20,8 +20,8 @@ struct brute_costs {
     double memory[5][BRUTE_STAGES];
     double sent[2][BRUTE_STAGES]; /* bytes of F, and of B or I, times the memory factor */
     double bandwidth[BRUTE_DEVICES][BRUTE_DEVICES];
-    double time_factor[BRUTE_MICRO_SLICES],
-        memory_factor[BRUTE_MICRO_SLICES]; /* by microbatch of an iteration times K + slice */
+    double time_factor[BRUTE_STAGES][BRUTE_MICRO_SLICES], /* by stage, and by microbatch of an iteration times K + slice */
+        memory_factor[BRUTE_MICRO_SLICES];
 };
 
 /* Of an op's piece. */

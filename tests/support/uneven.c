@@ -109,12 +109,12 @@ static const struct {
 
 void add_uneven(ppsched_config *config, unsigned parts, uint64_t *seed)
 {
-    size_t stages = ppsched_config_stages(config);
+    size_t stages = ppsched_config_stages(config), slices = ppsched_config_slices(config);
     const size_t counts[] = {[BY_STAGE] = stages,
                              [BY_PAIR] = stages * stages,
                              [BY_DEVICE] = ppsched_config_devices(config),
                              [BY_MICROBATCH] = ppsched_config_microbatches(config),
-                             [BY_SLICE] = ppsched_config_slices(config),
+                             [BY_SLICE] = slices > 1 && random_below(seed, 2) ? slices * stages : slices,
                              [BY_KIND] = 4};
     for (size_t i = 0; i < sizeof part_rows / sizeof part_rows[0]; i++)
         if ((parts & part_rows[i].part) != 0)
@@ -170,9 +170,18 @@ void brute_costs_of(struct brute_costs *out, const ppsched_config *config)
     for (uint32_t m = 0; m < microbatches; m++)
         for (uint32_t k = 0; k < slices; k++) {
             double time = value_at(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, m, 1);
-            out->time_factor[m * slices + k] = time * value_at(config, PPSCHED_QUANTITY_SLICE_SCALE, k, 1);
+            for (uint32_t s = 0; s < stages; s++)
+                out->time_factor[s][m * slices + k] = time * slice_scale_at(config, s, k);
             out->memory_factor[m * slices + k] = value_at(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, m, time);
         }
+}
+
+double slice_scale_at(const ppsched_config *config, uint32_t stage, uint32_t slice)
+{
+    size_t count = 0;
+    uint32_t slices = ppsched_config_slices(config);
+    ppsched_config_values(config, PPSCHED_QUANTITY_SLICE_SCALE, &count);
+    return value_at(config, PPSCHED_QUANTITY_SLICE_SCALE, count > slices ? stage * slices + slice : slice, 1);
 }
 
 double value_at(const ppsched_config *config, int32_t quantity, size_t index, double fallback)

@@ -29,7 +29,7 @@ ppsched_config *make_uneven(const struct uneven *problem);
 /* What else can be set. What is by stage, device, edge, pair, microbatch and slice differs in each of them. */
 enum uneven_part {
     UNEVEN_PAIRS = 1 << 0,        /* overlapped times by pair of stages */
-    UNEVEN_MICRO_SLICES = 1 << 1, /* times of microbatches, their memory, times of slices */
+    UNEVEN_MICRO_SLICES = 1 << 1, /* times of microbatches, their memory, times of slices (by stage in half of them) */
     UNEVEN_LIMITS = 1 << 2,    /* what devices have, and what they hold beside their stages; neighbours in size differ by far */
     UNEVEN_CAUSES = 1 << 3,    /* memory of all causes: optimizer to work space */
     UNEVEN_SHARDING = 1 << 4,  /* bytes of parameters, bandwidth and slowdown of devices */
@@ -52,5 +52,8 @@ void set_uneven(ppsched_config *config, int32_t quantity, size_t count, double l
 
 /* The value of a quantity at a place, or `fallback` where none is set. */
 double value_at(const ppsched_config *config, int32_t quantity, size_t index, double fallback);
+
+/* The factor of a slice on a stage; 1 where none is set. */
+double slice_scale_at(const ppsched_config *config, uint32_t stage, uint32_t slice);
 
 #endif

@@ -327,7 +327,7 @@ static void test_there_are_no_results(void **state)
         expect_refused(ppsched_calibrator_get_accelerator(&device, calibrator, &error), PPSCHED_ERROR_REFUSED, &error,
                        "no results");
         expect_refused(ppsched_calibrator_get_constant(&constant, calibrator, 0, &error), PPSCHED_ERROR_RANGE, &error,
-                       "there is no constant 0; there are 0");
+                       "there is no constant 0; their number is 0");
         expect_ok(ppsched_calibrator_run(calibrator, &error), &error);
         assert_int_equal(ppsched_calibrator_constant_count(calibrator), 4);
         expect_refused(ppsched_calibrator_get_run(&run, calibrator, 2, &error), PPSCHED_ERROR_RANGE, &error,

@@ -392,7 +392,8 @@ static int is_length(char per, size_t count)
                              ['1'] = 1,
                              ['E'] = 4 * DEVICES,
                              ['T'] = 4 * DEVICES * STAGES};
-    return count <= 1 || count == counts[(int)per] || (per == 'P' && count == STAGES);
+    return count <= 1 || count == counts[(int)per] || (per == 'P' && count == STAGES) ||
+           (per == 'C' && count == (size_t)STAGES * SLICES);
 }
 
 static int is_allowed(char allowed, double value)
@@ -434,7 +435,9 @@ static void try_quantity(ppsched_config *config, int32_t quantity, char per, cha
                     continue;
                 assert_non_null(strstr(error.message, ppsched_quantity_name(quantity)));
                 assert_int_equal(error.position, i);
-                assert_int_equal(error.stage, count == STAGES && (per == 'S' || per == 'P') ? place : PPSCHED_NONE);
+                assert_int_equal(error.stage, count == STAGES && (per == 'S' || per == 'P') ? place
+                                              : per == 'C' && count > SLICES                ? place / SLICES
+                                                                                            : PPSCHED_NONE);
                 assert_int_equal(error.device, per == 'D' ? place : PPSCHED_NONE);
                 assert_int_equal(strstr(error.message, "of microbatch") != NULL, per == 'M' && count > 1);
             }

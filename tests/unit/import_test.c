@@ -478,7 +478,7 @@ static void test_sizes_of_json(void **state)
                    "device 0, op 1: 0F4 is out of range; the text has 1 stage and 4 microbatches");
     EXPECT_JSON("{\"strategy\": \"a\", \"placement\": \"v\", \"devices\": 2, \"stages\": 3, \"microbatches\": 1, "
                 "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": []}, {\"device\": 1, \"ops\": []}]}",
-                REFUSED, "3 stages are not a multiple of 2 devices");
+                REFUSED, "v placement cannot divide 3 stages among 2 devices");
 }
 
 /* As many rows, or as long a list, as there may be, and one more. */

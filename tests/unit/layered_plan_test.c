@@ -566,13 +566,13 @@ static void test_what_cannot_be(void **state)
     const ppsched_layers *block = make_layers(&together, 1);
     (void)state;
     expect_reason(few, 8, &OPTIONS(.strategies = rule, .strategy_count = 1),
-                  "8 stages need 8 layers that can be separated, and there are 6; use at most 6 devices");
+                  "8 stages need 8 layers that can be separated, not 6; use at most 6 devices");
     expect_reason(few, 8, &OPTIONS(.strategies = search, .strategy_count = 1),
-                  "8 stages need 8 layers that can be separated, and there are 6; use at most 6 devices");
+                  "8 stages need 8 layers that can be separated, not 6; use at most 6 devices");
     expect_reason(few, 4, &OPTIONS(.strategies = interleaved, .strategy_count = 1, .chunks = two, .chunk_count = 1),
-                  "8 stages need 8 layers that can be separated, and there are 6; use at most 4 stages");
+                  "8 stages need 8 layers that can be separated, not 6; use at most 4 stages");
     expect_reason(few, 4, &OPTIONS(.strategies = v, .strategy_count = 1),
-                  "8 stages, 2 per device, need 8 layers that can be separated, and there are 6; use at most 3 devices");
+                  "8 stages, 2 per device, need 8 layers that can be separated, not 6; use at most 3 devices");
     expect_reason(few, 3, &OPTIONS(.strategies = v, .strategy_count = 1, .chunks = one, .chunk_count = 1),
                   "zbv: needs 2 stages per device, not 3 stages on 3 devices; nearest: 6 stages");
     expect_reason(few, 3, &OPTIONS(.strategies = rule, .strategy_count = 1, .chunks = two, .chunk_count = 1),
@@ -581,11 +581,11 @@ static void test_what_cannot_be(void **state)
                   "MindSpeed's own schedule is DualPipeV, and this order differs; DualPipeV has 2 stages on each of 2 devices, "
                   "and needs 4, 8, ... layers and at least 4 microbatches");
     expect_reason(block, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .empty_stages = 1),
-                  "2 stages need 2 layers that can be separated, and there is 1; use at most 1 device");
+                  "2 stages need 2 layers that can be separated, not 1; use at most 1 device");
     expect_reason(
         odd, 2,
         &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL, .chunks = one, .chunk_count = 1),
-        "sail-sg's runtime divides decoders evenly, and 5 do not divide by 2 stages; 4 or 6 would");
+        "sail-sg's runtime divides decoders evenly, and 5 cannot be divided by 2 stages; 4 or 6 can");
     ppsched_layers_release(block);
     ppsched_layers_release(odd);
     ppsched_layers_release(few);
@@ -605,7 +605,7 @@ static void test_reasons_of_even_splits(void **state)
                                                .chunks = one, .chunk_count = 1);
     const ppsched_layers *few = make_plain_model(4), *mtp = make_layers(with_mtp, 2), *paired = make_layers(pairs, 6);
     (void)state;
-    expect_reason(few, 5, &options, "sail-sg's runtime divides decoders evenly, and 4 do not divide by 5 stages; 5 would");
+    expect_reason(few, 5, &options, "sail-sg's runtime divides decoders evenly, and 4 cannot be divided by 5 stages; 5 can");
     expect_reason(mtp, 2, &options, "sail-sg's runtime has no arguments for MTP layers; leave them out");
     expect_reason(paired, 2, &options,
                   "sail-sg's runtime divides decoders evenly, and stage 1 would begin with layer 3, which must be in the same "

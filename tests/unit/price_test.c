@@ -422,7 +422,7 @@ static void test_split(void **state)
     expect_refused(model, &pipeline, PPSCHED_ERROR_MISMATCH, "11");
     pipeline.split = NULL;
     pipeline.devices = 3;
-    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "8 decoders do not divide among 3 stages");
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "8 decoders cannot be divided among 3 stages");
     ppsched_model_destroy(model);
 }
 
@@ -444,7 +444,7 @@ static void test_links_of_a_pipeline(void **state)
     assert_true(latency == device->inside.latency && rate == device->inside.bandwidth * device->inside.efficiency);
     expect_ok(ppsched_model_get_pipeline_link(NULL, NULL, model, NULL, 0, 0, &error), &error);
     assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, model, &pipeline, 0, 2, &error), PPSCHED_ERROR_RANGE);
-    assert_string_equal(error.message, "there is no device 2; there are 2, numbered from 0");
+    assert_string_equal(error.message, "there is no device 2; give less than 2");
     pipeline.rank_order = 2;
     assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, model, &pipeline, 0, 1, &error), PPSCHED_ERROR_RANGE);
     assert_int_equal(ppsched_model_get_pipeline_link(NULL, NULL, NULL, &pipeline, 0, 1, &error), PPSCHED_ERROR_ARGUMENT);

@@ -19,7 +19,7 @@ struct trial {
     uint32_t map[MOST_STAGES];
     uint32_t devices, stages, micro_slices, slices;
     bool splits, by_span, has_causes;
-    double time, memory, sent; /* what stages are multiplied by */
+    double time[MOST_STAGES], memory, sent; /* what stages are multiplied by */
 };
 
 static void expect_near(double told, double reckoned, const char *what, uint32_t index)
@@ -61,9 +61,10 @@ static void make_trial(struct trial *trial, uint64_t *seed)
 static void find_scales(struct trial *trial)
 {
     brute_costs_of(&trial->costs, trial->config);
-    trial->time = trial->sent = 0;
+    trial->sent = 0;
     for (uint32_t m = 0; m < trial->micro_slices; m++) {
-        trial->time += trial->costs.time_factor[m] / trial->micro_slices;
+        for (uint32_t s = 0; s < trial->stages; s++)
+            trial->time[s] = (m > 0 ? trial->time[s] : 0) + trial->costs.time_factor[s][m] / trial->micro_slices;
         trial->sent += trial->costs.memory_factor[m] / trial->micro_slices;
         trial->memory = fmax(trial->memory, trial->costs.memory_factor[m]);
     }
@@ -86,7 +87,7 @@ static double delay_between(const struct trial *trial, uint32_t from, uint32_t t
 
 static double time_of(const struct trial *trial, uint8_t kind, uint32_t stage)
 {
-    return trial->costs.duration[kind][stage] * trial->time;
+    return trial->costs.duration[kind][stage] * trial->time[stage];
 }
 
 /* Until the stage before can go on, and of the whole backward. */
@@ -240,8 +241,8 @@ static void compare_micro_slices(const struct trial *trial)
             for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
                 double memory = memory_of(trial, kind, s) * trial->costs.memory_factor[m] / trial->memory;
                 expect_near(ppi_problem_duration(&trial->problem, s, kind, m),
-                            trial->costs.duration[kind][s] * trial->costs.time_factor[m], "the time of a microbatch at stage",
-                            s);
+                            trial->costs.duration[kind][s] * trial->costs.time_factor[s][m],
+                            "the time of a microbatch at stage", s);
                 if (kind != PPSCHED_KIND_W) /* which gives back what I left, with the output or without */
                     expect_near(ppi_problem_memory(&trial->problem, s, kind, m), memory, "the memory of a microbatch at stage",
                                 s);

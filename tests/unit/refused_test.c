@@ -70,7 +70,7 @@ static void test_reading(void **state)
     expect(ppsched_timeline_get_idle(&idle, timeline, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "EARLIEST_ONLY");
     expect(ppsched_timeline_get_memory(NULL, 0, NULL, timeline, 2, &error), PPSCHED_ERROR_RANGE, &error, "no device 2");
     expect(ppsched_plan_get_candidate(&candidate, plan, 1000, &error), PPSCHED_ERROR_RANGE, &error,
-           "no candidate 1000; there are ");
+           "no candidate 1000; give less than ");
     expect(ppsched_strategy_get_info(&info, 99, &error), PPSCHED_ERROR_RANGE, &error, "no strategy 99; strategies are 0 to ");
     expect(ppsched_strategy_get_option(&option, 99, 0, &error), PPSCHED_ERROR_RANGE, &error, "no strategy 99");
     expect(ppsched_strategy_get_option(&option, 0, 7, &error), PPSCHED_ERROR_RANGE, &error, "gpipe has no option 7");

@@ -306,7 +306,7 @@ static void test_search_too_large(void **state)
     assert_int_equal(info.most_memory, 1000000000);
     assert_int_equal(ppsched_strategy_fits("v_search", config, &error), PPSCHED_ERROR_REFUSED);
     assert_non_null(
-        strstr(error.message, "1050357 microbatches on 32 devices take more than 1 GB to search; at most 1050356 on 32 fit"));
+        strstr(error.message, "1050357 microbatches on 32 devices: more than 1 GB to search; at most 1050356 on 32"));
     ppsched_config_destroy(config);
     config = make_config(32, 64, 1050356);
     expect_ok(ppsched_strategy_fits("v_search", config, &error), &error);

@@ -56,6 +56,13 @@ void ppi_require_switch(struct ppi_fields *fields, const char *name, bool expect
                         expected ? "true" : "false");
 }
 
+void ppi_require_text(struct ppi_fields *fields, const char *name, const char *expected)
+{
+    const char *given = ppi_text_or(fields, name, expected);
+    if (given != NULL && strcmp(given, expected) != 0)
+        ppi_fields_fail(fields, "%s is %q; for a %s only %s is supported", name, given, fields->family, expected);
+}
+
 void ppi_require_count(struct ppi_fields *fields, const char *name, uint32_t expected)
 {
     uint32_t given = ppi_count_or(fields, name, 0, expected);

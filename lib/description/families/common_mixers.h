@@ -26,7 +26,8 @@ void ppi_ignore(struct ppi_fields *fields, const char *names);
 /* Refuses a switch that is not `expected`: other layers would come of it. */
 void ppi_require_switch(struct ppi_fields *fields, const char *name, bool expected);
 
-/* Refuses a number that is there and not `expected`. */
+/* Refuses a text or a number that is there and not `expected`. */
+void ppi_require_text(struct ppi_fields *fields, const char *name, const char *expected);
 void ppi_require_count(struct ppi_fields *fields, const char *name, uint32_t expected);
 
 /* An integer from 1, or "auto", which is `otherwise`, as is a field that is missing. */

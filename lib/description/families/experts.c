@@ -102,7 +102,7 @@ void ppi_family_minimax_m2(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_require_switch(fields, "use_routing_bias", true);
     ppi_require_count(fields, "shared_intermediate_size", 0);
     ppi_require_count(fields, "mtp_transformer_layers", 1);
-    ppi_ignore(fields, "qk_norm_type");
+    ppi_require_text(fields, "qk_norm_type", "per_layer");
     ppi_add_layers(fields, draft, &stack);
     if (ppi_switch_or(fields, "use_mtp", true))
         ppi_read_mtp(fields, draft, "num_nextn_predict_layers|num_mtp_modules",

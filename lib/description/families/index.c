@@ -219,7 +219,8 @@ void ppi_family_minimax_m3(struct ppi_fields *fields, struct ppi_draft *draft)
     parts.attention.flags |= PPSCHED_BLOCK_FLAG_QK_NORM;
     ppi_require_switch(fields, "use_qk_norm", true);
     ppi_require_switch(fields, "attention_output_gate", false);
-    ppi_ignore(fields, "use_gemma_norm|qk_norm_type|use_mtp|mtp_transformer_layers|swiglu_alpha|swiglu_limit|rotary_dim");
+    ppi_require_text(fields, "qk_norm_type", "per_head");
+    ppi_ignore(fields, "use_gemma_norm|use_mtp|mtp_transformer_layers|swiglu_alpha|swiglu_limit|rotary_dim");
     add_minimax_layers(fields, &part, draft, &parts);
     ppi_part_end(fields, &part, draft);
 }

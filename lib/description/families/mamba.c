@@ -20,8 +20,7 @@ static ppsched_block read_mamba(struct ppi_fields *fields, uint32_t channels)
     if (ppi_switch_or(fields, "mamba_conv_bias", true))
         block.flags |= PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS;
     if ((uint64_t)block.heads * block.head_size != channels)
-        ppi_fields_fail(fields, "Mamba has %u channel%p, which are not %u head%p of %u", channels, block.heads,
-                        block.head_size);
+        ppi_fields_fail(fields, "Mamba has %u channel%p, not %u head%p of %u", channels, block.heads, block.head_size);
     ppi_ignore(fields, "mamba_chunk_size|time_step_limit|time_step_min|time_step_max|time_step_floor|use_mamba_kernels");
     return block;
 }

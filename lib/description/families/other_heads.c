@@ -13,9 +13,9 @@ static void read_mimo_heads(struct ppi_fields *fields, struct ppi_stack *stack)
     ppsched_block *full = &stack->attention, *window = &stack->windowed;
     full->value_size = ppi_count_or(fields, "v_head_dim", 1, 128);
     *window = *full;
-    window->window = ppi_count_or(fields, "sliding_window", 1, 129);
+    window->window = ppi_count_or(fields, "sliding_window|sliding_window_size", 1, 129);
     if (ppi_field(fields, "sliding_window_size") != NULL)
-        window->window = ppi_count_or(fields, "sliding_window_size", 1, 128) + 1;
+        window->window++;
     window->heads = ppi_count_or(fields, "swa_num_attention_heads", 1, full->heads);
     window->key_value_heads = ppi_count_or(fields, "swa_num_key_value_heads", 1, 2 * full->key_value_heads);
     window->head_size = ppi_count_or(fields, "swa_head_dim", 1, full->head_size);

@@ -32,8 +32,7 @@ void ppi_family_cohere2(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 0},
                                                   .window = 4096,
-                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_WINDOW |
-                                                            PPI_CLASS_NO_HEAD_DIM};
+                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     put_side_by_side(&stack);
     read_turns(fields, &stack);

@@ -192,7 +192,7 @@ class Config:
       Per forward stage, or pair of stages: overlapped_times.
       Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, a factor only on
         memory and bytes; for schedules of forwards microbatch_request, the number of the request to which the microbatch belongs.
-      Per slice: slice_scale, a factor on times.
+      Per slice, or per stage for each slice: slice_scale, a factor on times.
       Per device for F, then for B, I and W: device_scale, a factor on times. The same per stage, for each kind of op: stage_scale.
       Per device, with layers: layer_types, the number of its device type; "device_scale" of the layers has factors on times by type.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
@@ -467,7 +467,7 @@ class Config:
     activation_bytes = Values("Bytes of the output of a forward, per stage.")
     gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: the bytes of the activation).")
     mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
-    mem_backward_input = Values("Change of memory by an I, per stage; a negative change is released at its end, a positive change is taken at its "
+    mem_backward_input = Values("Change of memory by an I, per stage; a negative change counts at the end of the I, a positive change at its "
                                 "start.")
     mem_backward_weight = Values("Change of memory (negative) when the weight gradient is done, per stage.")
     mem_static = Values("Memory that a stage always takes, per stage.")
@@ -506,7 +506,7 @@ class Config:
     microbatch_memory_scale = Values("Factor only on memory and bytes, per microbatch (default: microbatch_scale).")
     microbatch_request = Values("For schedules of forwards: number of the request to which a microbatch belongs; microbatches in a row with the "
                                 "same number are chunks of one request")
-    slice_scale = Values("Factor on times, in addition to the factor of the microbatch, per slice.")
+    slice_scale = Values("Factor on times, in addition to the factor of the microbatch, per slice, or per stage for each slice.")
     op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or one each for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
@@ -515,7 +515,7 @@ class Config:
     layer_types = Values("Number of the device type of each device, for layers whose times differ by type (default: 0).")
     stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
     device_overhead = Values("Time per op on a device, in addition to op_overhead, per device; device_speeds do not change it (default: 0).")
-    device_speeds = Values("Speed, by which the times of ops are divided, per device (default: 1; 0.5: half as fast).")
+    device_speeds = Values("Speed, per device; the times of ops are divided by it (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: the memory that "
                                      "an I recomputes).")
 

@@ -55,7 +55,7 @@ def add_commands(commands: Commands) -> None:
                                 description="Reads a schedule and checks it. Prints one line if it is valid. Otherwise prints one line per finding, "
                                             "and exits with code 1.")
     _add_file(check)
-    check.add_argument("--json", action="store_true", help="as JSON")
+    check.add_argument("--json", action="store_true", help="print JSON")
     add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none if one of the next three options is "
                                  "given")
     check.set_defaults(run=run_check)

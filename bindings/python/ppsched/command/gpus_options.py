@@ -49,8 +49,8 @@ def add_gpus_arguments(parser: Parser) -> None:
                        help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
                             "param cp)")
     group.add_argument("--rank-order", nargs="+", choices=RANK_ORDERS, metavar="ORDER",
-                       help=f"with --model: order of ranks, {' or '.join(RANK_ORDERS)}; the last dimension is between nodes. A search with --gpus tries "
-                            "several. Only Megatron-LM and the runtimes that use it have an option for the second (default: the first)")
+                       help=f"with --model: order of ranks, {' or '.join(RANK_ORDERS)}; the groups of the last dimension cross nodes. With --gpus, both may be "
+                            "given. Only Megatron-LM and the runtimes that use it have an option for the second order (default: the first)")
     group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 

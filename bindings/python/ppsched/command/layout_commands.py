@@ -32,7 +32,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--pp", "--pipeline-model-parallel-size", type=whole, metavar="P", dest="pp", help="devices of a pipeline")
     parser.add_argument("--num-layers", type=whole, metavar="L", help="decoders of the model")
     parser.add_argument("--mtp-num-layers", type=whole, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     string = parser.add_argument_group("with a string")
     string.add_argument("--vp", type=whole, metavar="V", help="stages per device that the layout must have")

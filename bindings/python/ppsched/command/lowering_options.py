@@ -21,7 +21,7 @@ PASSES = {
     "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds the parameters of at most N stages at once "
                "(PyTorch: 3)",
     "reduce_grad": "reduce the gradients of a stage after its last backward. waits: the device waits for the reduction at once, as in "
-                   "PyTorch 2.15; deferred: before its next reduction, as PyTorch's defer_reduce_grad_wait; without a word, the device does not wait",
+                   "PyTorch 2.15; deferred: before its next reduction, as PyTorch's defer_reduce_grad_wait; plain, or no value: the device does not wait",
     "merge_backwards": "turn each I that has its W right after it into a B",
     "split_backwards": "turn each B into an I with its W right after it",
     "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
@@ -31,7 +31,7 @@ PASSES = {
 OF_PLANS = ("unshard", "reduce_grad", "reduce_every", "receive_prefetch")
 CHANNEL = {
     "rendezvous": "a send starts only when its receive is posted",
-    "batched": "sends and receives in a row on a device start together",
+    "batched": "neighbouring sends and receives of a device start together",
     "blocking": "a device does nothing else while it sends or receives",
 }
 
@@ -71,7 +71,7 @@ def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none"
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
                         help="channels of a device; sends and receives of one channel wait for each other. group: one channel for all; "
                              "direction: one for activations, one for gradients; pair: one for each sender and receiver; sends: one for all "
-                             f"sends, each waits until the value before has arrived; none: no channels (default: {default})")
+                             f"sends, each send waits until the value of the send before has arrived; none: no channels (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

@@ -37,11 +37,11 @@ class Factor(NamedTuple):
 
 def add_measured_run_argument(parser: argparse.ArgumentParser, needs_split: bool) -> None:
     parser.add_argument("--measured", nargs="+", metavar="FILE", dest="measured_run",
-                        help="a profile file, or the PyTorch traces of all ranks, of the running job: each device gets a factor for each kind "
-                             "of op: the measured time divided by the given time")
+                        help="a profile file of the running job, or the PyTorch traces of all its ranks. Each device gets a factor for each "
+                             "kind of op: the measured time divided by the given time")
     if needs_split:
         parser.add_argument("--measured-split", nargs="+", type=whole, metavar="N",
-                            help="with --measured: layers of each stage of that run, which had one stage per device in the order of --device-order")
+                            help="with --measured: number of layers of each stage in that run. It must have had one stage per device, in the order of --device-order")
 
 
 def _spans(timeline: Timeline) -> Times:

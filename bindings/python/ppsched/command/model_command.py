@@ -40,7 +40,7 @@ def add_commands(commands: Commands) -> None:
                         help="recomputation of all decoders (default: none)")
     parser.add_argument("--megatron-formula", action="store_true",
                         help="also print the result of Megatron-LM's theoretical_memory_usage.py")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
     parser.add_argument("--describe", action="store_true",
                         help="write the description of the model instead (with -o to a file). For an unknown model type, write a first draft of a "

@@ -87,7 +87,7 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
         ranges: Dict[str, Any] = {"type": batches} if name == "global_batch" else {}
         add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text, **ranges)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
-                       help="stages per device, for Megatron-LM's formula")
+                       help="stages per device, for model and price; pick has --chunks")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
                        help="also divide norms and residuals by --tp (default: if --tp is above 1)")
@@ -115,7 +115,7 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     group.add_argument("--layer-table", metavar="FILE",
                        help="CSV or JSON file with measured costs of layers and collectives by layout; the cost model fills the gaps")
     group.add_argument("--step-time", metavar="TIME",
-                       help="measured time of a step with 1F1B and an even split, such as 2.1s; the times of all layers are scaled to it")
+                       help="measured time of a step with 1F1B and an even split, such as 2.1s; the times of all layers are scaled to match it")
     group.add_argument("--tokens-per-second", type=real, metavar="N",
                        help="in place of --step-time: measured tokens per second of all devices together")
 

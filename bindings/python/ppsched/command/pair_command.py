@@ -48,7 +48,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--pairs", type=whole, metavar="N", default=1,
                         help="number of pairs in a row; a pair may start before the pair before it ends. Also prints the time that one more pair "
                              "takes (default: 1)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")
     parser.set_defaults(run=run_pair)

@@ -45,7 +45,7 @@ SPLIT_EFFORT = 3  # the default of plans
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("pick", help=COMMANDS["pick"].summary, allow_abbrev=False,
-                                 description="Ranks candidates as compare does, but prints only the best that fit; by default one.")
+                                 description="Ranks candidates in the same way as compare, but prints only the best candidate that fits, or the best N with --top N.")
     parser.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "model",
                     "runtime", "top", "output")
     parser.examples = ("ppsched pick --devices 8 --microbatches 32 --mem-limit 12",
@@ -57,7 +57,7 @@ def add_commands(commands: Commands) -> None:
     answer.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
     answer.add_argument("--any", action="store_true", help="rank only by step time, including candidates that no runtime runs, such as "
                                                            "candidates with offload")
-    answer.add_argument("--all", action="store_true", help="try all group sizes, even if they are many")
+    answer.add_argument("--all", action="store_true", help="try all group sizes, even if there are many")
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself in this format; chakra writes one trace per rank, to -o PREFIX")
     answer.add_argument("-o", "--output", metavar="FILE", nargs="+", action="extend", default=[],

@@ -26,15 +26,15 @@ from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING,
 
 # What candidates differ in: option, argument of ppsched.plan, type, help. Config files have these keys, too.
 VARIED: Dict[str, Tuple[str, Callable[[str], Any], str]] = {
-    "strategies": ("strategies", str, "strategies to try (default: all that flush between iterations; v_search and auto only with --effort)"),
+    "strategies": ("strategies", str, "strategies to try (default: all that flush between iterations, but v_search and auto only with --effort)"),
     "chunks": ("chunks", whole, "stages per device to try (default: 1 to 4)"),
-    "group_sizes": ("group_sizes", whole, "group sizes of interleaved strategies to try (default: all that are possible; if there are many, some of "
-                                        "them)"),
+    "group_sizes": ("group_sizes", whole, "group sizes of interleaved strategies to try (default: all possible sizes, or some of them if there are "
+                                        "many)"),
     "slice_counts": ("slices", whole, "numbers of slices per microbatch to try; costs are for whole microbatches"),
-    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try for the same batch; costs are for the microbatches of "
+    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try for the same batch; costs are given for the number in "
                                                  "--microbatches"),
-    "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
-    "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
+    "mem_limits": ("memory_limits", float, "memory limits to try; each is the limit of every device"),
+    "placements": ("placements", str, "placements to try: linear, loop, v, bidirectional"),
 }
 RENAMED = ("slice_counts",)  # keys whose option has another name
 ORDER_EFFORT = 1  # effort of the search for each candidate's order of microbatches
@@ -47,8 +47,8 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     add_ranking_arguments(command.group(VARYING))
     parser = command.group("what is tried")
     parser.add_argument("--objective", choices=[*names_of(Objective), "throughput"],
-                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span. With pick and "
-                             "layers that form a graph, throughput is for forwards alone")
+                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span. throughput is "
+                             "only for schedules of forwards that pick makes for layers that form a graph")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)

@@ -17,10 +17,10 @@ PODS = ("pod_nodes", "pod_bandwidth")
 
 def add_pod_arguments(group: Any) -> None:
     group.add_argument("--pod-nodes", type=whole, metavar="N",
-                       help="nodes of a pod, such as those below one switch; pods hold consecutive ranks (default: as the device says, else no "
+                       help="number of nodes in a pod, such as the nodes below one switch; a pod has consecutive ranks (default: the device's value, else no "
                             "pods)")
     group.add_argument("--pod-bandwidth", metavar="RATE",
-                       help="with --pod-nodes: what a device sends to other pods while all devices do, such as 12.5GB/s")
+                       help="with --pod-nodes: bandwidth of one device to other pods while all devices send, such as 12.5GB/s")
 
 
 def with_pods(device: Accelerator, nodes: Optional[int], given: Optional[str]) -> Accelerator:
@@ -30,7 +30,7 @@ def with_pods(device: Accelerator, nodes: Optional[int], given: Optional[str]) -
     if nodes is None and not device.pod_nodes:
         raise UsageError("--pod-bandwidth needs --pod-nodes, the number of nodes of a pod")
     if given is None and device.beyond is None:
-        raise UsageError("--pod-nodes needs --pod-bandwidth, what a device sends to other pods, such as 12.5GB/s")
+        raise UsageError("--pod-nodes needs --pod-bandwidth, the bandwidth of a device to other pods, such as 12.5GB/s")
     if nodes is not None and not 1 <= nodes <= MOST:
         raise Error(f"--pod-nodes is {nodes}; it must be 1 to {MOST}")
     link = device.beyond or device.between

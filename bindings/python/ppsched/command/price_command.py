@@ -64,13 +64,13 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--one-copy-a-node", action="store_true", default=None,
                        help="send a token once to each node with experts for it, as DeepEP and HybridEP do")
     group.add_argument("--rank-order", choices=RANK_ORDERS, metavar="ORDER",
-                       help=f"order of ranks, {' or '.join(RANK_ORDERS)}; the last dimension is between nodes (default: the first)")
+                       help=f"order of ranks, {' or '.join(RANK_ORDERS)}; the groups of the last dimension cross nodes (default: the first order)")
     group.add_argument("--reduce-every", type=whole, metavar="N",
                        help="the schedule runs N times in a step, each time with an equal part of the batch, before gradients are reduced (default: 1)")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="do not train the model's weights, as with LoRA")
     group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
     group.add_argument("--runs", metavar="CSV", help="file of measured runs: prices each row, and prints the errors of the prices")
-    parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
+    parser.add_argument("--json", action="store_true", help="print JSON, in seconds and bytes")
     parser.examples = ("ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64",
                        "ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64 --recompute full")
     parser.set_defaults(run=run_price)

@@ -131,7 +131,7 @@ def naming_split() -> Iterator[None]:
     try:
         yield
     except Error as error:
-        if "do not divide among" in str(error):
+        if "cannot be divided among" in str(error):
             error.args = (f"{str(error).split(';', maxsplit=1)[0]}; give --split, --layout, --account-for-embedding or --account-for-loss",)
         elif "same stage as the layer before" in str(error):
             error.args = (f"{error}: it uses what that layer or a tower makes; give a --split or --layout that keeps them together",)

@@ -21,9 +21,9 @@ def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
                         help="measured times: a profile file, or the PyTorch traces of all ranks. Options and the config file take precedence over "
                              "them")
     parser.add_argument("--statistic", metavar="X", default="mean",
-                        help="the time taken from several samples of an op: mean (default), median, or a quantile from 0 to 1")
+                        help="which time to use for an op with several samples: mean (default), median, or a quantile from 0 to 1")
     parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
-    parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="number of first iterations in traces to leave out")
+    parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="leave out the first N iterations of traces")
 
 
 def add_measured_argument(parser: argparse.ArgumentParser) -> None:

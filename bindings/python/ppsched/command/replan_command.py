@@ -61,7 +61,7 @@ def add_commands(commands: Commands) -> None:
     change.add_argument("--free-device-order", action="store_true", help="also search for the order of the devices")
     change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device or a free order 2)")
     answer = parser.group(ANSWER)
-    answer.add_argument("--json", action="store_true", help="as JSON")
+    answer.add_argument("--json", action="store_true", help="print JSON")
     answer.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.set_defaults(run=run_replan)
 

@@ -24,7 +24,7 @@ _NEEDED = "needs --jitter, --slow-rank, or another option that makes times vary"
 def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=real, metavar="S",
                         help="multiply the time of each op by a lognormal factor of mean 1; S is the standard deviation of its logarithm")
-    parser.add_argument("--message-jitter", type=real, metavar="S", help="as --jitter, for transfers between devices")
+    parser.add_argument("--message-jitter", type=real, metavar="S", help="the same as --jitter, for transfers between devices")
     add_slow_arguments(parser)
     parser.add_argument("--scenarios-from", choices=("profile",),
                         help="take the times of each scenario from one recorded iteration of --profile; the default for --scenarios without "

@@ -23,6 +23,7 @@ LAYERS: Dict[str, Any] = {
 SYMBOLS = "MG*D+-E"  # of a pattern: Mamba, delta rule, attention, latent attention with an index, latent attention, MLP, experts
 CONVOLUTION = 4      # tokens of Mamba's, which no argument says
 SPECS = ("mamba_stack_spec", "hybrid_stack_spec")  # the layers that a pattern has, as --spec names them
+NORM_OF_ALL_HEADS = "get_minimax_m2_layer_spec"    # of slime: Megatron-LM's layers, but queries and keys have one norm for all heads
 
 
 def _integer(where: str, fields: Mapping[str, Any], name: str, least: int = 1) -> int:
@@ -157,6 +158,8 @@ def _scored(where: str, fields: Mapping[str, Any], block: Block, has_window: boo
     kind, window = fields.get("softmax_type"), _window(where, fields)
     if kind not in (None, "vanilla", "off-by-one", "learnable"):
         raise Error(f"{where}: softmax_type is {shown(kind)}; it must be vanilla, off-by-one or learnable")
+    if NORM_OF_ALL_HEADS in str(fields.get("spec")) and block.get("qk_norm"):
+        block = {**block, "qk_norm": False, "qk_norm_all": True}
     return {**block, "sinks": kind == "learnable", "output_gate": switch_of(where, fields, "attention_output_gate"),
             **({"window": window} if has_window and window else {})}
 
@@ -230,7 +233,7 @@ def _check_conditions(where: str, fields: Mapping[str, Any], pattern: str) -> No
         if is_in_use(name, fields) and not known[0]:
             raise Error(f"{where}: {name} is {shown(fields[name])}, which counts only with {known[1]}; leave it out, or give that too")
     spec = fields.get("spec")
-    if spec is not None and not (pattern and any(known in str(spec) for known in SPECS)):
+    if spec is not None and not any(known in str(spec) for known in (SPECS if pattern else (NORM_OF_ALL_HEADS,))):
         raise Error(f"{where}: spec is {shown(spec)}, which would change the answer and is not supported; with a pattern {' and '.join(SPECS)} are supported")
 
 

@@ -19,6 +19,7 @@ DEEPEST = 16                                   # files that extend each other
 MODELS = ("primus", "configs", "models")       # folders of Primus with models, by framework
 MODULES = ("primus", "configs", "modules")     # and with what a run has where it says nothing
 FRAMEWORKS = ("megatron", "torchtitan", "megatron_bridge")
+_QUOTED = re.compile(r"^([\"'])(.*)\1$")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 
 # Primus' own names that change neither layers nor the bytes and operations that are counted: logs, checks, kernels, data, other trainers.
@@ -51,7 +52,7 @@ def _resolved(value: Any) -> Any:
         return [_resolved(each) for each in value]
     if not isinstance(value, str) or not _VARIABLE.search(value):
         return value
-    text = _VARIABLE.sub(lambda match: match[2] if match[2] is not None else "null", value)
+    text = _VARIABLE.sub(lambda match: _QUOTED.sub(r"\2", match[2]) if match[2] is not None else "null", value)
     words: Dict[str, Any] = {"null": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
@@ -152,9 +153,9 @@ def _sinks(path: str, values: Dict[str, Any]) -> None:
 VOCABULARIES = {
     "meta-llama/Llama-2": 32000, "meta-llama/Llama-3": 128256, "meta-llama/Meta-Llama-3": 128256, "NousResearch/Meta-Llama-3": 128256, "NousResearch/Llama-2": 32000,
     "meta-llama/Llama-4": 202048, "deepseek-ai/DeepSeek-V2": 102400, "deepseek-ai/DeepSeek-V3": 129280, "deepseek-ai/DeepSeek-V4": 129280,
-    "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": 151936, "deepseek-ai/DeepSeek-R1-Distill-Qwen": 152064, "Qwen/Qwen2.5-3B": 151936,
-    "Qwen/Qwen2.5": 152064, "Qwen/Qwen3": 151936, "Qwen/Qwen3.5": 248320, "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B": 32000,
-    "moonshotai/Kimi-K2": 163840, "THUDM/glm-4": 151552, "MiniMaxAI/MiniMax-M2": 200064, "LiquidAI/LFM2": 65536}
+    "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": 151936, "deepseek-ai/DeepSeek-R1-Distill-Qwen": 152064, "Qwen/Qwen2.5-0.5B": 151936,
+    "Qwen/Qwen2.5-1.5B": 151936, "Qwen/Qwen2.5-3B": 151936, "Qwen/Qwen2.5": 152064, "Qwen/Qwen3": 151936, "Qwen/Qwen3.5": 248320,
+    "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B-v0.1": 32000, "moonshotai/Kimi-K2": 163840, "THUDM/glm-4": 151552, "MiniMaxAI/MiniMax-M2": 200064, "LiquidAI/LFM2": 65536}
 ONES = frozenset(("data_parallel_replicate_degree",))  # that do nothing if they are 1
 
 
@@ -167,6 +168,8 @@ def _add_vocabulary(path: str, values: Dict[str, Any]) -> List[str]:
     if values.get("vocab_size") is not None or values.get("padded_vocab_size") is not None:
         return []
     name = str(values.get("tokenizer_model") or "")
+    if not name:
+        raise Error(f"{path}: vocab_size is missing, and tokenizer_model, from whose name it would follow; add one of them, or give a file that extends this one")
     start = max((start for start in VOCABULARIES if name.startswith(start)), key=len, default=None)
     if start is None:
         raise Error(f"{path}: vocab_size follows from the tokenizer {shown(name)}, whose file is not read; add vocab_size")

@@ -9,6 +9,7 @@ from .._core._library import Error
 from .._core.shown import shown
 from .megatron_arguments import ARGUMENTS
 from .json_and_yaml import file_text
+from .megatron_layers import NORM_OF_ALL_HEADS
 from .megatron_names import KNOWN, negated
 from .megatron_training import SHORT
 from .shell_script import Group, Option, script_groups, value_of
@@ -22,6 +23,7 @@ MODEL = frozenset(("num_layers", "hidden_size", "hybrid_layer_pattern", "hybrid_
 OF_OTHERS = frozenset(("allgather_cp", "enable_experimental", "export_model_type", "export_default_te_spec", "export_te_mcore_model", "enable_gpt_oss",
                        "tokenizer_hf_include_special_tokens"))
 TOLD = frozenset(("export_force_local_attention",))  # which keeps scores, and is named as not counted
+OLDER_METHOD = "activations_checkpoint_method"  # of full recomputation, in scripts of Megatron-LM's older releases
 TOKENIZER = ("tokenizer_type", "tokenizer_model", "vocab_file", "merge_file")
 # Programs whose models have more than a decoder, and those that train nothing.
 OTHER_MODELS = re.compile(r"bert|t5|(?:^|[_/])ict(?:[_./]|$)|retro|vlm|vision|dino|multimodal|mimo|llava|diffusion", re.I)
@@ -97,6 +99,8 @@ def _taken(path: str, groups: List[Group], is_of_model: bool) -> Script:
     for group in groups:
         is_model = is_of_model and _is_model(group)
         for option in group.options:
+            if option.name == OLDER_METHOD:
+                fields["recompute_granularity"], option = "full", option._replace(name="recompute_method")
             name = negated(option.name) or option.name
             if _changes_nothing(name):
                 continue
@@ -171,8 +175,11 @@ def mapped_options(path: str, fields: Mapping[str, Any]) -> Script:
     found = {name: value for name, value in given.items() if not _changes_nothing(negated(name) or name) and name not in OF_OTHERS and name not in TOLD}
     if given.get("enable_gpt_oss"):
         found["position_embedding_type"] = "yarn"
+    unknown = [name for name in found if (negated(name) or name) not in KNOWN]
+    if unknown and fields.get("MODE") == "inference":
+        raise Error(f"{path}: its MODE is inference, which trains nothing; give a file of a training")
     for name, value in found.items():
-        if isinstance(value, str) and "$" in value:
+        if isinstance(value, str) and "$" in value and name not in unknown:
             raise Error(f"{path}: --{name.replace('_', '-')} is {shown(value)}, which the run takes from elsewhere; write it there")
     if not any(name in found for name in MODEL):
         raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in MODEL_ARGS; give a file with a model's arguments, or a config.json")
@@ -214,10 +221,12 @@ def _of_hub(path: str, text: str, groups: List[Group]) -> Script:
 
 
 def _has_own_spec(fields: Dict[str, Any]) -> bool:
-    """Specs of slime take what differs between layers from the model's config.json; that of GLM 4 adds norms alone."""
+    """Specs of slime take what differs between layers from the model's config.json; that of GLM 4 adds norms alone, and that of MiniMax-M2 makes
+    other norms of queries and keys."""
     spec = fields.get("spec")
     word = str(spec[0] if isinstance(spec, list) and spec else spec)
-    return word.startswith("slime_plugins.") and not (word.endswith(".glm4") and fields.get("post_mlp_layernorm"))
+    is_told = word.endswith(".minimax_m2") or (word.endswith(".glm4") and fields.get("post_mlp_layernorm"))
+    return word.startswith("slime_plugins.") and not is_told
 
 
 def _check_spec(path: str, fields: Dict[str, Any]) -> None:
@@ -225,5 +234,5 @@ def _check_spec(path: str, fields: Dict[str, Any]) -> None:
     words = spec if isinstance(spec, list) else [spec]
     if _has_own_spec(fields):
         raise Error(f"{path}: spec is {shown(' '.join(map(str, words)))}, whose layers follow from Hugging Face's config.json; give that file")
-    if str(words[0]).startswith("slime_plugins."):
+    if str(words[0]).startswith("slime_plugins.") and NORM_OF_ALL_HEADS not in words:
         del fields["spec"]

@@ -7,7 +7,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
 from .._core._library import Error
 from .shell_conditions import Conditions, is_condition, opposite
-from .shell_words import (UNKNOWN, Statement, brackets_end, divided, lines_again, plain_text, quotes_end, statements_of, sum_of,
+from .shell_words import (UNKNOWN, Statement, brackets_end, divided, lines_again, part_of_path, plain_text, quotes_end, statements_of, sum_of,
                           without_quotes, words_of)
 
 MOST_STEPS = 20_000   # statements that are followed
@@ -27,6 +27,7 @@ _VARIABLE = re.compile(rf"\$(?:\{{(?P<braced>{_NAME}|[0-9@*#])(?P<index>\[[@*]\]
 _ARRAY = re.compile(rf'"?\$\{{({_NAME})\[[@*]\]\}}"?|"?\$[@*]"?')  # whole ones, which are groups of their own, and what the script is given
 _WORDS_BEFORE = re.compile(r"^(?:do|then)\b\s*")
 _TELLS = re.compile(r"(?:echo|printf)\b")
+_PATH_PART = re.compile(r"\s*(basename|dirname)\s+([^-\s][^|<>&;`\n]*)$")
 _ECHO = re.compile(r"(?:echo(?:\s+-n)?|printf\s+[\"']?%s(?:\\n)?[\"']?)\s+(.+)$", re.S)
 _ENDS = re.compile(r"\d*[<>]|&")  # of a command's words
 FLAGS = frozenset(("standalone", "no_python", "module"))  # of torchrun, that take no value
@@ -119,11 +120,17 @@ class _Follower:
             return UNKNOWN, len(word) if end < 0 else end + 1
         if word[at + 1:at + 2] == "(":
             end = brackets_end(word, at + 1)
-            return self.told(word[at + 2:end - 1]), end
+            return self.told(word[at + 2:end - 1], unset), end
         return UNKNOWN, brackets_end(word, at + 1) if word[at + 1:at + 2] == "{" else at + 1
 
-    def told(self, text: str) -> str:
-        """What commands in brackets tell: an echo after assignments, which are for these commands alone."""
+    def told(self, text: str, unset: str) -> str:
+        """What commands in brackets tell: a part of a path; or an echo after assignments, which are for these commands alone."""
+        part = _PATH_PART.match(text)
+        if part is not None and self.telling < MOST_TELLING:
+            self.telling += 1
+            values = [self.expanded(word, unset) for word, _ in words_of(part[2], 0)]
+            self.telling -= 1
+            return part_of_path(part[1], values)
         *first, last = [part for statement in statements_of(lines_again(text)) for _, part in divided(statement.text, "&&")] or [""]
         own = [_ASSIGN.match(part) for part in first]
         echo = _ECHO.match(last)

@@ -236,3 +236,19 @@ def sum_of(values: List[str]) -> Optional[int]:
     pieces = _Sum(values)
     found = pieces.total()
     return found if pieces.at == len(values) else None
+
+
+# --- paths ---
+
+def part_of_path(command: str, values: List[str]) -> str:
+    """As basename and dirname tell it, of one path, and for basename of the ending that it leaves out."""
+    if not 1 <= len(values) <= (2 if command == "basename" else 1):
+        return UNKNOWN
+    path = values[0].rstrip("/") or values[0][:1]
+    start, _, last = path.rpartition("/")
+    if command == "dirname":
+        return UNKNOWN if UNKNOWN in last else start.rstrip("/") or ("/" if path.startswith("/") else ".")
+    last, ending = last or path, (values[1:] or [""])[0]
+    if UNKNOWN in ending:
+        return UNKNOWN
+    return last[:len(last) - len(ending)] if ending and last.endswith(ending) and last != ending else last

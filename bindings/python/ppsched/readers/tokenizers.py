@@ -11,7 +11,7 @@ TOKENIZERS = {
     "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B-v0.1": 32000, "mistral-community/Mixtral-8x22B-v0.1": 32000, "mistralai/Mistral-7B-v0.1": 32000,
     "mistralai/Mistral-Nemo": 131072, "mistralai/Mistral-Large-Instruct-2407": 32768, "bigcode/starcoder2": 49152, "tiiuae/falcon-7b": 65024,
     "EleutherAI/gpt-neox-20b": 50277, "THUDM/chatglm2-6b": 64794, "THUDM/chatglm3-6b": 64798, "llama_tokenizer.model": 32000, "google/gemma-2b": 256000,
-    "google/gemma-7b": 256000}
+    "google/gemma-7b": 256000, "unsloth/Meta-Llama-3": 128256, "Qwen/Qwen2.5": 151665, "unsloth/Qwen2.5": 151665}
 # Types of Megatron-LM's launcher with one vocabulary. TikTokenizer has as many rows as --vocab-size says, or these.
 TYPES = {"GPT2BPETokenizer": 50257, "TikTokenizer": 131072, "Llama2Tokenizer": 32000}
 # Those of models that are no decoders alone.

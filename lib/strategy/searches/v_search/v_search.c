@@ -189,8 +189,8 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
         fewer--;
     const int64_t free = 2 * (int64_t)fewer, least = ppi_v_grid_bytes(fewer, 0);
     const int64_t rest = (MOST_MEMORY - least) / (ppi_v_grid_bytes(fewer, free + 1) - least);
-    return ppi_refuse(error, task, "%u microbatch%p on %u device%p take more than %g GB to search; at most %u on %u fit",
-                      microbatches, devices, (double)MOST_MEMORY / 1e9, (uint32_t)(free + rest), fewer);
+    return ppi_refuse(error, task, "%u microbatch%p on %u device%p: more than %g GB to search; at most %u on %u", microbatches,
+                      devices, (double)MOST_MEMORY / 1e9, (uint32_t)(free + rest), fewer);
 }
 
 const struct ppi_strategy ppi_v_search = {
