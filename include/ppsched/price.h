@@ -110,7 +110,9 @@ typedef struct ppsched_pipeline {
                                 reduce_every microbatches, and begins when the run before has ended.
                                 With sharding 3 each microbatch still sums its gradients. It must
                                 divide `microbatches`. 0 means 1 */
-    uint32_t reserved;       /* 0 */
+    uint32_t hides_copies;   /* 1: the sum of the gradients of the embedding and its copies
+                                (ppsched_model_get_copies_time) takes no time, as it overlaps. 0: it
+                                comes after all other sums, and counts in exposed_data_parallel */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.

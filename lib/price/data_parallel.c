@@ -109,6 +109,8 @@ static double copies_time(const struct ppi_pricing *pricing)
     double replicas = is_within ? 1 : training->data_parallel, longest = 0; /* those between the devices of a pipeline */
     double span = replicas * training->tensor_parallel * training->context_parallel * pricing->pipeline.devices;
     uint32_t copies = 0;
+    if (pricing->pipeline.hides_copies != 0)
+        return 0;
     for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
         uint32_t count, found = 0;
         const uint32_t *own = ppi_priced_stages(pricing, d, &count);
