@@ -3,6 +3,7 @@
 from typing import Any, Dict, List, Mapping
 
 from .._core._library import Error
+from .._core.accelerators import PRECISIONS
 from .._core.shown import shown
 from .._core.words import nearest
 
