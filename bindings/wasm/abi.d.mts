@@ -1473,6 +1473,7 @@ export interface Layer {
   windows: number;
   mem_slice_state: number;
   mem_slice_gradients: number;
+  attention_share: number;
 }
 
 export interface PlanOptions {

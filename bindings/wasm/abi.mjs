@@ -1410,7 +1410,7 @@ export const STRUCTS = {
     reserved: ["u32", 8, 1],
     memory_limit: ["f64", 16, 1],
   } },
-  Layer: { size: 144, fields: {
+  Layer: { size: 152, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1434,6 +1434,7 @@ export const STRUCTS = {
     windows: ["pointer", 124, 1],
     mem_slice_state: ["f64", 128, 1],
     mem_slice_gradients: ["f64", 136, 1],
+    attention_share: ["f64", 144, 1],
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],

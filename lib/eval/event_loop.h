@@ -145,11 +145,12 @@ PPI_INLINE struct ppi_micro_slice_view ppi_view_micro_slice(const struct ppi_eve
             .factor = loop->costs->factors[op->microbatch < shape->microbatches ? op->microbatch
                                                                                 : op->microbatch % shape->microbatches],
             .instance = &loop->costs->instances[op->stage]};
+    const struct ppi_instance *instance = ppi_instance_of(loop->costs, loop->schedule, op);
     return (struct ppi_micro_slice_view){.index = ppi_micro_slice_of(shape, op),
                                          .before = op->slice,
                                          .after = shape->slices - 1 - op->slice,
-                                         .factor = ppi_factor_of(loop->costs, loop->schedule, op),
-                                         .instance = ppi_instance_of(loop->costs, loop->schedule, op)};
+                                         .factor = ppi_factor_on(instance, shape, op->microbatch, op->slice),
+                                         .instance = instance};
 }
 
 /* Transfer time of a stage pass's input from the stage before (after) it. The row's stage is `behind` stages after that of the

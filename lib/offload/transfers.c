@@ -121,7 +121,7 @@ static void add_transfer(struct ppi_placing *placing, const ppsched_queue *queue
     uint32_t *number = &placing->transfer_of[ppi_cell_of(placing->schedule, op)], device = queue->device;
     const ppsched_span *span = &placing->spans[queue->first + position];
     if (op->kind == PPSCHED_KIND_F && !ppi_recomputes(placing->plain, op)) {
-        double factor = ppi_factor_of(&placing->plain->costs, placing->schedule, op).memory;
+        double factor = ppi_memory_factor_of(&placing->plain->costs, placing->schedule, op);
         *number = placing->count++;
         placing->transfers[*number] = (struct ppi_offload_transfer){
             .device = device,

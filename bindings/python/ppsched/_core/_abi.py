@@ -2458,6 +2458,7 @@ class Layer(Structure):
     windows: _Pointer[PairWindows]
     mem_slice_state: float
     mem_slice_gradients: float
+    attention_share: float
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -2482,6 +2483,7 @@ class Layer(Structure):
         ("windows", POINTER(PairWindows)),
         ("mem_slice_state", c_double),
         ("mem_slice_gradients", c_double),
+        ("attention_share", c_double),
     ]
 
 

@@ -268,8 +268,9 @@ def _slices_line(found: Found) -> str:
     assert made is not None
     shares, stages = made.job.model.attention_shares(made.measured.layers), _stage_shares(found)
     told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
-    kinds = f" ({told}; stages have {min(stages):.1%} to {max(stages):.1%}, and all count with the mean)" if len(shares) > 1 else ""
-    return f"slices: {made.attention_share:.1%} of times is causal attention{kinds}, as estimated; --attention-share sets it"
+    kinds = f"{told}; " if len(shares) > 1 else ""
+    return (f"slices: {made.attention_share:.1%} of times is causal attention ({kinds}stages have {min(stages):.1%} to {max(stages):.1%}), "
+            "as estimated; --attention-share sets one share for all stages")
 
 
 def _details(found: Found, arguments: argparse.Namespace) -> str:
