@@ -11,6 +11,7 @@ from .._core.accelerators import Accelerator, accelerators
 from .._core.command_words import option_word
 from .._core.layer_table import LayerTable
 from .._core.description import Description
+from .._core.enums import names_of
 from .._core.model import Model, Training
 from .._core.price import RANK_ORDERS, pipeline_record
 from .._core.shown import shown
@@ -42,7 +43,7 @@ ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
-PRECISIONS = tuple(precision.name.lower() for precision in Precision)
+PRECISIONS = tuple(names_of(Precision))
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")
