@@ -752,6 +752,8 @@ export interface JobLayout {
   bound: number;
   least_memory: number;
   rank_order: Lowercase<keyof typeof RankOrder>;
+  type_order: number;
+  memory_limit: number;
 }
 
 export interface JobFound {
@@ -759,6 +761,7 @@ export interface JobFound {
   runs_on: number;
   tried: number;
   memory: number;
+  memory_limit: number;
 }
 
 export interface MeasuredLayer {
@@ -1103,6 +1106,7 @@ export interface Pipeline {
   offload_layers: number;
   rank_order: Lowercase<keyof typeof RankOrder>;
   reduce_every: number;
+  hides_copies: number;
 }
 
 export interface StepPrice {
@@ -1440,17 +1444,10 @@ export interface Tower {
   patches_per_token: number;
 }
 
-export interface JobOptions {
+export interface JobType {
+  accelerator: number;
   gpus: number;
-  lists: number;
-  list_count: number;
-  goal: Lowercase<keyof typeof JobGoal>;
-  runtime: Lowercase<keyof typeof Runtime>;
-  top: number;
-  strategies: number;
-  strategy_count: number;
   memory_limit: number;
-  table: number;
 }
 
 export interface Layer {
@@ -1476,6 +1473,7 @@ export interface Layer {
   windows: number;
   mem_slice_state: number;
   mem_slice_gradients: number;
+  attention_share: number;
 }
 
 export interface PlanOptions {
@@ -1526,6 +1524,21 @@ export interface DescriptionInfo {
   sequence_length: number;
   layer_input: number;
   family: string | null;
+}
+
+export interface JobOptions {
+  gpus: number;
+  lists: number;
+  list_count: number;
+  goal: Lowercase<keyof typeof JobGoal>;
+  runtime: Lowercase<keyof typeof Runtime>;
+  top: number;
+  strategies: number;
+  strategy_count: number;
+  type_count: number;
+  memory_limit: number;
+  table: number;
+  types: number;
 }
 
 export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number, Record<string, number>?]> }>;

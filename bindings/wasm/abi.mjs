@@ -693,7 +693,7 @@ export const STRUCTS = {
     count: ["u32", 4, 1],
     values: ["pointer", 8, 1],
   } },
-  JobLayout: { size: 80, fields: {
+  JobLayout: { size: 88, fields: {
     size: ["u32", 0, 1],
     state: ["i32", 4, 1, JobState],
     tensor_parallel: ["u32", 8, 1],
@@ -711,14 +711,16 @@ export const STRUCTS = {
     bound: ["f64", 56, 1],
     least_memory: ["f64", 64, 1],
     rank_order: ["i32", 72, 1, RankOrder],
-    reserved: ["u32", 76, 1],
+    type_order: ["u32", 76, 1],
+    memory_limit: ["f64", 80, 1],
   } },
-  JobFound: { size: 24, fields: {
+  JobFound: { size: 32, fields: {
     size: ["u32", 0, 1],
     state: ["i32", 4, 1, JobState],
     runs_on: ["u32", 8, 1],
     tried: ["u32", 12, 1],
     memory: ["f64", 16, 1],
+    memory_limit: ["f64", 24, 1],
   } },
   MeasuredLayer: { size: 72, fields: {
     kind: ["string", 0, 1],
@@ -1065,7 +1067,7 @@ export const STRUCTS = {
     offload_layers: ["u32", 56, 1],
     rank_order: ["i32", 60, 1, RankOrder],
     reduce_every: ["u32", 64, 1],
-    reserved: ["u32", 68, 1],
+    hides_copies: ["u32", 68, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],
@@ -1402,21 +1404,13 @@ export const STRUCTS = {
     deepstack_layers: ["u32", 40, 1],
     patches_per_token: ["u32", 44, 1],
   } },
-  JobOptions: { size: 56, fields: {
-    size: ["u32", 0, 1],
+  JobType: { size: 24, fields: {
+    accelerator: ["pointer", 0, 1],
     gpus: ["u32", 4, 1],
-    lists: ["pointer", 8, 1],
-    list_count: ["u32", 12, 1],
-    goal: ["i32", 16, 1, JobGoal],
-    runtime: ["i32", 20, 1, Runtime],
-    top: ["u32", 24, 1],
-    strategies: ["pointer", 28, 1],
-    strategy_count: ["u32", 32, 1],
-    reserved: ["u32", 36, 1],
-    memory_limit: ["f64", 40, 1],
-    table: ["pointer", 48, 1],
+    reserved: ["u32", 8, 1],
+    memory_limit: ["f64", 16, 1],
   } },
-  Layer: { size: 144, fields: {
+  Layer: { size: 152, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1440,6 +1434,7 @@ export const STRUCTS = {
     windows: ["pointer", 124, 1],
     mem_slice_state: ["f64", 128, 1],
     mem_slice_gradients: ["f64", 136, 1],
+    attention_share: ["f64", 144, 1],
   } },
   PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],
@@ -1491,6 +1486,21 @@ export const STRUCTS = {
     sequence_length: ["u32", 72, 1],
     layer_input: ["u32", 76, 1],
     family: ["string", 80, 1],
+  } },
+  JobOptions: { size: 56, fields: {
+    size: ["u32", 0, 1],
+    gpus: ["u32", 4, 1],
+    lists: ["pointer", 8, 1],
+    list_count: ["u32", 12, 1],
+    goal: ["i32", 16, 1, JobGoal],
+    runtime: ["i32", 20, 1, Runtime],
+    top: ["u32", 24, 1],
+    strategies: ["pointer", 28, 1],
+    strategy_count: ["u32", 32, 1],
+    type_count: ["u32", 36, 1],
+    memory_limit: ["f64", 40, 1],
+    table: ["pointer", 48, 1],
+    types: ["pointer", 52, 1],
   } },
 };
 

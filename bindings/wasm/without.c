@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ppsched.wasm is without, in the place of the library's own: plans of layers and their splits, measured costs, windows
- * and offload of prices, searches for the order of devices, scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the
+ * and offload of prices, devices of several types, adapters, searches for the order of devices, scenarios, lowering, and formats of runtimes, none of which ppsched.mjs gives out. Linked before the
  * library, so that the linker takes nothing behind these doors. A door that a number could open says that it is shut; the
  * others are behind a pointer that nobody can make here. */
 #include "base/error.h"
@@ -14,6 +14,7 @@
 #include "lower/lower.h"
 #include "model/table.h"
 #include "model/windows.h"
+#include "offload/undelayed.h"
 #include "pair/layers.h"
 #include "plan/plan.h"
 #include "price/price.h"
@@ -105,6 +106,141 @@ ppsched_status ppi_job_check_open_sizes(const ppsched_job *job, ppsched_error *e
 {
     (void)job, (void)error;
     return PPSCHED_OK;
+}
+
+/* --- copies priced by walking queues: evaluations give the same figures --- */
+
+ppsched_status ppi_undelayed_make(struct ppi_placing *placing, ppsched_error *error)
+{
+    (void)placing, (void)error;
+    return PPSCHED_OK;
+}
+
+void ppi_undelayed_clear(struct ppi_placing *placing)
+{
+    (void)placing;
+}
+
+bool ppi_price_undelayed(double *peaks, const struct ppi_placing *placing, const ppsched_schedule *schedule)
+{
+    (void)peaks, (void)placing, (void)schedule;
+    return false;
+}
+
+bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struct ppi_placing *placing,
+                       const ppsched_schedule *schedule)
+{
+    (void)peaks, (void)extents, (void)step, (void)placing, (void)schedule;
+    return false;
+}
+
+void ppi_take_delayed(struct ppi_placing *placing)
+{
+    (void)placing;
+    __builtin_trap();
+}
+
+void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents)
+{
+    (void)timeline, (void)extents;
+    __builtin_trap();
+}
+
+bool ppi_is_over_anyway(struct ppi_placing *placing, const ppsched_schedule *schedule)
+{
+    (void)placing, (void)schedule;
+    return false;
+}
+
+/* --- the caller's own devices, and adapters: a job's devices are the library's, and its training has none --- */
+
+ppsched_status ppi_model_check_device(const ppsched_accelerator *device, ppsched_error *error)
+{
+    (void)device, (void)error;
+    return PPSCHED_OK;
+}
+
+void ppi_put_adapters(struct ppi_ops *ops, const struct ppi_site *site)
+{
+    (void)ops, (void)site;
+    __builtin_trap();
+}
+
+/* --- devices of several types --- */
+
+ppsched_status ppi_job_take_types(ppsched_job *job, const ppsched_description *description, const ppsched_training *alone,
+                                  const ppsched_job_options *options, ppsched_error *error)
+{
+    (void)job, (void)description, (void)alone, (void)options;
+    return lacks("types of devices", error);
+}
+
+uint32_t ppi_job_type_orders(const ppsched_job *job)
+{
+    (void)job;
+    return 1;
+}
+
+const struct ppi_pipeline_types *ppi_job_put_types(struct ppi_job_costs *costs, const ppsched_job *job,
+                                                   const ppsched_job_layout *layout)
+{
+    (void)costs, (void)job, (void)layout;
+    return NULL;
+}
+
+bool ppi_job_types_divide(const ppsched_job *job, uint32_t each)
+{
+    (void)job, (void)each;
+    return true;
+}
+
+ppsched_status ppi_job_tell_types(const ppsched_job *job, ppsched_error *error)
+{
+    (void)job;
+    return lacks("types of devices", error);
+}
+
+uint32_t ppi_pricing_type(const struct ppi_pipeline_types *types, uint32_t device)
+{
+    (void)types, (void)device;
+    return 0;
+}
+
+uint32_t ppi_pricing_layer_type(const struct ppi_pipeline_types *types, uint32_t device)
+{
+    (void)types, (void)device;
+    return 0;
+}
+
+const struct ppi_priced_model *ppi_pricing_made(const struct ppi_pricing *pricing, uint32_t device)
+{
+    (void)device;
+    return pricing->made;
+}
+
+ppsched_status ppi_types_join(struct ppi_priced_model *made, uint32_t count, double devices, ppsched_error *error)
+{
+    (void)made, (void)count, (void)devices;
+    return lacks("types of devices", error);
+}
+
+ppsched_status ppi_types_set(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
+{
+    (void)config, (void)pricing;
+    return lacks("types of devices", error);
+}
+
+ppsched_status ppi_types_set_limits(ppsched_config *config, const struct ppi_pricing *pricing, double beside,
+                                    ppsched_error *error)
+{
+    (void)config, (void)pricing, (void)beside;
+    return lacks("types of devices", error);
+}
+
+ppsched_status ppi_types_set_links(ppsched_config *config, const struct ppi_pricing *pricing, ppsched_error *error)
+{
+    (void)config, (void)pricing;
+    return lacks("types of devices", error);
 }
 
 /* --- windows and offload of prices: a search of layouts refuses windows, and recomputes instead --- */

@@ -106,6 +106,15 @@ enum ppsched_job_goal {
 /* The name of an enumerator, as in names.h. */
 PPSCHED_API const char *ppsched_job_goal_name(int32_t job_goal);
 
+/* Devices of a type. A plain record. */
+typedef struct ppsched_job_type {
+    const ppsched_accelerator *accelerator;
+    uint32_t gpus;       /* number of devices of this type, 1 or more */
+    uint32_t reserved;   /* 0 */
+    double memory_limit; /* memory limit of each of these devices in bytes. 0: that of the options,
+                            or `memory` of the accelerator */
+} ppsched_job_type;
+
 /* The layouts to list, and how to rank them. Set `size` to sizeof of this struct. A field that is 0
  * has its default. Lists are read only during the call. */
 typedef struct ppsched_job_options {
@@ -121,11 +130,19 @@ typedef struct ppsched_job_options {
                                       zb_h1, interleaved_1f1b, interleaved_zb, zbv, and for
                                       pipelines of at most 1024 stage passes zb_auto */
     uint32_t strategy_count;
-    uint32_t reserved;                /* 0 */
+    uint32_t type_count;              /* number of `types`, at most 8; 0: all devices are alike */
     double memory_limit;              /* memory limit of each device in bytes. Default: `memory` of
                                          the accelerator */
     const ppsched_layer_table *table; /* measured costs; NULL if there are none. The table is read
                                          only during the call */
+    const ppsched_job_type *types;    /* types of devices, whose numbers of devices sum to `gpus`.
+                                         Each device of a pipeline then consists of devices of one
+                                         type, and the devices of a type are consecutive in the
+                                         pipeline. All orders of up to 3 types are tried, else the
+                                         given one. Each type has its own nodes. A link between two
+                                         types is as slow as the slower one between nodes or pods.
+                                         Only the order of ranks DATA_FIRST, and no table. Read only
+                                         during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -141,7 +158,7 @@ typedef struct ppsched_job ppsched_job;
  * `environment` may be NULL. With a table, the costs of all layouts come from the table, as in
  * ppsched_model_create_measured. The rows of the table must state each size in which layouts
  * differ. The reason: a row for any micro-batch size would give large micro-batches the cost of
- * small micro-batches.
+ * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
  *   would work, such as batches that some data parallelism divides); with a table also the errors
  *   of ppsched_model_create_measured, and RANGE for a row that does not state such a size;
@@ -187,9 +204,11 @@ typedef struct ppsched_job_layout {
                             best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
-    double least_memory; /* lower bound in bytes on the memory of the fullest device */
+    double least_memory; /* lower bound in bytes on the memory of the device that lacks most */
     int32_t rank_order;  /* enum ppsched_rank_order */
-    uint32_t reserved;   /* 0 */
+    uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
+                            permutation in lexicographic order. 0: the order of the options */
+    double memory_limit; /* memory limit in bytes of the device that least_memory is of */
 } ppsched_job_layout;
 
 /* The first function returns how many layouts are listed. The second describes one of them.
@@ -206,8 +225,9 @@ typedef struct ppsched_job_found {
                          runtimes run exactly the order, the split and the recomputation. A rule of
                          thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* peak memory in bytes of the fullest device, with its send and receive
-                         buffers */
+    double memory;    /* peak memory in bytes of the device that lacks most, with its send and
+                         receive buffers. If all limits are equal, this is the fullest device */
+    double memory_limit; /* memory limit in bytes of this device */
 } ppsched_job_found;
 
 /* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest

@@ -160,6 +160,8 @@ typedef struct ppsched_layer {
     double mem_slice_gradients; /* with K slices, the device holds (K - 1) / K of this memory, for
                                    gradients of keys and values, which are summed over the backwards
                                    of the slices */
+    double attention_share;     /* share of causal attention in the layer's times, from 0 to 1, for
+                                   such plans: the time of attention grows from slice to slice */
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the

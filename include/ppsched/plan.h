@@ -77,7 +77,10 @@ typedef struct ppsched_split_options {
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
- * work of a slice in the middle of the sequence. For a W, slice_time is not added. Memory and bytes
+ * work of a slice in the middle of the sequence. With layers, attention_share may differ by stage:
+ * it is the mean of attention_share of the stage's layers, weighted with their times without
+ * recomputation. The search for splits counts all slices of a microbatch with their mean. For a W,
+ * slice_time is not added. Memory and bytes
  * are divided by K; mem_slice_state and mem_slice_gradients of layers are added. If the config has
  * slices already, the costs of these slices do not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
@@ -90,7 +93,8 @@ typedef struct ppsched_slice_options {
     double slice_time;      /* time that is added to F, B and I of each slice, because kernels are
                                less efficient on short sequences */
     double attention_share; /* share of attention in the times of ops (attention_share in the
-                               formula above), 0 to 1 */
+                               formula above) on all stages, 0 to 1. Default: with layers their
+                               attention_share, otherwise 0 */
 } ppsched_slice_options;
 
 /* How to rank candidates if times vary. In each scenario the score of a candidate is its makespan

@@ -17,14 +17,15 @@ ppsched_status ppsched_job_create(ppsched_job **out, const ppsched_description *
     ppsched_layer_table table;
     PPI_REQUIRE(out);
     PPI_REQUIRE(description);
-    PPI_REQUIRE(accelerator);
     PPI_REQUIRE(options);
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_job_options), options, "ppsched_job_options",
                                            error);
     if (status == PPSCHED_OK)
         status = ppi_take_sized(&trained, sizeof trained, sizeof(ppsched_training), training, "ppsched_training", error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK && own.type_count == 0) {
+        PPI_REQUIRE(accelerator);
         status = ppi_take_sized(&device, sizeof device, sizeof(ppsched_accelerator), accelerator, "ppsched_accelerator", error);
+    }
     if (status == PPSCHED_OK && own.table != NULL) {
         status = ppi_take_sized(&table, sizeof table, sizeof(ppsched_layer_table), own.table, "ppsched_layer_table", error);
         own.table = &table;

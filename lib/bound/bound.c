@@ -66,7 +66,7 @@ static void sum_micro_slices(struct bounds *bounds, uint32_t copy, uint32_t stag
     struct micro_slices sum = {.least_time = PPI_INFINITE, .least_sent = PPI_INFINITE};
     for (uint32_t m = 0; m < shape->microbatches; m++)
         for (uint32_t k = 0; k < shape->slices && ppi_copy_of(&bounds->place, shape, m) == copy; k++) {
-            const struct ppi_factor factor = ppi_factor_at(&bounds->costs, shape, stage, m, k);
+            const struct ppi_factor factor = ppi_factor_on(&bounds->costs.instances[stage], shape, m, k);
             sum.count++;
             sum.time += factor.time;
             sum.held += factor.memory;

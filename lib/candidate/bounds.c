@@ -95,11 +95,20 @@ static void count_passes(double passes[2], const ppsched_schedule *schedule, con
     }
 }
 
-/* The least scale of a microbatch. */
-static double least_factor(const ppsched_config *config)
+/* The least scale of a microbatch, or of a slice, in any split: where layers have shares of attention, that of the first slice
+ * on a stage with the largest share. */
+static double least_factor(const ppsched_plan *plan, const ppsched_config *config)
 {
     const struct ppi_shape *shape = &config->shape;
+    const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE];
+    const bool by_layer = shape->slices > plan->config->shape.slices && plan->slicing.attention_share == 0;
+    const double share = by_layer ? ppi_layers_most_attention(plan->layers) : 0;
     double least = PPI_INFINITE;
+    if (share > 0) {
+        for (size_t m = 0; m < scale->count; m++)
+            least = ppi_smaller(least, scale->values[m]);
+        return (scale->count > 0 ? least : 1) * (1 - share + share / shape->slices);
+    }
     if (!ppi_has_factors(config))
         return 1;
     for (uint32_t s = 0; s < (ppi_has_stage_factors(config) ? shape->stages : 1); s++)
@@ -181,7 +190,8 @@ static ppsched_status bound_of_types(double *out, const ppsched_plan *plan, cons
     if (status != PPSCHED_OK || !has_path)
         return status;
     const double path = ppi_split_path(plan->layers, &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS], types);
-    *out = ppi_larger(*out, ppi_candidate_size(plan, config) * least_factor(config) * path + least_on_links(schedule, config));
+    *out = ppi_larger(*out,
+                      ppi_candidate_size(plan, config) * least_factor(plan, config) * path + least_on_links(schedule, config));
     return PPSCHED_OK;
 }
 

@@ -112,6 +112,25 @@ double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config
     return (double)old->microbatches / new->microbatches / (new->slices / old->slices);
 }
 
+/* Resizes the microbatches of a split, or cuts them into slices, which grow by the share of attention in their stage's layers
+ * unless the plan has one share for all. */
+static ppsched_status resize(ppsched_config **out, const ppsched_config *config, const ppsched_plan *plan,
+                             const ppsched_split *split, const struct ppi_shape *shape, ppsched_error *error)
+{
+    struct ppi_slicing slicing = plan->slicing;
+    double *shares = NULL;
+    if (shape->slices > config->shape.slices && slicing.attention_share == 0 && ppi_layers_most_attention(plan->layers) > 0) {
+        shares = ppi_allocate(&plan->host, split->stages, sizeof *shares);
+        if (shares == NULL)
+            return ppi_fail_memory(error, "the slices' times");
+        ppi_split_attention(shares, plan->layers, split);
+        slicing.shares = shares;
+    }
+    ppsched_status status = ppi_restage(out, config, shape, NULL, NULL, &slicing, error);
+    ppi_release(&plan->host, shares);
+    return status;
+}
+
 /* The config of the candidate's split, with costs scaled to the size of its microbatches and slices. */
 static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                      const struct ppi_shape *shape, ppsched_error *error)
@@ -135,7 +154,7 @@ static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *p
         *out = config;
         return status;
     }
-    status = ppi_restage(out, config, shape, NULL, NULL, &plan->slicing, error);
+    status = resize(out, config, plan, &split, shape, error);
     ppi_config_destroy(config);
     return status;
 }

@@ -223,16 +223,21 @@ static ppsched_status put_part(struct making *making, enum part part, ppsched_er
 /* Slice k of K has (2k + 1) / (K * K) of the work of causal attention. */
 static ppsched_status put_slice_scale(struct making *making, ppsched_error *error)
 {
-    const uint32_t slices = making->to->shape.slices;
-    const double share = making->slicing.attention_share;
-    if (share == 0)
+    const uint32_t slices = making->to->shape.slices, stages = making->to->shape.stages;
+    const double *shares = making->slicing.shares != NULL ? making->slicing.shares : &making->slicing.attention_share;
+    uint32_t rows = 1; /* one for all stages, unless they differ */
+    for (uint32_t s = 1; s < stages && making->slicing.shares != NULL; s++)
+        rows = shares[s] != shares[0] ? stages : rows;
+    if (rows == 1 && shares[0] == 0)
         return PPSCHED_OK;
-    double *scale = ppi_allocate(&making->to->host, slices, sizeof *scale);
+    double *scale = ppi_allocate(&making->to->host, (size_t)rows * slices, sizeof *scale);
     if (scale == NULL)
         return ppi_fail_memory(error, "the slices' times");
-    for (uint32_t k = 0; k < slices; k++)
-        scale[k] = 1 - share + share * (2.0 * k + 1) / slices;
-    ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_SLICE_SCALE, scale, slices, error);
+    for (uint32_t s = 0; s < rows; s++)
+        for (uint32_t k = 0; k < slices; k++)
+            scale[s * (size_t)slices + k] = 1 - shares[s] + shares[s] * (2.0 * k + 1) / slices;
+    ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_SLICE_SCALE, scale, (size_t)rows * slices,
+                                                  error);
     ppi_release(&making->to->host, scale);
     return status;
 }

@@ -10,6 +10,7 @@
 /* How slices cost more than their share of a whole microbatch: see ppsched_plan_options. */
 struct ppi_slicing {
     double slice_time, attention_share;
+    const double *shares; /* of attention on each stage; NULL: attention_share on all */
 };
 
 /* Copies the options, but no placement map. `slicing` is needed if whole microbatches are cut into slices, else it may be

@@ -44,7 +44,7 @@ static double size_of(const struct pricing *pricing, uint32_t i, double time_sca
 {
     const struct ppi_channels *channels = &pricing->chakra->channels;
     const ppsched_op *op = &pricing->chakra->schedule->ops[i];
-    double factor = ppi_factor_of(&pricing->costs, pricing->chakra->schedule, op).memory;
+    double factor = ppi_memory_factor_of(&pricing->costs, pricing->chakra->schedule, op);
     if (!has_times(pricing))
         return bytes_scale * factor * ppi_bytes_of(pricing->config, op->stage, ppi_goes_back(op->kind));
     uint32_t from = channels->comms[i].device, to = channels->comms[ppi_moved_by(channels, i)->receive].device;

@@ -67,7 +67,7 @@ static void start(struct ppi_transfer_run *run, uint32_t transfer)
     double *link = &run->link_free[route->link];
     uint32_t next = channels->channel_first[route->channel] + route->place + 1;
     struct ppi_transfer_cost cost = cost_of(run, ops);
-    double factor = ppi_factor_of(&run->timeline->costs, run->schedule, op).memory;
+    double factor = ppi_memory_factor_of(&run->timeline->costs, run->schedule, op);
     state->has_started = true;
     state->asked = run->now;
     state->started = run->now < *link ? *link : run->now;

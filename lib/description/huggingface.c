@@ -143,16 +143,22 @@ static void read_tied(struct ppi_fields *wrapper, const struct ppi_json_value *t
                        is_tied ? "true" : "false", is_told ? "true" : "false", is_right == is_told ? "tied" : "not tied");
 }
 
-/* Files leave out a config that is the class's own: then towers are not known. */
+/* Whether the file says which tower there is, or that there is none. */
+static bool tells_tower(const struct ppi_fields *wrapper, const char *name)
+{
+    const struct ppi_json_value *value = ppi_json_member_of(wrapper->object, name);
+    return value != NULL && (value->type == PPI_JSON_NULL || ppi_json_in_use(value));
+}
+
+/* Files leave out a config that is the class's own: then towers are not known. Omni models have one for sound, too. */
 static void warn_of_no_towers(const struct ppi_fields *wrapper, struct ppi_draft *draft)
 {
-    static const char *const names[] = {"vision_config", "audio_config", "thinker_config"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct ppi_json_value *value = ppi_json_member_of(wrapper->object, names[i]);
-        if (value != NULL && (value->type == PPI_JSON_NULL || ppi_json_in_use(value)))
-            return;
-    }
-    ppi_draft_warn(draft, "there is no vision_config, so a tower that a %s may have is not counted", wrapper->family);
+    bool has_audio = tells_tower(wrapper, "audio_config");
+    bool has_one = has_audio || tells_tower(wrapper, "vision_config");
+    if (tells_tower(wrapper, "thinker_config") || (has_one && (has_audio || strstr(wrapper->family, "omni") == NULL)))
+        return;
+    ppi_draft_warn(draft, "there is no %s, so a tower that a %s may have is not counted",
+                   has_one ? "audio_config" : "vision_config", wrapper->family);
 }
 
 static ppsched_status read_wrapper(const struct ppi_json_value *object, const char *type, const struct ppi_json_value *text,

@@ -48,6 +48,7 @@ struct ppi_row {
     double memory[PPI_COMPUTE_KINDS - 1];   /* the same index */
     uint32_t device;
     uint32_t device_before, device_after; /* of the stages before and after; PPSCHED_NONE: none */
+    uint32_t unused[7];                   /* makes the size a power of 2, so that an index is a shift */
 };
 
 /* Progress of a device: the forward sweep moves `op` up to `end`, the backward sweep down. `span` is that of `op`. */
@@ -145,11 +146,12 @@ PPI_INLINE struct ppi_micro_slice_view ppi_view_micro_slice(const struct ppi_eve
             .factor = loop->costs->factors[op->microbatch < shape->microbatches ? op->microbatch
                                                                                 : op->microbatch % shape->microbatches],
             .instance = &loop->costs->instances[op->stage]};
+    const struct ppi_instance *instance = ppi_instance_of(loop->costs, loop->schedule, op);
     return (struct ppi_micro_slice_view){.index = ppi_micro_slice_of(shape, op),
                                          .before = op->slice,
                                          .after = shape->slices - 1 - op->slice,
-                                         .factor = ppi_factor_of(loop->costs, loop->schedule, op),
-                                         .instance = ppi_instance_of(loop->costs, loop->schedule, op)};
+                                         .factor = ppi_factor_on(instance, shape, op->microbatch, op->slice),
+                                         .instance = instance};
 }
 
 /* Transfer time of a stage pass's input from the stage before (after) it. The row's stage is `behind` stages after that of the

@@ -161,7 +161,7 @@ static const struct ppi_other_memory *holding_of(const struct walk *walk, const 
 /* A micro-slice's memory, as a multiple of the config's lists. */
 static double factor_of(const struct walk *walk, const ppsched_op *op)
 {
-    return ppi_factor_of(&walk->timeline->costs, walk->schedule, op).memory;
+    return ppi_memory_factor_of(&walk->timeline->costs, walk->schedule, op);
 }
 
 static struct holder *holder_of(const struct walk *walk, const ppsched_op *op)

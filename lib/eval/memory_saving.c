@@ -227,7 +227,7 @@ static void start_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream
     struct ppi_kept_pass *pass = ppi_kept_pass_of(saving, op);
     bool offloads = stream->kind == PPSCHED_KIND_OFFLOAD;
     double end = now + ppi_scaled_delay(offloads ? cost->offload : cost->reload, cost->latency,
-                                        ppi_factor_of(loop->costs, saving->schedule, op).memory);
+                                        ppi_memory_factor_of(loop->costs, saving->schedule, op));
     *span_of(saving, stream) = (ppsched_span){now, end};
     stream->free = saving->links[stream->link].free = end;
     if (saving->slows)

@@ -440,8 +440,11 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     if (status == PPSCHED_OK && (costs->rises != NULL || ppi_memory_rises(config)))
         status = fill_rises(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)
-        for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
-            status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement, (size_t)c * stages, s, error);
+        for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++) {
+            struct ppi_instance *instance = &costs->instances[(size_t)c * stages + s];
+            instance->factors = costs->factors != NULL ? costs->factors + s * costs->factor_step : NULL;
+            status = fill_instance(instance, config, placement, (size_t)c * stages, s, error);
+        }
     round_times(costs, (size_t)placement->copies * stages, config->time_step);
     if (status == PPSCHED_OK && placement->graph != NULL)
         status = ppi_link_costs_fill(costs, config, placement, error);

@@ -10,6 +10,11 @@
 /* Decimal input is rounded; sums and differences may be off by this share. */
 #define PPI_ROUNDING 1e-9
 
+/* The costs of a micro-slice, as a multiple of its stage instance's. */
+struct ppi_factor {
+    double time, memory;
+};
+
 /* A stage instance (a stage of one model copy): its device, and the costs of its ops by kind. */
 struct ppi_instance {
     uint32_t device;
@@ -19,16 +24,12 @@ struct ppi_instance {
     double backward_delay;            /* from the device of the next stage */
     double forward_latency;           /* the parts of both that do not grow with the size sent */
     double backward_latency;
+    const struct ppi_factor *factors; /* of its micro-slices, as in ppi_costs */
 };
 
 /* By how much the memory of a stage pass rises: from the start of I until the end of W, and while B runs. */
 struct ppi_rise {
     double input, whole;
-};
-
-/* The costs of a micro-slice, as a multiple of its stage instance's. */
-struct ppi_factor {
-    double time, memory;
 };
 
 /* Static memory of a stage by cause, in the order of enum ppsched_memory_cause; a device has one more cause, its other
@@ -53,8 +54,8 @@ struct ppi_costs {
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
     struct ppi_rise *rises;         /* by stage; NULL if no memory rises */
     struct ppi_factor *factors;     /* by micro-slice of one iteration, of stage 0; NULL if all are 1 */
-    size_t factor_step;             /* from there to those of the next stage; 0: all stages have the same */
     struct ppi_link_delay *links;   /* by link of the stage graph; NULL for a chain, whose delays the instances have */
+    size_t factor_step;             /* from the factors of a stage to those of the next; 0: all stages have the same */
 };
 
 /* A transfer occupies its link for `occupancy`, and arrives `latency` later. */
@@ -181,28 +182,39 @@ static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs 
     return &costs->instances[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
 }
 
-/* The factor of a micro-slice on a stage. */
-static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, const struct ppi_shape *shape, uint32_t stage,
-                                              uint32_t microbatch, uint32_t slice)
+/* The index of a micro-slice in one iteration. */
+static inline size_t ppi_factor_index(const struct ppi_shape *shape, uint32_t microbatch, uint32_t slice)
 {
-    if (costs->factors == NULL)
-        return (struct ppi_factor){1, 1};
-    if (microbatch >= shape->microbatches)
-        microbatch %= shape->microbatches;
-    return costs->factors[stage * costs->factor_step + ppi_micro_slice(shape, microbatch, slice)];
+    return ppi_micro_slice(shape, microbatch >= shape->microbatches ? microbatch % shape->microbatches : microbatch, slice);
 }
 
-/* The factor of an op's micro-slice. */
+/* The factor of a micro-slice on a stage. */
+static inline struct ppi_factor ppi_factor_on(const struct ppi_instance *instance, const struct ppi_shape *shape,
+                                              uint32_t microbatch, uint32_t slice)
+{
+    if (instance->factors == NULL)
+        return (struct ppi_factor){1, 1};
+    return instance->factors[ppi_factor_index(shape, microbatch, slice)];
+}
+
+/* The factor of an op's micro-slice on its stage. */
 static inline struct ppi_factor ppi_factor_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
                                               const ppsched_op *op)
 {
-    return ppi_factor_at(costs, &schedule->shape, op->stage, op->microbatch, op->slice);
+    return ppi_factor_on(ppi_instance_of(costs, schedule, op), &schedule->shape, op->microbatch, op->slice);
+}
+
+/* The factor on memory alone, which is the same on all stages. */
+static inline double ppi_memory_factor_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return costs->factors == NULL ? 1 : costs->factors[ppi_factor_index(&schedule->shape, op->microbatch, op->slice)].memory;
 }
 
 /* Time of F, B, I or W, not overlapped. */
 static inline double ppi_duration_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return ppi_instance_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
+    const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
+    return instance->duration[op->kind] * ppi_factor_on(instance, &schedule->shape, op->microbatch, op->slice).time;
 }
 
 /* Memory that F, B, I or W adds if nothing rises; `memory` of kind k is at k - 1. I and W release exactly what F added, with
@@ -217,7 +229,7 @@ static inline double ppi_memory_at(const double *memory, uint8_t kind, double fa
 static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
     const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
-    double factor = ppi_factor_of(costs, schedule, op).memory;
+    double factor = ppi_memory_factor_of(costs, schedule, op);
     if (op->kind == PPSCHED_KIND_W && costs->rises != NULL)
         return instance->memory[PPSCHED_KIND_W] * factor;
     return ppi_memory_at(instance->memory + PPSCHED_KIND_F, op->kind, factor);
@@ -229,7 +241,7 @@ static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_sc
     if (costs->rises == NULL || (op->kind != PPSCHED_KIND_I && op->kind != PPSCHED_KIND_B))
         return 0;
     const struct ppi_rise *rise = &costs->rises[op->stage];
-    return (op->kind == PPSCHED_KIND_I ? rise->input : rise->whole) * ppi_factor_of(costs, schedule, op).memory;
+    return (op->kind == PPSCHED_KIND_I ? rise->input : rise->whole) * ppi_memory_factor_of(costs, schedule, op);
 }
 
 /* Memory change at the end of B, I or W, including the rise while a B ran: at most 0. */
@@ -251,7 +263,7 @@ static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_s
     const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
     if (costs->factors == NULL)
         return backward ? instance->backward_delay : instance->forward_delay;
-    double factor = ppi_factor_of(costs, schedule, op).memory;
+    double factor = ppi_memory_factor_of(costs, schedule, op);
     return backward ? ppi_scaled_delay(instance->backward_delay, instance->backward_latency, factor)
                     : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
 }
@@ -263,7 +275,7 @@ static inline double ppi_link_delay_of(const struct ppi_costs *costs, const ppsc
     const struct ppi_link_delay *own = &costs->links[link];
     if (costs->factors == NULL)
         return own->delay[backward];
-    return ppi_scaled_delay(own->delay[backward], own->latency[backward], ppi_factor_of(costs, schedule, op).memory);
+    return ppi_scaled_delay(own->delay[backward], own->latency[backward], ppi_memory_factor_of(costs, schedule, op));
 }
 
 /* Whether given times of overlapped pairs are scaled on some device or stage. */

@@ -45,12 +45,15 @@ static ppsched_status check_costs(const ppsched_layer *layer, uint32_t entry, pp
                  {"mem_weights", layer->mem_weights, POSITIVE},
                  {"output_bytes", layer->output_bytes, POSITIVE},
                  {"mem_slice_state", layer->mem_slice_state, POSITIVE},
-                 {"mem_slice_gradients", layer->mem_slice_gradients, POSITIVE}};
+                 {"mem_slice_gradients", layer->mem_slice_gradients, POSITIVE},
+                 {"attention_share", layer->attention_share, POSITIVE}};
     for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++) {
         double value = costs[i].value;
         if (!ppi_is_finite(value) || (costs[i].sign == POSITIVE && value < 0) || (costs[i].sign == NEGATIVE && value > 0))
             return fail_entry(error, entry, layer, costs[i].name, value, wanted[costs[i].sign]);
     }
+    if (layer->attention_share > 1)
+        return fail_entry(error, entry, layer, "attention_share", layer->attention_share, "0 to 1");
     return PPSCHED_OK;
 }
 

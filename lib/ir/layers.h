@@ -92,6 +92,12 @@ double ppi_layer_work_on(const ppsched_layer *layer, uint32_t channel);
 ppsched_status ppi_layers_on_channel(const ppsched_layers **out, const ppsched_layers *layers, uint32_t channel,
                                      ppsched_error *error);
 
+/* The largest share of attention in a layer's times; 0 if none has any. */
+double ppi_layers_most_attention(const ppsched_layers *layers);
+
+/* The share of each stage of a split, by the layers' times without recomputation. */
+void ppi_split_attention(double *shares, const ppsched_layers *layers, const ppsched_split *split);
+
 /* Whether memory of some layer may rise inside a backward: it can be recomputed there, or its I takes some. */
 bool ppi_layers_rise(const ppsched_layers *layers);
 

@@ -125,6 +125,31 @@ static ppsched_status put_cost(ppsched_config *config, const ppsched_layers *lay
     return ppi_config_set_values(config, quantities[cost], list, split->stages, error);
 }
 
+/* --- attention --- */
+
+double ppi_layers_most_attention(const ppsched_layers *layers)
+{
+    double most = 0;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        most = ppi_larger(most, layers->entries[e].given.attention_share);
+    return most;
+}
+
+void ppi_split_attention(double *shares, const ppsched_layers *layers, const ppsched_split *split)
+{
+    uint32_t layer = 0;
+    for (uint32_t s = 0; s < split->stages; s++) {
+        double whole = 0, attention = 0;
+        for (uint32_t i = 0; i < split->layers[s]; i++, layer++) {
+            const struct ppi_layer_entry *entry = ppi_layer_at(layers, layer);
+            const double time = entry->kinds[0].cost[PPI_LAYER_FORWARD] + entry->kinds[0].cost[PPI_LAYER_BACKWARD];
+            whole += time;
+            attention += time * entry->given.attention_share;
+        }
+        shares[s] = whole > 0 ? ppi_smaller(attention / whole, 1) : 0;
+    }
+}
+
 /* --- what rises inside backwards --- */
 
 /* Sums over a stage's layers: what their Is release and add, what all recompute, and the largest recomputed of one layer. */

@@ -25,18 +25,24 @@ static double least_kept(const ppsched_layer *layer)
     return least;
 }
 
-static void sum_stages(struct stage *stages, const struct ppi_pricing *pricing)
+/* Times are those on the devices of the stages. */
+static void sum_stages(struct stage *stages, const struct ppi_pricing *pricing, bool is_v)
 {
+    const ppsched_layers *layers = pricing->layers;
     uint32_t layer = 0;
-    for (uint32_t s = 0; s < pricing->stage_count; s++)
+    for (uint32_t s = 0; s < pricing->stage_count; s++) {
+        uint32_t type = ppi_pricing_layer_type(pricing->types, ppi_job_device_of(s, pricing->pipeline.devices, is_v));
+        stages[s] = (struct stage){0};
         for (uint32_t end = layer + pricing->split.layers[s]; layer < end; layer++) {
-            const ppsched_layer *own = &ppi_layer_at(pricing->layers, layer)->given;
-            stages[s].forward += own->forward_time;
-            stages[s].input += own->backward_input_time;
-            stages[s].weight += own->backward_weight_time;
+            const ppsched_layer *own = &ppi_layer_at(layers, layer)->given;
+            uint32_t entry = layers->entry_of[layer];
+            stages[s].forward += own->forward_time * ppi_type_scale(layers, entry, type, PPSCHED_KIND_F);
+            stages[s].input += own->backward_input_time * ppi_type_scale(layers, entry, type, PPSCHED_KIND_I);
+            stages[s].weight += own->backward_weight_time * ppi_type_scale(layers, entry, type, PPSCHED_KIND_W);
             stages[s].kept += least_kept(own);
             stages[s].largest = max(stages[s].largest, own->mem_forward - least_kept(own));
         }
+    }
 }
 
 /* Stages of a device: on a loop d, d + p and so on; on a V d and 2p - 1 - d. */
@@ -64,11 +70,11 @@ static void add_once(struct once *once, const struct ppi_pricing *pricing, uint3
         sizes.expert_parameters += stage->expert_parameters;
         sizes.trained += stage->trained;
         sizes.expert_trained += stage->expert_trained;
-        ppi_pricing_update(&cost, pricing, stage);
+        ppi_pricing_update(&cost, pricing, device, stage);
         gradients += cost.gradient_time;
         gathers += cost.parameter_time;
     }
-    ppi_pricing_update(&cost, pricing, &sizes);
+    ppi_pricing_update(&cost, pricing, device, &sizes);
     once->optimizer = max(once->optimizer, cost.optimizer_time);
     bool hides_sums = (model->training.flags & PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS) != 0,
          hides_gathers = (model->training.flags & PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS) != 0;
@@ -103,12 +109,24 @@ static double time_bound(const struct ppi_pricing *pricing, const struct stage *
     return longest + once.optimizer + once.exposed;
 }
 
+/* What a device of memory `out->limit` needs at least, if it lacks more of it than others. */
+static void keep_fullest(struct ppi_job_bound *out, const struct ppi_pricing *pricing, uint32_t device, double bytes,
+                         double limit)
+{
+    double own = pricing->types != NULL ? pricing->types->limits[ppi_pricing_type(pricing->types, device)] : limit;
+    if (device > 0 && bytes - own <= out->memory - out->limit)
+        return;
+    out->memory = bytes;
+    out->limit = own;
+}
+
 /* With one stage each and a rule a device holds as many microbatches as there are devices from it to the last; else at least
  * one when its first backward runs. The fullest device decides. */
-static double memory_bound(const struct ppi_pricing *pricing, const struct stage *stages, bool searches, bool is_v)
+static struct ppi_job_bound memory_bound(const struct ppi_pricing *pricing, const struct stage *stages, double limit,
+                                         bool searches, bool is_v)
 {
     const ppsched_pipeline *pipeline = &pricing->pipeline;
-    double most = 0;
+    struct ppi_job_bound most = {0, 0, limit};
     for (uint32_t d = 0; d < pipeline->devices; d++) {
         double bytes = 0, largest = 0, whole = 0;
         uint32_t held = pipeline->devices - d;
@@ -120,7 +138,7 @@ static double memory_bound(const struct ppi_pricing *pricing, const struct stage
             largest = stages[s].largest; /* of the last, whose backward comes first: then all others are held */
             whole = max(whole, stage->largest);
         }
-        most = max(most, bytes + largest + (pricing->model->training.sharding == 3 ? 2 * whole : 0));
+        keep_fullest(&most, pricing, d, bytes + largest + (pricing->model->training.sharding == 3 ? 2 * whole : 0), limit);
     }
     return most;
 }
@@ -133,11 +151,13 @@ double ppi_job_buffers(const struct ppi_priced_model *made, uint32_t devices)
     return devices > 1 ? 4 * most : 0;
 }
 
-ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
+ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_model *made,
+                             const struct ppi_pipeline_types *types, double limit, const ppsched_pipeline *pipeline,
                              struct ppi_job_traits traits, ppsched_error *error)
 {
     struct ppi_pricing pricing = {.arena = {.host = &made->model->host},
                                   .made = made,
+                                  .types = types,
                                   .model = made->model,
                                   .layers = made->layers,
                                   .pipeline = *pipeline};
@@ -147,14 +167,18 @@ ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_
     if (status == PPSCHED_OK)
         status = ppi_arena_check(&pricing.arena, "the bound", error);
     if (status == PPSCHED_OK) {
-        sum_stages(stages, &pricing);
-        *out = (struct ppi_job_bound){time_bound(&pricing, stages, traits.splits_backward, false),
-                                      memory_bound(&pricing, stages, traits.searches, false)};
+        sum_stages(stages, &pricing, false);
+        *out = memory_bound(&pricing, stages, limit, traits.searches, false);
+        out->time = time_bound(&pricing, stages, traits.splits_backward, false);
         if (pipeline->chunks == 2) {
+            if (types != NULL)
+                sum_stages(stages, &pricing, true);
+            struct ppi_job_bound other = memory_bound(&pricing, stages, limit, traits.searches, true);
             double time = time_bound(&pricing, stages, traits.splits_backward, true),
-                   bytes = memory_bound(&pricing, stages, traits.searches, true);
-            out->time = time < out->time ? time : out->time;
-            out->memory = bytes < out->memory ? bytes : out->memory;
+                   least = time < out->time ? time : out->time;
+            if (other.memory - other.limit < out->memory - out->limit)
+                *out = other;
+            out->time = least;
         }
         out->time *= 1 - 0x1p-40; /* the schedule's sums round otherwise */
         out->memory = out->memory * (1 - 0x1p-40) + ppi_job_buffers(made, pipeline->devices);

@@ -108,9 +108,8 @@ static ppsched_status take_options(ppsched_job *job, const ppsched_job_options *
     if (status == PPSCHED_OK && !(options->memory_limit >= 0 && ppi_is_finite(options->memory_limit)))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limit is %g; it must be finite and at least 0",
                           options->memory_limit);
-    if (status == PPSCHED_OK && (options->reserved != 0 || (options->list_count > 0 && options->lists == NULL)))
-        status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s",
-                          options->reserved != 0 ? "reserved is not 0" : "lists is NULL, and its count is not 0");
+    if (status == PPSCHED_OK && options->list_count > 0 && options->lists == NULL)
+        status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lists is NULL, and its count is not 0");
     for (uint32_t i = 0; i < options->list_count && status == PPSCHED_OK; i++)
         status = take_list(job, &options->lists[i], error);
     if (status != PPSCHED_OK)
@@ -133,7 +132,9 @@ static ppsched_status fill(ppsched_job *job, const ppsched_description *descript
     alone.tensor_parallel = alone.context_parallel = alone.expert_parallel = alone.expert_tensor_parallel = 1;
     alone.data_parallel = alone.micro_batch_size = 1;
     alone.sharding = 0;
-    ppsched_status status = ppi_model_create(&job->base, description, &alone, device, options->table, &job->host, error);
+    ppsched_status status = options->type_count > 0
+                                ? ppi_job_take_types(job, description, &alone, options, error)
+                                : ppi_model_create(&job->base, description, &alone, device, options->table, &job->host, error);
     if (status == PPSCHED_OK && alone.flags >= PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE,
                           "flags of the training is %u; a search of layouts does not support windows of overlapped pairs",
@@ -173,7 +174,10 @@ void ppi_job_destroy(ppsched_job *job)
         return;
     struct ppi_host host = job->host;
     ppi_arena_clear(&job->arena);
-    ppi_model_destroy(job->base);
+    for (uint32_t i = 0; i < job->type_count; i++)
+        ppi_model_destroy(job->types[i].base);
+    if (job->type_count == 0)
+        ppi_model_destroy(job->base);
     ppi_release(&host, job->entries);
     ppi_release(&host, job->best);
     ppi_release(&host, job);

@@ -16,8 +16,7 @@ enum known { UNKNOWN = 0, POSSIBLE, IMPOSSIBLE };
 struct listing {
     ppsched_job *job;
     ppsched_job_layout layout;
-    ppsched_model *model; /* its data parallelism and sharding change */
-    struct ppi_priced_model made;
+    struct ppi_job_costs costs;                  /* their data parallelism and sharding change */
     bool is_tried, is_made;                      /* costs of the present layers */
     uint32_t *counts;                            /* of a split */
     uint32_t *balanced;                          /* balanced splits of the present layers: of s stages from s (s - 1) / 2 on */
@@ -61,7 +60,8 @@ static ppsched_status add(struct listing *listing, const struct ppi_job_bound *b
     entry->layout.rank = PPSCHED_NONE;
     entry->layout.bound = bound->time;
     entry->layout.least_memory = bound->memory;
-    entry->layout.state = bound->memory > job->limit ? PPSCHED_JOB_STATE_OVER_LIMIT : PPSCHED_JOB_STATE_LISTED;
+    entry->layout.memory_limit = bound->limit;
+    entry->layout.state = bound->memory > bound->limit ? PPSCHED_JOB_STATE_OVER_LIMIT : PPSCHED_JOB_STATE_LISTED;
     return PPSCHED_OK;
 }
 
@@ -69,14 +69,17 @@ static ppsched_status add(struct listing *listing, const struct ppi_job_bound *b
 
 /* The layers of each stage; NULL where there is no such split. A balanced split depends on layers and stages alone and takes
  * long to find, so it is kept. */
-static const uint32_t *divide(struct listing *listing, uint32_t stages, enum ppi_job_split split)
+static const uint32_t *divide(struct listing *listing, const struct ppi_pipeline_types *types, uint32_t stages,
+                              enum ppi_job_split split)
 {
-    if (split == PPI_JOB_EVEN || stages > listing->most_stages)
-        return ppi_job_divide(listing->counts, listing->made.layers, stages, split) ? listing->counts : NULL;
+    const ppsched_layers *layers = listing->costs.made[0].layers;
+    uint32_t devices = listing->layout.pipeline;
+    if (split != PPI_JOB_BALANCED || types != NULL || stages > listing->most_stages)
+        return ppi_job_divide(listing->counts, layers, types, devices, stages, split) ? listing->counts : NULL;
     uint32_t *counts = &listing->balanced[(size_t)stages * (stages - 1) / 2];
     uint8_t *known = &listing->known[stages];
     if (*known == UNKNOWN)
-        *known = ppi_job_divide(counts, listing->made.layers, stages, split) ? POSSIBLE : IMPOSSIBLE;
+        *known = ppi_job_divide(counts, layers, NULL, devices, stages, split) ? POSSIBLE : IMPOSSIBLE;
     return *known == POSSIBLE ? counts : NULL;
 }
 
@@ -84,7 +87,7 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
 {
     const ppsched_job *job = listing->job;
     ppsched_job_layout *layout = &listing->layout;
-    struct ppi_job_bound best = {0, 0};
+    struct ppi_job_bound best = {0, 0, 0};
     struct ppi_job_traits traits = {false, false};
     bool applies = false, is_bounded = false;
     for (uint32_t i = 0; i < job->strategy_count; i++) {
@@ -96,8 +99,9 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
         }
     }
     uint32_t stages = layout->pipeline * layout->chunks;
+    const struct ppi_pipeline_types *types = ppi_job_put_types(&listing->costs, job, layout);
     for (int split = 0; split < PPI_JOB_SPLITS && applies; split++) {
-        const uint32_t *counts = divide(listing, stages, (enum ppi_job_split)split);
+        const uint32_t *counts = divide(listing, types, stages, (enum ppi_job_split)split);
         const ppsched_pipeline pipeline = {.size = sizeof pipeline,
                                            .devices = layout->pipeline,
                                            .chunks = layout->chunks,
@@ -107,11 +111,13 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
         struct ppi_job_bound own;
         if (counts == NULL)
             continue;
-        ppsched_status status = ppi_job_bound(&own, &listing->made, &pipeline, traits, error);
+        ppsched_status status = ppi_job_bound(&own, listing->costs.made, types, job->limit, &pipeline, traits, error);
         if (status != PPSCHED_OK)
             return status;
-        best.time = !is_bounded || own.time < best.time ? own.time : best.time;
-        best.memory = !is_bounded || own.memory < best.memory ? own.memory : best.memory;
+        double time = !is_bounded || own.time < best.time ? own.time : best.time;
+        if (!is_bounded || own.memory - own.limit < best.memory - best.limit)
+            best = own;
+        best.time = time;
         is_bounded = true;
         if (stages == 1)
             break;
@@ -183,10 +189,15 @@ static bool is_order(struct listing *listing, int32_t order)
     ppsched_error reason = {.status = PPSCHED_OK};
     if (order == PPSCHED_RANK_ORDER_DATA_FIRST)
         return true;
-    if (layout->pipeline == 1 || layout->data_parallel == 1 || listing->job->gpus <= listing->job->base->device.node_devices)
+    if (listing->job->type_count > 0)
+        ppi_fail(
+            &reason, PPSCHED_ERROR_RANGE,
+            "devices of several types are numbered by stages (rank order tp-cp-ep-dp-pp), so that each stage is of one type");
+    else if (layout->pipeline == 1 || layout->data_parallel == 1 ||
+             listing->job->gpus <= listing->job->base->device.node_devices)
         ppi_fail(&reason, PPSCHED_ERROR_RANGE,
                  "both orders of ranks are the same with one replica, with one device in a pipeline, and in one node");
-    else if (ppi_pricing_check_order(listing->model, &pipeline, &reason) == PPSCHED_OK)
+    else if (ppi_pricing_check_order(listing->costs.models[0], &pipeline, &reason) == PPSCHED_OK)
         return true;
     note_reason(listing, &reason);
     return false;
@@ -213,8 +224,12 @@ static ppsched_status list_orders(struct listing *listing, ppsched_error *error)
     for (uint32_t i = 0; i < (given->count > 0 ? given->count : 1) && status == PPSCHED_OK; i++) {
         int32_t order = given->count > 0 ? (int32_t)given->values[i] : PPSCHED_RANK_ORDER_DATA_FIRST;
         listing->layout.rank_order = order;
-        if (may_run(listing) && is_order(listing, order))
+        if (!may_run(listing) || !is_order(listing, order))
+            continue;
+        for (uint32_t k = 0; k < ppi_job_type_orders(listing->job) && status == PPSCHED_OK; k++) {
+            listing->layout.type_order = k;
             status = bound_layout(listing, error);
+        }
     }
     return status;
 }
@@ -250,9 +265,7 @@ static ppsched_status list_shardings(struct listing *listing, ppsched_error *err
         layout->sharding = given->count > 0 ? given->values[i] : i;
         if (!may_shard(listing, layout->sharding))
             continue;
-        listing->model->training.sharding = layout->sharding;
-        for (uint32_t row = 0; row < listing->model->row_count; row++)
-            ppi_model_hold(&listing->made.rows[row].memory, listing->model, row);
+        ppi_job_costs_shard(&listing->costs, layout->sharding);
         status = list_chunks(listing, error);
     }
     return status;
@@ -261,22 +274,16 @@ static ppsched_status list_shardings(struct listing *listing, ppsched_error *err
 /* Makes the costs for the present layers, unless the model cannot be divided so. */
 static ppsched_status make_costs(struct listing *listing, ppsched_error *error)
 {
-    ppsched_training training = ppi_job_training(listing->job, &listing->layout);
-    const ppsched_model *base = listing->job->base;
     ppsched_error reason = {.status = PPSCHED_OK};
-    ppsched_status status = ppi_model_create(&listing->model, base->description, &training, &base->device, NULL, &base->host,
-                                             &reason);
-    listing->is_tried = true;
-    if (status == PPSCHED_ERROR_RANGE) {
+    bool is_possible;
+    ppsched_status status = ppi_job_costs_make(&listing->costs, listing->job, &listing->layout, &is_possible, &reason);
+    listing->is_tried = is_possible; /* else another data parallelism may do */
+    listing->is_made = status == PPSCHED_OK;
+    if (!is_possible) {
         note_reason(listing, &reason);
-        listing->is_tried = false; /* another data parallelism may do */
+        ppi_job_costs_clear(&listing->costs);
         return PPSCHED_OK;
     }
-    if (status == PPSCHED_OK && ppi_job_table(listing->job) != NULL)
-        status = ppi_model_measure(listing->model, ppi_job_table(listing->job), &reason);
-    if (status == PPSCHED_OK)
-        status = ppi_priced_model_make(&listing->made, listing->model, &reason);
-    listing->is_made = status == PPSCHED_OK;
     for (uint32_t stages = 0; stages <= listing->most_stages; stages++)
         listing->known[stages] = UNKNOWN;
     if (status != PPSCHED_OK && error != NULL)
@@ -309,9 +316,9 @@ static ppsched_status list_batch(struct listing *listing, uint32_t batch, ppsche
         status = make_costs(listing, error);
     if (status != PPSCHED_OK || !listing->is_made)
         return status;
-    listing->model->training.data_parallel = layout->data_parallel;
+    ppi_job_costs_share(&listing->costs, layout->data_parallel);
     ppsched_error reason = {.status = PPSCHED_OK};
-    if (ppi_model_check_division(listing->model, &reason) == PPSCHED_OK)
+    if (ppi_model_check_division(listing->costs.models[0], &reason) == PPSCHED_OK)
         return list_shardings(listing, error);
     note_reason(listing, &reason);
     return PPSCHED_OK;
@@ -327,7 +334,7 @@ static ppsched_status list_pipelines(struct listing *listing, ppsched_error *err
     ppsched_status status = PPSCHED_OK;
     while (status == PPSCHED_OK &&
            next_value(&layout->pipeline, &place, listing, PPSCHED_JOB_DIMENSION_PIPELINE, most, is_divisor)) {
-        if (job->gpus % (shared * layout->pipeline) != 0)
+        if (job->gpus % (shared * layout->pipeline) != 0 || !ppi_job_types_divide(job, job->gpus / layout->pipeline))
             continue;
         layout->data_parallel = (uint32_t)(job->gpus / (shared * layout->pipeline));
         for (uint32_t i = 0; i < (batches->count > 0 ? batches->count : 1) && status == PPSCHED_OK; i++)
@@ -344,11 +351,8 @@ static ppsched_status list_micro_batches(struct listing *listing, ppsched_error 
     while (status == PPSCHED_OK &&
            next_value(&listing->layout.micro_batch_size, &place, listing, PPSCHED_JOB_DIMENSION_MICRO_BATCH, MOST, is_power)) {
         listing->is_tried = listing->is_made = false;
-        listing->model = NULL;
-        listing->made = (struct ppi_priced_model){.model = NULL};
         status = list_pipelines(listing, error);
-        ppi_priced_model_clear(&listing->made);
-        ppi_model_destroy(listing->model);
+        ppi_job_costs_clear(&listing->costs);
     }
     return status;
 }
@@ -397,7 +401,7 @@ static bool goes_before(const void *context, uint32_t a, uint32_t b)
     if (is_over != other_is)
         return other_is;
     if (is_over)
-        return one->layout.least_memory < other->layout.least_memory;
+        return one->layout.least_memory - one->layout.memory_limit < other->layout.least_memory - other->layout.memory_limit;
     return ppi_job_key(job, &one->layout, one->layout.bound) < ppi_job_key(job, &other->layout, other->layout.bound);
 }
 
@@ -437,6 +441,8 @@ static ppsched_status tell_none(const struct listing *listing, ppsched_error *er
             "no data parallelism of the layouts divides the global batch; give a multiple of %u, the least number of "
             "sequences that all replicas take at once, or fewer replicas",
             least);
+    if (job->type_count > 0)
+        return ppi_job_tell_types(job, error);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
                     "no layout of %u device%p is possible: tensor, context and pipeline parallelism must divide the devices, "
                     "and the stages must not be more than the layers",

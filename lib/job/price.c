@@ -12,20 +12,20 @@ enum { MOST_SEARCHED = 1024 };
 struct best {
     ppsched_price *price;
     uint32_t runs_on;
-    double memory;
+    double memory, limit; /* bytes of the device that lacks most, and its limit */
 };
 
 struct search {
     const ppsched_job *job;
     const ppsched_job_layout *layout;
-    ppsched_model *model;
-    struct ppi_priced_model made;
-    ppsched_pipeline pipeline; /* of the present trial */
-    uint32_t most_decoders;    /* of a stage */
-    uint32_t runs_on;          /* of the last trial */
-    double above, buffers;
-    bool searches;  /* the present strategy */
-    bool is_slower; /* a bound ruled something out */
+    struct ppi_job_costs costs;
+    const struct ppi_pipeline_types *types; /* of `costs`; NULL: devices are alike */
+    ppsched_pipeline pipeline;              /* of the present trial */
+    uint32_t most_decoders;                 /* of a stage */
+    uint32_t runs_on;                       /* of the last trial */
+    double above, buffers, limit;           /* limit: of the device of the last trial that lacks most */
+    bool searches;                          /* the present strategy */
+    bool is_slower;                         /* a bound ruled something out */
     uint32_t tried;
     struct best best;
 };
@@ -50,9 +50,9 @@ const char *ppi_job_strategy(const ppsched_job *job, uint32_t place, const ppsch
     return strategy->chunks == layout->chunks ? name : NULL;
 }
 
-static bool fits(const struct search *search, double memory)
+static bool fits(double memory, double limit)
 {
-    return memory <= search->job->limit;
+    return memory <= limit;
 }
 
 static bool is_better(const struct search *search, const ppsched_price *price, double memory)
@@ -60,8 +60,8 @@ static bool is_better(const struct search *search, const ppsched_price *price, d
     const struct best *best = &search->best;
     if (best->price == NULL)
         return true;
-    if (!fits(search, memory) || !fits(search, best->memory))
-        return memory < best->memory;
+    if (!fits(memory, search->limit) || !fits(best->memory, best->limit))
+        return memory - search->limit < best->memory - best->limit;
     if ((search->runs_on != 0) != (best->runs_on != 0))
         return search->runs_on != 0;
     return price->step.step_time < best->price->step.step_time;
@@ -73,20 +73,35 @@ static ppsched_status ask(void *user, const struct ppi_pricing *pricing, ppsched
     return ppi_job_ask_runtimes(&search->runs_on, search->job, search->layout, pricing, error);
 }
 
+/* The memory of the device that lacks most, and its limit. */
+static double find_fullest(struct search *search, const ppsched_price *price)
+{
+    double most = 0;
+    for (uint32_t d = 0; d < price->device_count; d++) {
+        double limit = search->types != NULL ? search->types->limits[ppi_pricing_type(search->types, d)] : search->job->limit;
+        if (d > 0 && price->devices[d].total - limit <= most - search->limit)
+            continue;
+        most = price->devices[d].total;
+        search->limit = limit;
+    }
+    return most + search->buffers;
+}
+
 /* Prices the present trial; `*memory` is infinite where its strategy refuses the sizes. */
 static ppsched_status try_it(double *memory, struct search *search, ppsched_error *error)
 {
     const struct ppi_price_question question = {ask, search};
     ppsched_price *price = NULL;
     ppsched_error reason;
-    double room = search->job->limit - search->buffers;
+    double room = (search->types != NULL ? search->types->limits[0] : search->job->limit) - search->buffers;
     *memory = PPI_INFINITE;
     search->pipeline.memory_limit = search->searches && room > 0 ? room : 0;
-    ppsched_status status = ppi_price_pipeline(&price, &search->made, &search->pipeline, &search->job->host, &question,
-                                               &reason);
+    ppsched_status status = ppi_price_pipeline(&price, search->costs.made, search->types, &search->pipeline, &search->job->host,
+                                               &question, &reason);
     if (status == PPSCHED_ERROR_REFUSED && search->pipeline.memory_limit > 0) { /* nothing fits: by how much */
         search->pipeline.memory_limit = 0;
-        status = ppi_price_pipeline(&price, &search->made, &search->pipeline, &search->job->host, &question, &reason);
+        status = ppi_price_pipeline(&price, search->costs.made, search->types, &search->pipeline, &search->job->host, &question,
+                                    &reason);
     }
     if (status == PPSCHED_ERROR_REFUSED || status == PPSCHED_ERROR_RANGE)
         return PPSCHED_OK;
@@ -96,13 +111,10 @@ static ppsched_status try_it(double *memory, struct search *search, ppsched_erro
         return status;
     }
     search->tried++;
-    *memory = 0;
-    for (uint32_t d = 0; d < price->device_count; d++)
-        *memory = price->devices[d].total > *memory ? price->devices[d].total : *memory;
-    *memory += search->buffers;
+    *memory = find_fullest(search, price);
     if ((search->job->runtime == 0 || search->runs_on != 0) && is_better(search, price, *memory)) {
         ppi_price_destroy(search->best.price);
-        search->best = (struct best){price, search->runs_on, *memory};
+        search->best = (struct best){price, search->runs_on, *memory, search->limit};
         return PPSCHED_OK;
     }
     ppi_price_destroy(price);
@@ -118,7 +130,7 @@ static ppsched_status find_fewest(struct search *search, ppsched_error *error)
         double memory;
         search->pipeline.recompute_layers = (fewest + enough) / 2;
         status = try_it(&memory, search, error);
-        if (fits(search, memory))
+        if (fits(memory, search->limit))
             enough = search->pipeline.recompute_layers;
         else
             fewest = search->pipeline.recompute_layers + 1;
@@ -133,21 +145,21 @@ static ppsched_status try_recomputations(struct search *search, ppsched_error *e
     search->pipeline.recompute = NULL;
     search->pipeline.recompute_layers = 0;
     ppsched_status status = try_it(&memory, search, error);
-    if (status != PPSCHED_OK || fits(search, memory) || memory == PPI_INFINITE)
+    if (status != PPSCHED_OK || fits(memory, search->limit) || memory == PPI_INFINITE)
         return status;
     search->pipeline.recompute = "selective";
     status = try_it(&memory, search, error);
     search->pipeline.recompute = "full";
     if (status == PPSCHED_OK)
         status = try_it(&memory, search, error);
-    return status == PPSCHED_OK && fits(search, memory) ? find_fewest(search, error) : status;
+    return status == PPSCHED_OK && fits(memory, search->limit) ? find_fewest(search, error) : status;
 }
 
 /* What a faster one must beat. */
 static double to_beat(const struct search *search)
 {
     const struct best *best = &search->best;
-    bool is_final = best->price != NULL && fits(search, best->memory) && best->runs_on != 0;
+    bool is_final = best->price != NULL && fits(best->memory, best->limit) && best->runs_on != 0;
     double found = is_final ? best->price->step.step_time : PPI_INFINITE;
     return found < search->above ? found : search->above;
 }
@@ -159,7 +171,7 @@ static void count_decoders(struct search *search)
     for (uint32_t s = 0; s < search->pipeline.devices * search->pipeline.chunks; s++) {
         uint32_t decoders = 0;
         for (uint32_t end = layer + search->pipeline.split[s]; layer < end; layer++)
-            decoders += ppi_layer_at(search->made.layers, layer)->given.place == PPSCHED_LAYER_PLACE_ANY;
+            decoders += ppi_layer_at(search->costs.made[0].layers, layer)->given.place == PPSCHED_LAYER_PLACE_ANY;
         search->most_decoders = decoders > search->most_decoders ? decoders : search->most_decoders;
     }
 }
@@ -177,7 +189,7 @@ static ppsched_status try_split(struct search *search, ppsched_error *error)
         search->pipeline.recompute = NULL;
         search->pipeline.recompute_layers = 0;
         search->searches = traits.searches;
-        status = ppi_job_bound(&bound, &search->made, &search->pipeline, traits, error);
+        status = ppi_job_bound(&bound, search->costs.made, search->types, search->job->limit, &search->pipeline, traits, error);
         if (status != PPSCHED_OK)
             break;
         if (bound.time > to_beat(search)) {
@@ -199,7 +211,8 @@ static ppsched_status try_splits(struct search *search, ppsched_error *error)
         return ppi_fail_memory(error, "the split");
     for (int split = 0; split < PPI_JOB_SPLITS && status == PPSCHED_OK; split++) {
         bool is_same = true;
-        if (!ppi_job_divide(counts, search->made.layers, stages, (enum ppi_job_split)split))
+        if (!ppi_job_divide(counts, search->costs.made[0].layers, search->types, search->layout->pipeline, stages,
+                            (enum ppi_job_split)split))
             continue;
         for (uint32_t s = 0; s < stages; s++) {
             is_same &= is_even && counts[s] == even[s];
@@ -217,14 +230,12 @@ static ppsched_status try_splits(struct search *search, ppsched_error *error)
 static ppsched_status find_best(struct search *search, ppsched_error *error)
 {
     const ppsched_job *job = search->job;
-    ppsched_training training = ppi_job_training(job, search->layout);
-    ppsched_status status = ppi_model_create(&search->model, job->base->description, &training, &job->base->device,
-                                             ppi_job_table(job), &job->host, error);
-    if (status == PPSCHED_OK)
-        status = ppi_priced_model_make(&search->made, search->model, error);
+    bool is_possible;
+    ppsched_status status = ppi_job_costs_make(&search->costs, job, search->layout, &is_possible, error);
     if (status != PPSCHED_OK)
         return status;
-    search->buffers = ppi_job_buffers(&search->made, search->layout->pipeline);
+    search->types = ppi_job_put_types(&search->costs, job, search->layout);
+    search->costs.types.beside = search->buffers = ppi_job_buffers(search->costs.made, search->layout->pipeline);
     search->pipeline = (ppsched_pipeline){.size = sizeof search->pipeline,
                                           .devices = search->layout->pipeline,
                                           .chunks = search->layout->chunks,
@@ -243,18 +254,17 @@ ppsched_status ppi_job_price(ppsched_price **out, ppsched_job_found *found, cons
     if (search.layout->bound > above)
         return PPSCHED_OK;
     ppsched_status status = find_best(&search, error);
-    ppi_priced_model_clear(&search.made);
-    ppi_model_destroy(search.model);
+    ppi_job_costs_clear(&search.costs);
     if (status != PPSCHED_OK) {
         ppi_price_destroy(search.best.price);
         return status;
     }
     struct best *best = &search.best;
-    bool is_slower = best->price != NULL && fits(&search, best->memory) ? best->price->step.step_time > above
-                                                                        : search.is_slower;
-    found->state = best->price == NULL           ? PPSCHED_JOB_STATE_REFUSED
-                   : fits(&search, best->memory) ? PPSCHED_JOB_STATE_PRICED
-                                                 : PPSCHED_JOB_STATE_DOES_NOT_FIT;
+    bool is_slower = best->price != NULL && fits(best->memory, best->limit) ? best->price->step.step_time > above
+                                                                            : search.is_slower;
+    found->state = best->price == NULL               ? PPSCHED_JOB_STATE_REFUSED
+                   : fits(best->memory, best->limit) ? PPSCHED_JOB_STATE_PRICED
+                                                     : PPSCHED_JOB_STATE_DOES_NOT_FIT;
     found->tried = search.tried;
     if (is_slower) {
         found->state = PPSCHED_JOB_STATE_SLOWER;
@@ -263,6 +273,7 @@ ppsched_status ppi_job_price(ppsched_price **out, ppsched_job_found *found, cons
     }
     found->runs_on = best->runs_on;
     found->memory = best->memory;
+    found->memory_limit = best->limit;
     *out = best->price;
     return PPSCHED_OK;
 }

@@ -9,6 +9,15 @@ static double time_of(const ppsched_layer *layer)
     return layer->forward_time + layer->backward_time;
 }
 
+/* The same on the devices of a type. */
+static double time_on(const ppsched_layers *layers, uint32_t layer, uint32_t type)
+{
+    const ppsched_layer *own = &ppi_layer_at(layers, layer)->given;
+    uint32_t entry = layers->entry_of[layer];
+    return own->forward_time * ppi_type_scale(layers, entry, type, PPSCHED_KIND_F) +
+           own->backward_time * ppi_type_scale(layers, entry, type, PPSCHED_KIND_B);
+}
+
 static const ppsched_layer *layer_at(const ppsched_layers *layers, uint32_t layer)
 {
     return &ppi_layer_at(layers, layer)->given;
@@ -48,9 +57,17 @@ static bool divide_evenly(uint32_t *counts, const ppsched_layers *layers, uint32
 struct middle {
     const ppsched_layers *layers;
     uint32_t from, to, stages;
+    const struct ppi_pipeline_types *types; /* NULL: devices are alike */
+    uint32_t devices;
+    bool is_v;
     double before, after; /* times of the layers at both ends */
     double cap;           /* of a stage */
 };
+
+static uint32_t type_of(const struct middle *own, uint32_t stage)
+{
+    return ppi_pricing_layer_type(own->types, ppi_job_device_of(stage, own->devices, own->is_v));
+}
 
 /* Whether a stage may have none of the middle: the first, unless its last layer stays with the next. The last is not asked. */
 static bool may_have_none(const struct middle *own, uint32_t stage)
@@ -62,9 +79,9 @@ static bool may_have_none(const struct middle *own, uint32_t stage)
 static uint32_t farthest(const struct middle *own, uint32_t stage, uint32_t start)
 {
     double time = (stage == 0 ? own->before : 0) + (stage + 1 == own->stages ? own->after : 0);
-    uint32_t end = start;
+    uint32_t end = start, type = type_of(own, stage);
     for (uint32_t next = start; next < own->to; next++) {
-        time += time_of(layer_at(own->layers, next));
+        time += time_on(own->layers, next, type);
         if (time > own->cap)
             break;
         if (may_end_after(own->layers, next))
@@ -91,8 +108,14 @@ static bool divides(const struct middle *own, uint32_t stage, uint32_t start)
 static void find_cap(struct middle *own)
 {
     double low = 0, high = own->before + own->after;
-    for (uint32_t layer = own->from; layer < own->to; layer++)
-        high += time_of(layer_at(own->layers, layer));
+    for (uint32_t layer = own->from; layer < own->to; layer++) {
+        double longest = 0;
+        for (uint32_t type = 0; type <= (own->types != NULL ? own->types->count : 0); type++) {
+            double time = time_on(own->layers, layer, type);
+            longest = time > longest ? time : longest;
+        }
+        high += longest;
+    }
     own->cap = high;
     for (int i = 0; i < 30; i++) {
         own->cap = (low + high) / 2;
@@ -104,24 +127,53 @@ static void find_cap(struct middle *own)
     own->cap = high;
 }
 
+/* Of the times of all layers, on alike devices, that of the stages up to each: as much as their devices are fast. */
+struct shares {
+    double speeds[PPI_MOST_PIPELINE_TYPES + 1]; /* by type of the layers */
+    double all, speed, until;                   /* of all stages, and until the present one */
+};
+
+static void start_shares(struct shares *shares, const struct middle *own)
+{
+    uint32_t types = own->types != NULL ? own->types->count : 0;
+    *shares = (struct shares){.until = 0};
+    for (uint32_t layer = 0; layer < own->layers->count; layer++)
+        shares->all += time_of(layer_at(own->layers, layer));
+    for (uint32_t type = 0; type <= types; type++) {
+        double time = 0;
+        for (uint32_t layer = 0; layer < own->layers->count; layer++)
+            time += time_on(own->layers, layer, type);
+        shares->speeds[type] = time > 0 ? shares->all / time : 1;
+    }
+    for (uint32_t s = 0; s < own->stages; s++)
+        shares->speed += shares->speeds[type_of(own, s)];
+}
+
+static double share_until(struct shares *shares, const struct middle *own, uint32_t stage)
+{
+    shares->until += shares->speeds[type_of(own, stage)];
+    return own->types != NULL ? shares->all * shares->until / shares->speed : shares->all * (stage + 1) / own->stages;
+}
+
 /* No stage is longer than must be; within that, the ends of stages are where the time so far is nearest to their share. Each
  * stage but the first and the last has a layer of the middle. */
-static bool balance(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, uint32_t from, uint32_t to)
+static bool balance(uint32_t *counts, struct middle own)
 {
-    struct middle own = {layers, from, to, stages, 0, 0, 0};
-    double done = 0, all = 0;
-    for (uint32_t layer = 0; layer < from; layer++)
-        own.before += time_of(layer_at(layers, layer));
-    for (uint32_t layer = to; layer < layers->count; layer++)
-        own.after += time_of(layer_at(layers, layer));
+    const ppsched_layers *layers = own.layers;
+    uint32_t next = own.from, stages = own.stages;
+    double done = 0;
+    struct shares shares;
+    for (uint32_t layer = 0; layer < own.from; layer++) {
+        own.before += time_on(layers, layer, type_of(&own, 0));
+        done += time_of(layer_at(layers, layer));
+    }
+    for (uint32_t layer = own.to; layer < layers->count; layer++)
+        own.after += time_on(layers, layer, type_of(&own, stages - 1));
     find_cap(&own);
-    for (uint32_t layer = 0; layer < layers->count; layer++)
-        all += time_of(layer_at(layers, layer));
-    uint32_t next = from;
-    done = own.before;
+    start_shares(&shares, &own);
     for (uint32_t s = 0; s + 1 < stages; s++) {
         uint32_t last = farthest(&own, s, next), best = next;
-        double share = all * (s + 1) / stages, distance = PPI_INFINITE, time = done, best_time = done;
+        double share = share_until(&shares, &own, s), distance = PPI_INFINITE, time = done, best_time = done;
         for (uint32_t end = next; end <= last; end++) {
             time += end > next ? time_of(layer_at(layers, end - 1)) : 0;
             double far = time > share ? time - share : share - time;
@@ -138,15 +190,20 @@ static bool balance(uint32_t *counts, const ppsched_layers *layers, uint32_t sta
         next = best;
         done = best_time;
     }
-    counts[stages - 1] = to - next;
+    counts[stages - 1] = own.to - next;
     return true;
 }
 
-bool ppi_job_divide(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, enum ppi_job_split split)
+bool ppi_job_divide(uint32_t *counts, const ppsched_layers *layers, const struct ppi_pipeline_types *types, uint32_t devices,
+                    uint32_t stages, enum ppi_job_split split)
 {
+    bool is_v = split == PPI_JOB_BALANCED_V;
     uint32_t from, to;
+    if (is_v && (types == NULL || stages != 2 * devices))
+        return false;
     find_middle(&from, &to, layers);
-    if (split == PPI_JOB_EVEN ? !divide_evenly(counts, layers, stages, from, to) : !balance(counts, layers, stages, from, to))
+    const struct middle own = {layers, from, to, stages, types, devices, is_v, 0, 0, 0};
+    if (split == PPI_JOB_EVEN ? !divide_evenly(counts, layers, stages, from, to) : !balance(counts, own))
         return false;
     counts[0] += from;
     counts[stages - 1] += layers->count - to;

@@ -53,6 +53,15 @@ void ppi_model_destroy(ppsched_model *model);
 /* Fills in the defaults of the training and the device, and checks them. */
 ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 
+enum { PPI_MOST_COUNT = 1 << 20 }; /* of devices of a group, and the like */
+
+struct ppi_bounded {
+    const char *name;
+    uint32_t value, least, most;
+};
+
+ppsched_status ppi_check_bounds(const struct ppi_bounded *list, size_t count, ppsched_error *error);
+
 /* Checks the numbers of a device. */
 ppsched_status ppi_model_check_device(const ppsched_accelerator *device, ppsched_error *error);
 

@@ -50,7 +50,7 @@ static inline double ppi_taken_by(const ppsched_timeline *plain, const ppsched_o
         return ppi_memory_of(&plain->costs, plain->schedule, op);
     double whole = ppi_instance_of(&plain->costs, plain->schedule, op)->memory[PPSCHED_KIND_F],
            kept = ppi_saving_cost_of(plain->saving, op)->kept;
-    return (recomputes ? whole - kept : kept) * ppi_factor_of(&plain->costs, plain->schedule, op).memory;
+    return (recomputes ? whole - kept : kept) * ppi_memory_factor_of(&plain->costs, plain->schedule, op);
 }
 
 /* Memory that B, I or W frees when it ends, as a number of at most 0; 0 for other ops. */

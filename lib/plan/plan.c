@@ -90,7 +90,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->lower = options->lower;
     plan->effort = options->effort;
     plan->top = options->top;
-    plan->slicing = (struct ppi_slicing){options->slice_time, options->attention_share};
+    plan->slicing = (struct ppi_slicing){options->slice_time, options->attention_share, NULL};
     plan->order_effort = options->order_effort;
     plan->orders_devices = options->free_device_order != 0;
     plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_ORDER_NONE};

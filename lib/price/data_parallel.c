@@ -8,10 +8,10 @@ static bool has_flag(const struct ppi_pricing *pricing, uint32_t flag)
     return (pricing->model->training.flags & flag) != 0;
 }
 
-static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t stage)
+static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t device, uint32_t stage)
 {
     ppsched_update_cost cost;
-    ppi_pricing_update(&cost, pricing, &pricing->stages[stage]);
+    ppi_pricing_update(&cost, pricing, device, &pricing->stages[stage]);
     return cost;
 }
 
@@ -57,7 +57,7 @@ static double gradients_end(const struct ppi_pricing *pricing, uint32_t device)
     double end = 0;
     for (uint32_t s = PPSCHED_NONE; (s = next_stage(pricing, device, s, last_end_of)) != PPSCHED_NONE;) {
         const struct ppi_priced_stage *stage = &pricing->stages[s];
-        double time = cost_of(pricing, s).gradient_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
+        double time = cost_of(pricing, device, s).gradient_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
         if (!has_flag(pricing, PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS)) {
             end = max(end, pricing->timeline->metrics.makespan) + time;
             continue;
@@ -74,7 +74,7 @@ static double parameters_wait(const struct ppi_pricing *pricing, uint32_t device
     double end = 0, wait = 0;
     for (uint32_t s = PPSCHED_NONE; (s = next_stage(pricing, device, s, first_start_of)) != PPSCHED_NONE;) {
         const struct ppi_priced_stage *stage = &pricing->stages[s];
-        double time = cost_of(pricing, s).parameter_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
+        double time = cost_of(pricing, device, s).parameter_time, share = 1.0 / (stage->layers > 0 ? stage->layers : 1);
         end += time;
         if (!has_flag(pricing, PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS))
             wait = end;
@@ -92,13 +92,37 @@ static double sharded_exposed(const struct ppi_pricing *pricing, uint32_t device
     uint32_t count;
     const uint32_t *own = ppi_priced_stages(pricing, device, &count);
     for (uint32_t i = 0; i < count; i++) {
-        ppsched_update_cost cost = cost_of(pricing, own[i]);
+        ppsched_update_cost cost = cost_of(pricing, device, own[i]);
         gradients += times * cost.gradient_time;
         parameters += times * cost.parameter_time;
     }
     double beside = (has_flag(pricing, PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS) ? gradients : 0) +
                     (has_flag(pricing, PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS) ? parameters : 0);
     return gradients + parameters - (beside < busy ? beside : busy);
+}
+
+/* Devices with the embedding or a copy sum its gradients after all others, once a step. */
+static double copies_time(const struct ppi_pricing *pricing)
+{
+    const ppsched_training *training = &pricing->model->training;
+    bool is_within = pricing->pipeline.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST;
+    double replicas = is_within ? 1 : training->data_parallel, longest = 0; /* those between the devices of a pipeline */
+    double span = replicas * training->tensor_parallel * training->context_parallel * pricing->pipeline.devices;
+    uint32_t copies = 0;
+    if (pricing->pipeline.hides_copies != 0)
+        return 0;
+    for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
+        uint32_t count, found = 0;
+        const uint32_t *own = ppi_priced_stages(pricing, d, &count);
+        for (uint32_t i = 0; i < count; i++)
+            found |= pricing->stages[own[i]].has_embedding;
+        copies += found;
+    }
+    for (uint32_t i = 0; i < (pricing->types != NULL ? pricing->types->count : 1); i++) {
+        const ppsched_model *model = pricing->types != NULL ? pricing->types->made[i].model : pricing->model;
+        longest = max(longest, ppi_model_copies_time(model, copies, span));
+    }
+    return longest;
 }
 
 double ppi_pricing_exposed(const struct ppi_pricing *pricing)
@@ -112,5 +136,5 @@ double ppi_pricing_exposed(const struct ppi_pricing *pricing)
         gradients = max(gradients, gradients_end(pricing, d));
         parameters = max(parameters, parameters_wait(pricing, d));
     }
-    return gradients - pricing->timeline->metrics.makespan + parameters + sharded;
+    return gradients - pricing->timeline->metrics.makespan + parameters + sharded + copies_time(pricing);
 }

@@ -87,20 +87,7 @@ static ppsched_status set_recomputes(struct ppi_pricing *pricing, uint8_t *kinds
 
 /* --- states --- */
 
-static void add_passes(struct ppi_priced_stage *stage, const struct ppi_row_price *own, int32_t recomputed)
-{
-    const int32_t passes[] = {PPSCHED_MODEL_PASS_FORWARD, PPSCHED_MODEL_PASS_INPUT, PPSCHED_MODEL_PASS_WEIGHT, recomputed};
-    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
-        if (passes[i] < 0)
-            continue;
-        stage->work += own->time[passes[i]];
-        stage->tensor += own->tensor[passes[i]];
-        stage->context += own->context[passes[i]];
-        stage->expert += own->expert[passes[i]];
-    }
-}
-
-static void add_layer(struct ppi_priced_stage *stage, const struct ppi_pricing *pricing, uint32_t row, int32_t recomputed)
+static void add_layer(struct ppi_priced_stage *stage, const struct ppi_pricing *pricing, uint32_t row)
 {
     const ppsched_model *model = pricing->model;
     const ppsched_training *training = &model->training;
@@ -116,21 +103,11 @@ static void add_layer(struct ppi_priced_stage *stage, const struct ppi_pricing *
     stage->optimizer += memory->optimizer;
     stage->largest = whole > stage->largest ? whole : stage->largest;
     stage->layers++;
-    add_passes(stage, &pricing->made->rows[row], recomputed);
     if (model->rows[row].role == PPSCHED_MODEL_ROLE_HEAD) {
         double tokens = (double)training->sequence_length * training->micro_batch_size / training->context_parallel;
         stage->logits = 4 * tokens * model->shape->vocabulary_size / training->tensor_parallel;
         stage->logit_gradients = stage->logits * training->activation_bytes / 4;
     }
-}
-
-static int32_t pass_of(const ppsched_pipeline *pipeline, uint8_t kind)
-{
-    if (kind == 0)
-        return -1;
-    if (strcmp(pipeline->recompute, "selective") == 0)
-        return PPSCHED_MODEL_PASS_SELECTIVE;
-    return strcmp(pipeline->recompute, "modules") == 0 ? PPSCHED_MODEL_PASS_MODULES : PPSCHED_MODEL_PASS_FULL;
 }
 
 /* The last stage holds a tied embedding too, and each stage with MTP layers a copy of it. */
@@ -145,11 +122,11 @@ static void add_states(struct ppi_pricing *pricing)
         bool has_mtp = false;
         for (uint32_t end = layer + pricing->split.layers[s]; layer < end; layer++) {
             const ppsched_layer *own = &ppi_layer_at(pricing->layers, layer)->given;
-            uint8_t kind = pricing->split.recomputes != NULL ? pricing->split.recomputes[layer] : 0;
-            add_layer(stage, pricing, pricing->made->row_of[layer], pass_of(&pricing->pipeline, kind));
+            add_layer(stage, pricing, pricing->made->row_of[layer]);
             has_mtp |= ppi_is_mtp(own);
         }
         double copies = s == 0 ? 0 : has_mtp + (is_tied && s + 1 == pricing->stage_count);
+        stage->has_embedding = s == 0 || copies > 0;
         stage->parameters += copies * copy.parameters;
         stage->trained += copies * copy.trained;
         stage->weights += copies * copy.weights;
@@ -178,4 +155,40 @@ ppsched_status ppi_pricing_lay_out(struct ppi_pricing *pricing, ppsched_error *e
     if (status == PPSCHED_OK)
         add_states(pricing);
     return status;
+}
+
+/* --- work --- */
+
+static int32_t pass_of(const ppsched_pipeline *pipeline, uint8_t kind)
+{
+    if (kind == 0)
+        return -1;
+    if (strcmp(pipeline->recompute, "selective") == 0)
+        return PPSCHED_MODEL_PASS_SELECTIVE;
+    return strcmp(pipeline->recompute, "modules") == 0 ? PPSCHED_MODEL_PASS_MODULES : PPSCHED_MODEL_PASS_FULL;
+}
+
+static void add_passes(struct ppi_priced_stage *stage, const struct ppi_row_price *own, int32_t recomputed)
+{
+    const int32_t passes[] = {PPSCHED_MODEL_PASS_FORWARD, PPSCHED_MODEL_PASS_INPUT, PPSCHED_MODEL_PASS_WEIGHT, recomputed};
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+        if (passes[i] < 0)
+            continue;
+        stage->work += own->time[passes[i]];
+        stage->tensor += own->tensor[passes[i]];
+        stage->context += own->context[passes[i]];
+        stage->expert += own->expert[passes[i]];
+    }
+}
+
+void ppi_pricing_set_work(struct ppi_pricing *pricing)
+{
+    uint32_t layer = 0;
+    for (uint32_t s = 0; s < pricing->stage_count; s++) {
+        const struct ppi_priced_model *made = ppi_pricing_made(pricing, pricing->schedule->placement.device_of[s]);
+        for (uint32_t end = layer + pricing->split.layers[s]; layer < end; layer++) {
+            uint8_t kind = pricing->split.recomputes != NULL ? pricing->split.recomputes[layer] : 0;
+            add_passes(&pricing->stages[s], &made->rows[made->row_of[layer]], pass_of(&pricing->pipeline, kind));
+        }
+    }
 }

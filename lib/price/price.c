@@ -12,9 +12,10 @@
 /* --- the step --- */
 
 /* Frozen weights are only gathered, where they are sharded; adapters are updated. */
-void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes)
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, uint32_t device,
+                        const struct ppi_priced_stage *sizes)
 {
-    const ppsched_model *model = pricing->model;
+    const ppsched_model *model = ppi_pricing_made(pricing, device)->model;
     uint32_t between = pricing->pipeline.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST ? pricing->pipeline.devices : 1;
     if (model->training.adapter_rank == 0) {
         ppi_model_update_between(out, model, sizes->parameters, sizes->expert_parameters, between);
@@ -44,7 +45,7 @@ static double optimizer_time(const struct ppi_pricing *pricing)
             sizes.expert_trained += pricing->stages[own[i]].expert_trained;
         }
         ppsched_update_cost cost;
-        ppi_pricing_update(&cost, pricing, &sizes);
+        ppi_pricing_update(&cost, pricing, d, &sizes);
         longest = cost.optimizer_time > longest ? cost.optimizer_time : longest;
     }
     return longest;
@@ -56,10 +57,26 @@ static double devices_of(const struct ppi_pricing *pricing)
     return (double)training->tensor_parallel * training->context_parallel * training->data_parallel * pricing->pipeline.devices;
 }
 
+double ppi_slowdown_of(const ppsched_accelerator *device, double devices)
+{
+    double share = device->scale_slowdown;
+    return share > 0 ? 1 + share * (ppi_logarithm(devices) / ppi_logarithm(2)) : 1;
+}
+
 double ppi_pricing_scale(const struct ppi_pricing *pricing)
 {
-    double share = pricing->model->device.scale_slowdown;
-    return share > 0 ? 1 + share * (ppi_logarithm(devices_of(pricing)) / ppi_logarithm(2)) : 1;
+    return ppi_slowdown_of(&pricing->model->device, devices_of(pricing));
+}
+
+/* Operations per second of a device, on average. */
+static double matrix_rate(const struct ppi_pricing *pricing)
+{
+    double sum = 0;
+    if (pricing->types == NULL)
+        return pricing->model->device.matrix_rate;
+    for (uint32_t d = 0; d < pricing->pipeline.devices; d++)
+        sum += ppi_pricing_made(pricing, d)->model->device.matrix_rate;
+    return sum / pricing->pipeline.devices;
 }
 
 /* Takes off what is hidden, as far as it goes. */
@@ -109,7 +126,7 @@ static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing
     step->tokens_per_second_per_device = tokens / step->step_time;
     step->operations_per_second_per_device = pricing->made->matrix_operations * microbatches / pricing->pipeline.devices /
                                              step->step_time;
-    step->mfu = step->operations_per_second_per_device / pricing->model->device.matrix_rate;
+    step->mfu = step->operations_per_second_per_device / matrix_rate(pricing);
 }
 
 /* --- memory --- */
@@ -171,6 +188,7 @@ static ppsched_status price_it(ppsched_price *price, struct ppi_pricing *pricing
         status = keep(price, pricing, error);
     if (status != PPSCHED_OK)
         return status;
+    ppi_pricing_set_work(pricing);
     set_step(&price->step, pricing);
     price->devices = ppi_allocate(&price->host, price->device_count, sizeof *price->devices);
     if (price->devices == NULL)
@@ -192,11 +210,11 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
-    if (pipeline->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if (pipeline->hides_copies > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "hides_copies is %u; it must be 0 or 1", pipeline->hides_copies);
     if (pipeline->microbatches % pipeline->reduce_every != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_every is %u; it must divide the %u microbatch%s of a step",
-                        pipeline->reduce_every, pipeline->microbatches, pipeline->microbatches == 1 ? "" : "es");
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_every is %u; it must divide the %u microbatch%p of a step",
+                        pipeline->reduce_every, pipeline->microbatches);
     if (pipeline->pair_rule < 0 || pipeline->pair_rule > PPSCHED_PAIR_RULE_MEGATRON_DELAYED)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pair_rule is %d; it must be 0 to %d", pipeline->pair_rule,
                         PPSCHED_PAIR_RULE_MEGATRON_DELAYED);
@@ -212,11 +230,16 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     return status;
 }
 
-ppsched_status ppi_price_pipeline(ppsched_price **out, const struct ppi_priced_model *made, const ppsched_pipeline *pipeline,
+ppsched_status ppi_price_pipeline(ppsched_price **out, const struct ppi_priced_model *made,
+                                  const struct ppi_pipeline_types *types, const ppsched_pipeline *pipeline,
                                   const struct ppi_host *host, const struct ppi_price_question *question, ppsched_error *error)
 {
-    struct ppi_pricing pricing = {
-        .arena = {.host = host}, .made = made, .model = made->model, .layers = made->layers, .pipeline = *pipeline};
+    struct ppi_pricing pricing = {.arena = {.host = host},
+                                  .made = made,
+                                  .types = types,
+                                  .model = made->model,
+                                  .layers = made->layers,
+                                  .pipeline = *pipeline};
     ppsched_price *price = ppi_allocate(host, 1, sizeof *price);
     if (price == NULL)
         return ppi_fail_memory(error, "the price");
@@ -245,7 +268,7 @@ ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model,
     if (status == PPSCHED_OK)
         status = ppi_priced_model_make(&made, model, error);
     if (status == PPSCHED_OK)
-        status = ppi_price_pipeline(out, &made, &complete, host, NULL, error);
+        status = ppi_price_pipeline(out, &made, NULL, &complete, host, NULL, error);
     ppi_priced_model_clear(&made);
     return status;
 }

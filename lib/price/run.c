@@ -15,7 +15,10 @@ static ppsched_status set_limit(ppsched_config *config, const struct ppi_pricing
         largest = pricing->stages[s].largest > largest ? pricing->stages[s].largest : largest;
         beside += pricing->stages[s].logit_gradients; /* of one stage */
     }
-    double limit = pricing->pipeline.memory_limit - beside - (pricing->model->training.sharding == 3 ? 2 * largest : 0);
+    double gathered = pricing->model->training.sharding == 3 ? 2 * largest : 0;
+    if (pricing->types != NULL)
+        return ppi_types_set_limits(config, pricing, beside + gathered, error);
+    double limit = pricing->pipeline.memory_limit - beside - gathered;
     return ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, error);
 }
 
@@ -30,7 +33,10 @@ static ppsched_status make_config(ppsched_config **out, struct ppi_pricing *pric
     if (status == PPSCHED_OK)
         status = ppi_config_create(&plain, &shape, &pricing->model->host, error);
     if (status == PPSCHED_OK)
-        status = ppi_pricing_set_links(plain, pricing, error);
+        status = pricing->types != NULL ? ppi_types_set_links(plain, pricing, error)
+                                        : ppi_pricing_set_links(plain, pricing, error);
+    if (status == PPSCHED_OK && pricing->types != NULL)
+        status = ppi_types_set(plain, pricing, error);
     if (status == PPSCHED_OK) {
         plain->progress = pipeline->progress;
         plain->progress_user = pipeline->progress_user;

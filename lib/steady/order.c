@@ -215,17 +215,25 @@ static bool find_depth(struct ppi_steady_order *order)
 
 ppsched_status ppi_steady_order_find(struct ppi_steady_order *out, bool *found, struct ppi_arena *arena, ppsched_error *error)
 {
-    const size_t cells = ppi_cell_count(out->schedule);
     out->devices = ppi_arena_take_zeroed(arena, out->schedule->shape.devices, sizeof *out->devices);
-    out->forward = ppi_arena_take(arena, cells, sizeof *out->forward);
-    out->backward = ppi_arena_take(arena, cells, sizeof *out->backward);
     ppsched_status status = ppi_arena_check(arena, "the steady state", error);
     return status == PPSCHED_OK ? find_places(out, found, arena, error) : status;
 }
 
-bool ppi_steady_order_number(struct ppi_steady_order *order, const ppsched_timeline *timeline)
+ppsched_status ppi_steady_order_number(struct ppi_steady_order *order, bool *found, const ppsched_timeline *timeline,
+                                       ppsched_error *error)
 {
-    note_positions(order);
-    start_blocks(order, timeline);
-    return count_blocks(order) && find_depth(order);
+    const size_t cells = ppi_cell_count(order->schedule);
+    struct ppi_arena arena = {.host = &timeline->host}; /* freed at once: other figures need as much */
+    order->forward = ppi_arena_take(&arena, cells, sizeof *order->forward);
+    order->backward = ppi_arena_take(&arena, cells, sizeof *order->backward);
+    ppsched_status status = ppi_arena_check(&arena, "the steady state", error);
+    if (status == PPSCHED_OK) {
+        note_positions(order);
+        start_blocks(order, timeline);
+        *found = count_blocks(order) && find_depth(order);
+    }
+    ppi_arena_clear(&arena);
+    order->forward = order->backward = NULL;
+    return status;
 }

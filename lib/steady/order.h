@@ -23,7 +23,7 @@ struct ppi_steady_order {
     uint32_t block;              /* microbatches of a block */
     bool senders_wait;           /* so that W may wait for its I */
     struct ppi_blocks *devices;
-    uint32_t *forward, *backward; /* positions in queues, by stage and micro-slice */
+    uint32_t *forward, *backward; /* positions in queues, by stage and micro-slice, while blocks are numbered */
     int64_t first, end;           /* blocks that all devices have */
     int64_t depth;                /* an op waits for ops of so many blocks before its own, at most */
 };
@@ -37,8 +37,10 @@ static inline int64_t ppi_block_start(const struct ppi_blocks *blocks, int64_t b
  * there is one. Errors: NO_MEMORY. */
 ppsched_status ppi_steady_order_find(struct ppi_steady_order *out, bool *found, struct ppi_arena *arena, ppsched_error *error);
 
-/* Numbers the blocks by the times of the schedule: `first` to `end` - 1. False if not all devices have the same number of
- * them, or what comes after them waits for ops that are more than `depth` blocks before their end. */
-bool ppi_steady_order_number(struct ppi_steady_order *order, const ppsched_timeline *timeline);
+/* Numbers the blocks by the times of the schedule: `first` to `end` - 1. `*found` is false if not all devices have the same
+ * number of them, or what comes after them waits for ops that are more than `depth` blocks before their end. Errors:
+ * NO_MEMORY. */
+ppsched_status ppi_steady_order_number(struct ppi_steady_order *order, bool *found, const ppsched_timeline *timeline,
+                                       ppsched_error *error);
 
 #endif

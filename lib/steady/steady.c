@@ -198,8 +198,10 @@ static ppsched_status time_few(ppsched_timeline **out, struct ppi_steady_order *
     if (status == PPSCHED_OK && repeats)
         status = ppi_evaluate_plain(out, schedule, &few->problem, few->options->wants_idle, error);
     ppi_schedule_release(schedule);
-    if (status == PPSCHED_OK && repeats && ppi_exactness_holds(&few->exactness, &few->problem, *out) &&
-        ppi_steady_order_number(order, *out))
+    if (status != PPSCHED_OK || !repeats || !ppi_exactness_holds(&few->exactness, &few->problem, *out))
+        return status;
+    status = ppi_steady_order_number(order, &repeats, *out, error);
+    if (status == PPSCHED_OK && repeats)
         *found = find_period(*out, order);
     return status;
 }

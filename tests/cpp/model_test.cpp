@@ -87,6 +87,12 @@ CASE(test_jobs)
     ppsched::Job stopped(description, training, *ppsched::accelerator_at(0), options);
     const auto status = thrown<ppsched::Cancelled>([&] { stopped.run([](const ppsched_progress &) { return false; }); });
     CHECK(status && status->status() == PPSCHED_ERROR_CANCELLED);
+    options.types = {{ppsched::accelerator_at(0), 8, 0, 0}, {ppsched::accelerator_at(1), 8, 0, 0}};
+    ppsched::Job typed(description, training, *ppsched::accelerator_at(0), options);
+    CHECK(typed.size() > 10 && typed.layout(0).pipeline % 2 == 0 && typed.layout(0).type_order < 2);
+    options.types[1].gpus = 4;
+    CHECK(status_of([&] { ppsched::Job(description, training, *ppsched::accelerator_at(0), options); }) == PPSCHED_ERROR_RANGE);
+    options.types.clear();
     options.values[PPSCHED_JOB_DIMENSION_GLOBAL_BATCH] = {0};
     CHECK(status_of([&] { ppsched::Job(description, training, *ppsched::accelerator_at(0), options); }) == PPSCHED_ERROR_RANGE);
 }

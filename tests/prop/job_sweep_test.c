@@ -4,13 +4,14 @@
 #include "support/model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROBLEMS = 5, ALL_PROBLEMS = 200, TOP = 5, MOST_TOP = 8, MOST_ROWS = 32 };
 
 static struct seen {
-    int layouts, ruled_out, unfitting, recomputed, experts, none, measured, pods;
+    int layouts, ruled_out, unfitting, recomputed, experts, none, measured, pods, typed, reordered;
 } seen;
 
 struct problem {
@@ -23,6 +24,8 @@ struct problem {
     ppsched_measured_layer rows[MOST_ROWS];
     ppsched_measured_collective collectives[3];
     ppsched_layer_table table;
+    ppsched_accelerator devices[3];
+    ppsched_job_type types[3];
 };
 
 static uint32_t pick(uint64_t *seed, const uint32_t *list, uint32_t count)
@@ -99,6 +102,24 @@ static void make_pods(struct problem *problem, uint64_t *seed)
     problem->orders[1] = PPSCHED_RANK_ORDER_PIPELINE_FIRST;
     problem->lists[problem->options.list_count++] = (ppsched_job_list){PPSCHED_JOB_DIMENSION_RANK_ORDER, 2, problem->orders};
     seen.pods += device->node_devices * device->pod_nodes < problem->options.gpus;
+}
+
+/* Two or three types, with their own limits, nodes and speeds. */
+static void make_types(struct problem *problem, uint64_t *seed)
+{
+    problem->options.table = NULL;
+    uint32_t count = 2 + random_below(seed, 2), left = 4, quarter = problem->options.gpus / 4;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t quarters = i + 1 == count ? left : 1 + random_below(seed, left - (count - 1 - i));
+        left -= quarters;
+        problem->devices[i] = *ppsched_accelerator_at(random_below(seed, ppsched_accelerator_count()));
+        problem->devices[i].node_devices = 1u << random_below(seed, 4);
+        problem->types[i] = (ppsched_job_type){&problem->devices[i], quarters * quarter, 0,
+                                               random_below(seed, 2) ? 0 : 1e9 * (2 + random_below(seed, 80))};
+    }
+    problem->options.types = problem->types;
+    problem->options.type_count = count;
+    seen.typed++;
 }
 
 static void make_problem(struct problem *problem, uint64_t *seed)
@@ -224,14 +245,15 @@ static void price_all(struct ranked *all, uint32_t *count, const ppsched_job *jo
         seen.unfitting += found.state == PPSCHED_JOB_STATE_DOES_NOT_FIT;
         if (price != NULL) {
             expect_ok(ppsched_price_get_step(&step, price, &error), &error);
-            assert_true(found.memory >= layout.least_memory);
+            assert_true(found.memory - found.memory_limit >= layout.least_memory - layout.memory_limit);
+            assert_true((found.memory > found.memory_limit) == (found.state == PPSCHED_JOB_STATE_DOES_NOT_FIT));
             assert_true(step.step_time >= layout.bound);
         }
         if (found.state == PPSCHED_JOB_STATE_PRICED) {
             assert_int_not_equal(layout.state, PPSCHED_JOB_STATE_OVER_LIMIT);
             double per = problem->options.goal == PPSCHED_JOB_GOAL_TOKENS ? layout.global_batch : 1;
             all[(*count)++] = (struct ranked){i, found.runs_on != 0, step.step_time / per, found.memory};
-            if (i % 16 == 0)
+            if (i % 16 == 0 && problem->options.type_count == 0)
                 check_alone(job, problem, &layout, price);
         }
         ppsched_price_destroy(price);
@@ -239,13 +261,15 @@ static void price_all(struct ranked *all, uint32_t *count, const ppsched_job *jo
     qsort(all, *count, sizeof *all, compare);
 }
 
-static void check_problem(struct problem *problem, uint64_t *seed)
+static void check_problem(struct problem *problem, uint64_t *seed, bool has_types)
 {
     const ppsched_description *description = NULL;
     ppsched_job *job = NULL;
     ppsched_error error;
     uint32_t count;
     make_problem(problem, seed);
+    if (has_types)
+        make_types(problem, seed);
     expect_ok(ppsched_description_from_transformer(&description, &problem->shape, NULL, &error), &error);
     expect_ok(ppsched_job_create(&job, description, &problem->training, &problem->device, &problem->options, NULL, &error),
               &error);
@@ -263,6 +287,11 @@ static void check_problem(struct problem *problem, uint64_t *seed)
     assert_int_equal(ppsched_job_best_count(job), count < TOP ? count : TOP);
     for (uint32_t i = 0; i < ppsched_job_best_count(job); i++)
         assert_int_equal(ppsched_job_layout_at_rank(job, i), all[i].number);
+    for (uint32_t i = 0; i < ppsched_job_best_count(job); i++) {
+        ppsched_job_layout layout = {.size = sizeof layout};
+        expect_ok(ppsched_job_get_layout(&layout, job, ppsched_job_layout_at_rank(job, i), &error), &error);
+        seen.reordered += layout.type_order > 0;
+    }
     assert_int_equal(ppsched_job_layout_at_rank(job, ppsched_job_best_count(job)), PPSCHED_NONE);
     seen.layouts += (int)ppsched_job_layout_count(job);
     seen.none += count == 0;
@@ -284,14 +313,27 @@ static void test_random_jobs(void **state)
     int problems = getenv("PPSCHED_ALL_JOBS") != NULL ? ALL_PROBLEMS : PROBLEMS;
     (void)state;
     for (int i = 0; i < problems; i++)
-        check_problem(&problem, &seed);
+        check_problem(&problem, &seed, false);
     assert_true(seen.layouts > 100 * problems && seen.ruled_out > seen.layouts / 4);
     assert_true(seen.unfitting > problems && seen.recomputed > problems / 2 && seen.experts > problems / 8);
     assert_true(seen.measured > problems / 8 && seen.pods > problems / 8);
 }
 
+static void test_random_types(void **state)
+{
+    uint64_t seed = 20261129;
+    struct problem problem;
+    int problems = getenv("PPSCHED_ALL_JOBS") != NULL ? ALL_PROBLEMS : PROBLEMS;
+    (void)state;
+    seen = (struct seen){0};
+    for (int i = 0; i < problems; i++)
+        check_problem(&problem, &seed, true);
+    assert_true(seen.layouts > 50 * problems && seen.ruled_out > seen.layouts / 8 && seen.unfitting > problems);
+    assert_true(seen.typed == problems && seen.reordered > problems / 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_jobs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_jobs), cmocka_unit_test(test_random_types)};
     return cmocka_run_group_tests_name("random jobs", tests, NULL, NULL);
 }

@@ -348,7 +348,7 @@ class GpusTest(unittest.TestCase):
         self.refused("--gpus, --dp: give one of them", "--gpus", 8, "--dp", 2)
         self.refused("--goal needs --model and --gpus", "--tp", 2, "--goal", "step")
         self.refused("--rank-order: give one order, or --gpus", "--tp", 2, "--rank-order", "tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
-        for more, wanted in ((dict(device=5), "device must be a name or a ppsched.Accelerator, not 5"), (dict(fixed=5), "fixed must be a dict"),
+        for more, wanted in ((dict(device=5), "device must be a name, a ppsched.Accelerator, or a list such as .*, not 5"), (dict(fixed=5), "fixed must be a dict"),
                              (dict(fixed={"tp": None}), r"fixed\['tp'\] must be a number or a list of numbers, not None"),
                              (dict(strategies="1f1b"), "strategies must be a list of names, not '1f1b'"), (dict(executor=5), "executor must have submit")):
             with self.assertRaisesRegex(TypeError, "plan_layouts: " + wanted):

@@ -487,7 +487,15 @@ class CommandTest(unittest.TestCase):
         self.assertNotIn("attention_share", self.pick(*words)[0])
         row, longer = self.pick(*words, "--slices", 4)[0], self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4)[0]
         self.assertTrue(0 < row["attention_share"] < longer["attention_share"] < 1)
-        self.assertEqual(self.pick(*words, "--slices", 4, "--attention-share", repr(row["attention_share"]))[0]["step_time"], row["step_time"])
+        told = self.pick(*words, "--slices", 4, "--attention-share", repr(row["attention_share"]))[0]
+        self.assertEqual(told["attention_share"], row["attention_share"])
+        self.assertLess(row["stage_attention_shares"][-1], row["stage_attention_shares"][1])  # the head has none
+        self.assertNotIn("stage_attention_shares", told)
+        for one, values in ((row, 4 * 4), (told, 4)):  # by stage, or for all
+            rows = shlex.split(one["command"])
+            start = rows.index("--slice-scale") + 1
+            self.assertEqual(next(n for n, word in enumerate([*rows[start:], "--"]) if word.startswith("--")), values)
+        self.assertAlmostEqual(told["step_time"] / row["step_time"], 1, 1)
         own = self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4, "--attention-share", 0)[0]
         self.assertEqual(own["attention_share"], 0)
         self.assertLess(own["step_time"], longer["step_time"])
@@ -508,7 +516,7 @@ class CommandTest(unittest.TestCase):
         self.assertNotIn("assumed", answer("--model", path, "--seq", 64))
 
     def test_slices_tell_the_share_of_each_kind(self):
-        """A delta rule has no attention; all stages have the mean of the layers."""
+        """A delta rule has no attention; each stage has the share of its layers."""
         kinds = {"delta": [{"kind": "delta", "heads": 8, "head_size": 64}], "full": [{"kind": "attention", "heads": 8}]}
         path = self.folder / "description.json"
         path.write_text(json.dumps({"hidden_size": 512, "vocabulary_size": 1000, "kinds": kinds, "layers": "4x[delta full]"}), encoding="utf-8")
@@ -526,9 +534,33 @@ class CommandTest(unittest.TestCase):
         self.assertAlmostEqual(model.stage_attention_shares([10])[0], model.attention_share())
         told = run("--model", *words[1:], command="pick").stdout
         self.assertIn("(0.0% of delta, ", told)
-        self.assertRegex(told, r"; stages have [0-9.]+% to [0-9.]+%, and all count with the mean\)")
+        self.assertRegex(told, r"; stages have [0-9.]+% to [0-9.]+%\), as estimated")
         (row,) = answer(*words, "--attention-share", 0.25, command="pick")
         self.assertNotIn("attention_shares", row)
+
+    def test_slices_by_stage_are_sums_over_positions(self):
+        """Where all but products of matrices is free: each token's products with all tokens up to it, of the stage's own layers. Two in F and
+        five in the backward, which makes the scores again."""
+        free, length, hidden, slices = ppsched.LinkRate(1e30), 4096, 512, 4
+        device = ppsched.Accelerator("free", 1e12, 1e30, 1e30, 1e12, free, free)
+        kinds = {"full": [{"kind": "attention", "heads": 8}, {"kind": "mlp", "width": 1024}], "plain": [{"kind": "mlp", "width": 1024}]}
+        path = self.folder / "mixed.json"
+        path.write_text(json.dumps({"hidden_size": hidden, "vocabulary_size": 1000, "kinds": kinds, "layers": "full full plain plain full plain"}),
+                        encoding="utf-8")
+        model = ppsched.Model(ppsched.read_model(path).description, ppsched.Training(sequence_length=length), device)
+        plan = ppsched.plan(ppsched.Config(4, 2), layers=model.with_attention_shares(), strategies="seq_1f1b", slices=slices)
+        config, counts = plan.timeline(plan.best).config, plan.split(plan.best).layers
+        named = [row["name"] for row in model.layers().given for _ in range(row.get("count", 1))]
+        part, stages = length // slices, [named[sum(counts[:s]):sum(counts[:s + 1])] for s in range(4)]
+        self.assertEqual(len(config.slice_scale), 4 * slices)
+        for s, names in enumerate(stages):
+            for k in range(slices):
+                seen = sum(position + 0.5 for position in range(k * part, (k + 1) * part))  # half of a token's products with itself
+                attention, mean = 7 * 2 * hidden * seen, 7 * 2 * hidden * length * part / 2
+                operations = sum(model.pass_cost(name, one).matrix_operations for name in names for one in ("forward", "input", "weight")) * part / length
+                operations += names.count("full") * (attention - mean)
+                times = config.forward_times[s] + config.backward_times[s]
+                self.assertAlmostEqual(times * config.slice_scale[s * slices + k] * 1e12 / operations, 1, 6)
 
     def test_attention_share_is_that_of_its_products(self):
         """Where all but products of matrices is free: 7 s H a layer and token beside 6 a parameter."""

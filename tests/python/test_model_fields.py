@@ -187,9 +187,22 @@ class FieldTest(ReadingTest):
         cohere = {"model_type": "cohere2", "hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 2, "intermediate_size": 96,
                   "vocab_size": 128}  # as many parameters as transformers 5.23 counts
         self.assertEqual([Model(self.read({**cohere, **heads})).parameters.total for heads in ({}, {"head_dim": 32}, {"head_dim": 48})], [69824, 69824, 82112])
+        self.refused("num_key_value_heads is 2; for a gpt_neox only 16 is supported", {**one_of_each()["gpt_neox"], "num_attention_heads": 16, "num_key_value_heads": 2})
+        self.refused("mlp_bias is true; for a step3p5 only false is supported", {**SMALL, "model_type": "step3p5", "mlp_bias": True})
         tied = model_of("config.json", {**one_of_each()["nemotron_h"], "tie_word_embeddings": True})
         self.assertEqual(tied.description.tied, False)
         self.assertIn("does not tie", " ".join(tied.description.warnings))
+
+    def test_towers_that_the_file_leaves_out(self):
+        text = {**one_of_each()["qwen3_moe"], "model_type": "qwen3_omni_moe_text"}
+        for given, lacking in (({}, "vision_config"), ({"audio_config": None}, None), ({"vision_config": None}, "audio_config"), ({"audio_config": None, "vision_config": None}, None)):
+            warnings = model_of("c", {"model_type": "qwen3_omni_moe_thinker", "text_config": text, **given}).warnings
+            self.assertEqual([f"there is no {name}" in " ".join(warnings) for name in ("vision_config", "audio_config")],
+                             [lacking == name for name in ("vision_config", "audio_config")], given)
+
+    def test_no_type(self):
+        for fields in (SMALL, {"architectures": ["LlamaForCausalLM"], "num_layers": 2}, {"config": SMALL}):
+            self.refused('it has Hugging Face\'s names, but no model_type; add it, such as "model_type": "llama"', fields)
 
     def test_hints_do_not_lead_elsewhere(self):
         """Names of other models are no slips of letters, and no other type is advised for them."""

@@ -273,8 +273,8 @@ class PrimusTest(Folder):
         self.tree()
         found = read_model(str(self.folder / "primus/configs/models/megatron/small.yaml"))
         self.assertEqual((found.description.layers, found.description.vocabulary_size), (4, 151936))
-        self.assertEqual([self.of_tokenizer(name) for name in ("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-3B", "Qwen/Qwen2.5-7B")],
-                         [151936, 151936, 151936, 152064])
+        self.assertEqual([self.of_tokenizer(name) for name in ("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-3B", "Qwen/Qwen2.5-7B", "moonshotai/Kimi-K3")],
+                         [151936, 151936, 151936, 152064, 163840])
         self.assertTrue(any("padded_vocab_size 151936, as Qwen/Qwen3-4B has it" in line for line in found.assumed))
         run = read_model(self.file("examples/run.yaml", self.RUN))
         self.assertEqual((run.description.layers, run.options["seq"], run.options["tp"], run.options["micro_batch"]), (6, 2048, 2, 2))

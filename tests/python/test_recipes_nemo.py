@@ -42,6 +42,8 @@ class BridgeTest(Folder):
     def test_refused(self):
         self.refused("model has no num_layers, hidden_size, num_attention_heads, which a recipe in Python says", "r.yaml",
                      "model: {tensor_model_parallel_size: 2}\ntrain: {global_batch_size: 8}\n")
+        self.refused("model has no num_layers, hidden_size, num_attention_heads, which a recipe in Python says", "r.yaml",
+                     "model: {seq_length: 4096}\ntrain: {global_batch_size: 8}\ndist: {use_megatron_fsdp: false}\n")
         self.refused("made by 'Gemma3ModelProvider', whose layers its fields do not tell", "r.yaml", self.RUN.replace("Llama3ModelProvider", "Gemma3ModelProvider"))
         self.refused("strange is in use, which Megatron-LM does not have", "r.yaml", self.RUN.replace("  num_layers", "  strange: 1\n  num_layers"))
         self.refused("transformer_layer_spec is 'a.odd_spec', which makes layers by itself", "r.yaml", self.RUN.replace("megatron.bridge.default_layer_spec", "a.odd_spec"))

@@ -78,7 +78,7 @@ def options_of(parser):
 class TableTest(unittest.TestCase):
     def test_each_has_rows(self):
         self.assertEqual(list(TABLES), ["C", "Python", "Command line", "JSON and CSV", "WebAssembly"])
-        self.assertEqual({old: len(rows) for old, rows in TABLES.items()}, {"C": 32, "Python": 11, "Command line": 2, "JSON and CSV": 4, "WebAssembly": 6})
+        self.assertEqual({old: len(rows) for old, rows in TABLES.items()}, {"C": 32, "Python": 11, "Command line": 4, "JSON and CSV": 4, "WebAssembly": 6})
 
     def test_readers_here_find_what_is_wrong(self):
         text = "typedef struct a_b {\n    int c;\n} a_b;\n"
@@ -160,6 +160,9 @@ class OptionTest(unittest.TestCase):
             queues = [json.loads(text)["queues"] for text in texts]
             self.assertEqual(queues[0], queues[1])
             self.assertNotEqual(queues[0], queues[2])
+        urls = [output("schedule", *PROBLEM, *words) for words in (("--link", "--link-base", "a.html"), ("--page-url", "--page-url-base", "a.html"), ("--page-url",))]
+        self.assertEqual(urls[0], urls[1])
+        self.assertTrue(urls[1].startswith("a.html#") and urls[2].startswith("ppsched.html#"), urls)
 
 
 class KeyTest(unittest.TestCase):

@@ -12,7 +12,7 @@ static const ppsched_layer_table table = {
     .size = sizeof table, .layers = measured, .layer_count = 2, .collectives = &collective, .collective_count = 1};
 
 /* A job of two devices, which may be a pipeline; the second variant recomputes, as its memory is short, the third has measured
- * costs. */
+ * costs, the fourth devices of two types. */
 static ppsched_status make(ppsched_job **out, struct attempt *attempt)
 {
     static const uint32_t tensor = 1, batch = 4, micro = 1;
@@ -20,13 +20,16 @@ static ppsched_status make(ppsched_job **out, struct attempt *attempt)
                                              {PPSCHED_JOB_DIMENSION_MICRO_BATCH, 1, &micro},
                                              {PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch}};
     const ppsched_training training = {.size = sizeof training, .sequence_length = 256};
+    const ppsched_job_type types[] = {{ppsched_accelerator_at(0), 1, 0, 0}, {ppsched_accelerator_at(1), 1, 0, 0}};
     const ppsched_job_options options = {.size = sizeof options,
                                          .gpus = 2,
                                          .lists = lists,
                                          .list_count = sizeof lists / sizeof lists[0],
                                          .top = 2,
                                          .memory_limit = attempt->variant == 1 ? 9e6 : 0,
-                                         .table = attempt->variant == 2 ? &table : NULL};
+                                         .table = attempt->variant == 2 ? &table : NULL,
+                                         .types = types,
+                                         .type_count = attempt->variant == 3 ? 2 : 0};
     const ppsched_description *description = NULL;
     ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
                                                                  &attempt->error);
@@ -87,9 +90,9 @@ static ppsched_status job_run(struct attempt *attempt)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SHORTAGE(job_create, .variants = 3),
-        SHORTAGE(job_evaluate_layout, .variants = 3),
-        SHORTAGE(job_run, .variants = 3),
+        SHORTAGE(job_create, .variants = 4),
+        SHORTAGE(job_evaluate_layout, .variants = 4),
+        SHORTAGE(job_run, .variants = 4),
     };
     return cmocka_run_group_tests_name("allocation of jobs", tests, NULL, NULL);
 }

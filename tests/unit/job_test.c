@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const ppsched_transformer shape = {.size = sizeof shape,
@@ -264,6 +265,132 @@ static void test_no_layout_fits(void **state)
     ppsched_job_destroy(job);
 }
 
+/* --- types of devices --- */
+
+static double step_of(const ppsched_job *job, uint32_t layout)
+{
+    ppsched_price *price = NULL;
+    ppsched_job_found found = {.size = sizeof found};
+    ppsched_step_price step = {.size = sizeof step};
+    expect_ok(ppsched_job_evaluate_layout(&price, &found, job, layout, INFINITY, NULL), NULL);
+    if (price == NULL)
+        return 0;
+    expect_ok(ppsched_price_get_step(&step, price, NULL), NULL);
+    ppsched_price_destroy(price);
+    return step.step_time;
+}
+
+static bool are_alike(const ppsched_job_layout *a, const ppsched_job_layout *b)
+{
+    return a->tensor_parallel == b->tensor_parallel && a->context_parallel == b->context_parallel &&
+           a->pipeline == b->pipeline && a->chunks == b->chunks && a->micro_batch_size == b->micro_batch_size &&
+           a->sharding == b->sharding;
+}
+
+/* A node of each of two equal types is two nodes. */
+static void test_equal_types_are_one(void **state)
+{
+    static const uint32_t two = 2, batch = 16;
+    const ppsched_job_list lists[] = {{PPSCHED_JOB_DIMENSION_PIPELINE, 1, &two},
+                                      {PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch}};
+    const ppsched_job_type types[] = {{ppsched_accelerator_at(0), 8, 0, 0}, {ppsched_accelerator_at(0), 8, 0, 0}};
+    ppsched_job_options options = {.size = sizeof options, .gpus = 16, .lists = lists, .list_count = 2};
+    ppsched_job *plain = make(&options), *typed = NULL;
+    uint32_t compared = 0;
+    (void)state;
+    options.types = types;
+    options.type_count = 2;
+    typed = make(&options);
+    assert_int_equal(ppsched_job_layout_count(typed), 2 * ppsched_job_layout_count(plain)); /* two orders */
+    for (uint32_t i = 0; i < ppsched_job_layout_count(plain); i += 3)
+        for (uint32_t k = 0; k < ppsched_job_layout_count(typed); k++) {
+            ppsched_job_layout one = layout_of(plain, i), other = layout_of(typed, k);
+            if (!are_alike(&one, &other))
+                continue;
+            assert_true(one.bound == other.bound && one.least_memory == other.least_memory);
+            assert_true(step_of(plain, i) == step_of(typed, k));
+            compared++;
+        }
+    assert_true(compared > 20);
+    ppsched_job_destroy(plain);
+    ppsched_job_destroy(typed);
+}
+
+/* A second type with a quarter of the rates has fewer decoders, and a memory limit of its own. */
+static void test_slower_type_has_fewer_layers(void **state)
+{
+    static const uint32_t one = 1, two = 2, batch = 64;
+    static const char *const strategies[] = {"1f1b"};
+    const ppsched_job_list lists[] = {
+        {PPSCHED_JOB_DIMENSION_PIPELINE, 1, &two},      {PPSCHED_JOB_DIMENSION_TENSOR, 1, &one},
+        {PPSCHED_JOB_DIMENSION_CONTEXT, 1, &one},       {PPSCHED_JOB_DIMENSION_MICRO_BATCH, 1, &one},
+        {PPSCHED_JOB_DIMENSION_CHUNKS, 1, &one},        {PPSCHED_JOB_DIMENSION_SHARDING, 1, &one},
+        {PPSCHED_JOB_DIMENSION_GLOBAL_BATCH, 1, &batch}};
+    ppsched_accelerator slow = *ppsched_accelerator_at(0);
+    slow.matrix_rate /= 4;
+    slow.vector_rate /= 4;
+    slow.memory_bandwidth /= 4;
+    const ppsched_job_type types[] = {{ppsched_accelerator_at(0), 4, 0, 0}, {&slow, 4, 0, 7e10}};
+    const ppsched_job_options options = {.size = sizeof options,
+                                         .gpus = 8,
+                                         .lists = lists,
+                                         .list_count = 7,
+                                         .strategies = strategies,
+                                         .strategy_count = 1,
+                                         .types = types,
+                                         .type_count = 2};
+    ppsched_job *job = make(&options);
+    (void)state;
+    assert_int_equal(ppsched_job_layout_count(job), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        ppsched_price *price = NULL;
+        ppsched_job_found found = {.size = sizeof found};
+        ppsched_pipeline pipeline = {.size = sizeof pipeline};
+        ppsched_job_layout layout = layout_of(job, i);
+        expect_ok(ppsched_job_evaluate_layout(&price, &found, job, i, INFINITY, NULL), NULL);
+        expect_ok(ppsched_price_get_pipeline(&pipeline, price, NULL), NULL);
+        uint32_t fast = layout.type_order == 0 ? 0 : 1;
+        assert_true(pipeline.split[fast] >= pipeline.split[1 - fast] + 4);
+        assert_true(found.memory_limit == 7e10 || found.memory_limit == ppsched_accelerator_at(0)->memory);
+        ppsched_price_destroy(price);
+    }
+    assert_int_not_equal(layout_of(job, 0).type_order, layout_of(job, 1).type_order);
+    ppsched_job_destroy(job);
+}
+
+static void test_wrong_types(void **state)
+{
+    static const uint32_t both[] = {PPSCHED_RANK_ORDER_PIPELINE_FIRST};
+    const ppsched_accelerator *device = ppsched_accelerator_at(0);
+    const ppsched_job_list order = {PPSCHED_JOB_DIMENSION_RANK_ORDER, 1, both};
+    ppsched_job_type types[9] = {{device, 5, 0, 0}, {device, 4, 0, 0}};
+    ppsched_job_options options = {.size = sizeof options, .gpus = 9, .types = types, .type_count = 2};
+    ppsched_layer_table table = {.size = sizeof table};
+    (void)state;
+    expect_refused(&options, PPSCHED_ERROR_RANGE,
+                   "at most 1 (what divides the counts of all types), so a pipeline has at least 9");
+    options.gpus = 8;
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "the types have 9 devices, and the job has 8");
+    types[0].gpus = 4;
+    options.lists = &order;
+    options.list_count = 1;
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "rank order tp-cp-ep-dp-pp");
+    options.list_count = 0;
+    options.table = &table;
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "a layer table has the costs of one type");
+    options.table = NULL;
+    types[1].memory_limit = -1;
+    expect_refused(&options, PPSCHED_ERROR_RANGE, "memory_limit of type 1 is -1");
+    types[1] = (ppsched_job_type){device, 4, 1, 0};
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "reserved of type 1");
+    types[1] = (ppsched_job_type){device, 0, 0, 0};
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "type 1 of the devices has no devices");
+    types[1].accelerator = NULL;
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "type 1 of the devices has no accelerator");
+    options.type_count = 9;
+    expect_refused(&options, PPSCHED_ERROR_ARGUMENT, "types must be a list of at most 8");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +401,9 @@ int main(void)
         cmocka_unit_test(test_open_sizes),
         cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_no_layout_fits),
+        cmocka_unit_test(test_equal_types_are_one),
+        cmocka_unit_test(test_slower_type_has_fewer_layers),
+        cmocka_unit_test(test_wrong_types),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }

@@ -34,8 +34,9 @@ struct JobOptions {
     std::optional<ppsched_runtime> runtime;
     uint32_t top = 0;
     std::vector<std::string> strategies;
-    double memory_limit = 0;         /* 0: memory of the device */
-    std::optional<LayerTable> table; /* measured costs; read while the job is made */
+    double memory_limit = 0;             /* 0: memory of the device */
+    std::optional<LayerTable> table;     /* measured costs; read while the job is made */
+    std::vector<ppsched_job_type> types; /* types of devices; empty: all devices are alike */
 };
 
 /* What was found for a layout, with its price. There is a price only if the state is PRICED or DOES_NOT_FIT. */
@@ -105,6 +106,8 @@ private:
         own.strategy_count = static_cast<uint32_t>(names.size());
         own.memory_limit = options.memory_limit;
         own.table = options.table ? &*options.table : nullptr;
+        own.types = options.types.empty() ? nullptr : options.types.data();
+        own.type_count = static_cast<uint32_t>(options.types.size());
         const ppsched_job_options *given = &own;
         return detail::make<ppsched_job>(ppsched_job_create, description.get(), &training, &accelerator, given, environment);
     }

@@ -46,5 +46,6 @@ void ppi_family_gpt_neox(struct ppi_fields *fields, struct ppi_draft *draft)
     static const struct ppi_family_class class = {.sizes = {50432, 6144, 24576, 44, 64, 0, 0},
                                                   .traits = PPI_CLASS_BIAS | PPI_CLASS_IS_BIASED | PPI_CLASS_NO_GATE};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
+    ppi_require_count(fields, "num_key_value_heads", stack.attention.heads);
     add_layers(fields, draft, &stack);
 }

@@ -146,6 +146,7 @@ static void read_step_experts(struct ppi_fields *fields, struct ppi_stack *stack
     if (ppi_switch_or(fields, "use_moe_router_bias", true))
         stack->experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     ppi_require_switch(fields, "use_moe", true);
+    ppi_require_switch(fields, "mlp_bias", false);    /* which shared experts have, too */
     ppi_require_count(fields, "n_shared_experts", 1); /* as wide as share_expert_dim */
     ppi_ignore(fields, "swiglu_limits|swiglu_limits_shared|mtp_layer_types|mtp_mlp_layer_types");
 }
@@ -160,8 +161,7 @@ static ppsched_block step_attention(struct ppi_fields *fields, const struct ppi_
 void ppi_family_step3p5(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {.sizes = {128815, 4096, 11264, 45, 64, 8, 128},
-                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_QK_NORM |
-                                                            PPI_CLASS_OWN_TYPES};
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OWN_TYPES};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     uint32_t mtp = ppi_count_or(fields, "num_nextn_predict_layers|num_mtp_layers", 0, 0);
     stack.attention.key_value_heads = ppi_count_or(fields, "num_attention_groups|num_key_value_heads", 1, 8);

@@ -950,7 +950,8 @@ class JobLayout(Structure):
     bound: float
     least_memory: float
     rank_order: int
-    reserved: int
+    type_order: int
+    memory_limit: float
     _fields_ = [
         ("size", c_uint32),
         ("state", c_int32),
@@ -969,7 +970,8 @@ class JobLayout(Structure):
         ("bound", c_double),
         ("least_memory", c_double),
         ("rank_order", c_int32),
-        ("reserved", c_uint32),
+        ("type_order", c_uint32),
+        ("memory_limit", c_double),
     ]
 
 
@@ -979,12 +981,14 @@ class JobFound(Structure):
     runs_on: int
     tried: int
     memory: float
+    memory_limit: float
     _fields_ = [
         ("size", c_uint32),
         ("state", c_int32),
         ("runs_on", c_uint32),
         ("tried", c_uint32),
         ("memory", c_double),
+        ("memory_limit", c_double),
     ]
 
 
@@ -1696,7 +1700,7 @@ class Pipeline(Structure):
     offload_layers: int
     rank_order: int
     reduce_every: int
-    reserved: int
+    hides_copies: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1713,7 +1717,7 @@ class Pipeline(Structure):
         ("offload_layers", c_uint32),
         ("rank_order", c_int32),
         ("reduce_every", c_uint32),
-        ("reserved", c_uint32),
+        ("hides_copies", c_uint32),
     ]
 
 
@@ -2417,32 +2421,16 @@ class Tower(Structure):
     ]
 
 
-class JobOptions(Structure):
-    size: int
+class JobType(Structure):
+    accelerator: _Pointer[Accelerator]
     gpus: int
-    lists: _Pointer[JobList]
-    list_count: int
-    goal: int
-    runtime: int
-    top: int
-    strategies: _Pointer[c_char_p]
-    strategy_count: int
     reserved: int
     memory_limit: float
-    table: _Pointer[LayerTable]
     _fields_ = [
-        ("size", c_uint32),
+        ("accelerator", POINTER(Accelerator)),
         ("gpus", c_uint32),
-        ("lists", POINTER(JobList)),
-        ("list_count", c_uint32),
-        ("goal", c_int32),
-        ("runtime", c_int32),
-        ("top", c_uint32),
-        ("strategies", POINTER(c_char_p)),
-        ("strategy_count", c_uint32),
         ("reserved", c_uint32),
         ("memory_limit", c_double),
-        ("table", POINTER(LayerTable)),
     ]
 
 
@@ -2470,6 +2458,7 @@ class Layer(Structure):
     windows: _Pointer[PairWindows]
     mem_slice_state: float
     mem_slice_gradients: float
+    attention_share: float
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -2494,6 +2483,7 @@ class Layer(Structure):
         ("windows", POINTER(PairWindows)),
         ("mem_slice_state", c_double),
         ("mem_slice_gradients", c_double),
+        ("attention_share", c_double),
     ]
 
 
@@ -2598,6 +2588,37 @@ class DescriptionInfo(Structure):
         ("sequence_length", c_uint32),
         ("layer_input", c_uint32),
         ("family", c_char_p),
+    ]
+
+
+class JobOptions(Structure):
+    size: int
+    gpus: int
+    lists: _Pointer[JobList]
+    list_count: int
+    goal: int
+    runtime: int
+    top: int
+    strategies: _Pointer[c_char_p]
+    strategy_count: int
+    type_count: int
+    memory_limit: float
+    table: _Pointer[LayerTable]
+    types: _Pointer[JobType]
+    _fields_ = [
+        ("size", c_uint32),
+        ("gpus", c_uint32),
+        ("lists", POINTER(JobList)),
+        ("list_count", c_uint32),
+        ("goal", c_int32),
+        ("runtime", c_int32),
+        ("top", c_uint32),
+        ("strategies", POINTER(c_char_p)),
+        ("strategy_count", c_uint32),
+        ("type_count", c_uint32),
+        ("memory_limit", c_double),
+        ("table", POINTER(LayerTable)),
+        ("types", POINTER(JobType)),
     ]
 
 

@@ -49,6 +49,7 @@ class ChainLayer(TypedDict, total=False):
     output_bytes: float
     mem_slice_state: float
     mem_slice_gradients: float
+    attention_share: float
     recompute: List[Recompute]
     hybrid_symbols: str
     device_scale: List[List[float]]
@@ -64,6 +65,7 @@ class Layer(ChainLayer, total=False):
     forward.
     several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
     mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
+    attention_share: the share of causal attention in the layer's times, for such plans.
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
     windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
     device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
@@ -100,7 +102,7 @@ class LayerSplit(NamedTuple):
 
 OF_GRAPH = tuple(name for name in Layer.__annotations__ if name not in ChainLayer.__annotations__)
 COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
-         "mem_backward_weight", "mem_static", "mem_weights", "output_bytes", "mem_slice_state", "mem_slice_gradients")
+         "mem_backward_weight", "mem_static", "mem_weights", "output_bytes", "mem_slice_state", "mem_slice_gradients", "attention_share")
 
 
 def _number(where: str, value: object) -> float:

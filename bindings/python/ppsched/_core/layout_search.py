@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from ._library import Cancelled, Error
 from .accelerators import Accelerator
 from .description import Description
-from .job import FoundLayout, Job, JobLayout
+from .job import FoundLayout, Job, JobLayout, JobType
 from .layer_table import LayerTable
 from .listener import Progress, check_progress
 from .model import Training
@@ -25,7 +25,7 @@ class JobWords(NamedTuple):
 
     description: str  # its JSON
     training: Training
-    device: Accelerator
+    device: Accelerator  # the first of several types
     gpus: int
     fixed: Tuple[Tuple[str, Any], ...] = ()
     goal: str = "step"
@@ -33,10 +33,11 @@ class JobWords(NamedTuple):
     strategies: Tuple[str, ...] = ()
     memory_limit: float = 0.0
     table: Optional[LayerTable] = None  # of tuples
+    types: Tuple[JobType, ...] = ()  # empty: devices are alike
 
     def job(self) -> Job:
         return Job(Description(self.description), self.training, self.device, gpus=self.gpus, fixed=dict(self.fixed), goal=self.goal,
-                   runtime=self.runtime, strategies=self.strategies, memory_limit=self.memory_limit, table=self.table)
+                   runtime=self.runtime, strategies=self.strategies, memory_limit=self.memory_limit, table=self.table, types=self.types)
 
 
 class Ranked(NamedTuple):
@@ -44,6 +45,11 @@ class Ranked(NamedTuple):
 
     layout: JobLayout
     found: FoundLayout
+
+
+def _lack(row: Ranked) -> Tuple[float, int]:
+    """Bytes that the layout lacks, by which those that do not fit are ranked."""
+    return row.found.memory - row.found.limit, row.layout.number
 
 
 class Search(NamedTuple):
@@ -119,7 +125,7 @@ class _Best:
 
     def take(self, layout: JobLayout, found: FoundLayout) -> None:
         if found.state == "does_not_fit":
-            self.others = sorted([*self.others, Ranked(layout, found)], key=lambda row: (row.found.memory, row.layout.number))[:3]
+            self.others = sorted([*self.others, Ranked(layout, found)], key=_lack)[:3]
         if found.state != "priced" or found.price is None:
             return
         key = (not found.runs_on, found.price.step_time / self._scale(layout), found.memory, layout.number)
@@ -246,8 +252,8 @@ def _count(job: Job, possible: int, best: _Best) -> Dict[str, int]:
 def _lacking(job: Job, possible: int, best: _Best) -> List[Ranked]:
     """The three that lack least: of those that were priced, and of those whose bound is above the limit."""
     ruled_out = [job.layout(number) for number in range(possible, min(possible + 3, len(job)))]
-    rows = best.others + [Ranked(layout, FoundLayout("over_limit", layout.least_memory, [], 0)) for layout in ruled_out]
-    return sorted(rows, key=lambda row: (row.found.memory, row.layout.number))[:3]
+    rows = best.others + [Ranked(layout, FoundLayout("over_limit", layout.least_memory, [], 0, limit=layout.memory_limit)) for layout in ruled_out]
+    return sorted(rows, key=_lack)[:3]
 
 
 def search_layouts(words: JobWords, top: int = 10, executor: Any = None, progress: Optional[Progress] = None,

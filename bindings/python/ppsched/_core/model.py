@@ -13,7 +13,7 @@ from .description import Description, Transformer, c_count
 from .enums import member, name_of
 from .layer_table import LayerTable, RowMeasure, naming_rows, row_measure, table_notes, table_record
 from .layers import Layer, Layers
-from .model_slices import LayerTime, attention_times, share_of, times_by_layer
+from .model_slices import PASSES, LayerTime, attention_times, share_of, times_by_layer
 from .number_lists import numbers
 from .shown import shown
 from .views import Shared, sized
@@ -332,6 +332,14 @@ class Model(Shared):
         ends = list(itertools.accumulate(counts))
         return [share_of(itertools.chain.from_iterable(times[end - count:end])) for end, count in zip(ends, counts)]
 
+    def with_attention_shares(self, layers: Optional[Layers] = None) -> Layers:
+        """The layers, each with its share of causal attention (attention_share of a layer), so that ppsched.plan knows how much longer later
+        slices take on each stage. layers: the layers with measured times."""
+        own = self.layers() if layers is None else layers
+        times = self._attention_times(own)
+        return Layers([cast(Layer, {**row, "attention_share": share_of(times[number * len(PASSES):(number + 1) * len(PASSES)])})
+                       for number, row in enumerate(own.given)])
+
     def _attention_times(self, layers: Optional[Layers]) -> List[LayerTime]:
         if not self.description.causal:
             return []
@@ -361,7 +369,7 @@ def _row(entry: Any) -> Layer:
         if entry.flags & LayerFlag[name.upper()]:
             row[name] = True
     row.update({name: getattr(entry, name) for name in _TIMES})
-    row.update({name: getattr(entry, name) for name in ("mem_slice_state", "mem_slice_gradients") if getattr(entry, name) > 0})
+    row.update({name: getattr(entry, name) for name in ("mem_slice_state", "mem_slice_gradients", "attention_share") if getattr(entry, name) > 0})
     if entry.hybrid_symbols is not None:
         row["hybrid_symbols"] = decoded(entry.hybrid_symbols)
     backward = entry.backward_input_time + entry.backward_weight_time

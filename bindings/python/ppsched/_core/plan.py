@@ -494,7 +494,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
       chunks: stages per device (default: 1 to 4). group_sizes (default: all that are possible; if there are many, some of them).
       microbatches: numbers of microbatches for the same batch. memory_limits: each is a limit of all devices. placements.
       slices: numbers of slices per microbatch, such as [1, 2, 4, 8], for a config with whole microbatches. An op of slice k of K takes
-        (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time.
+        (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time. With layers, the default of
+        attention_share is the mean of attention_share of the stage's layers.
       offload: candidates of rules are also listed with offload (Candidate.offloaded). They offload only as many activations as needed to
         fit the memory limit; without a limit all. The config must have host_bandwidth or offload_times.
 

@@ -5,9 +5,9 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from ._library import Error
 from .accelerators import Accelerator, find_accelerator, scale_of
 from .description import Description, Transformer
-from .job import FoundLayout, JobLayout
+from .job import JobLayout, JobType
 from .layer_table import LayerTable, frozen
-from .layers import LayerSplit, Split, config_from_layers
+from .layers import LayerSplit, Layers, Split, config_from_layers
 from .config import Config
 from .layout_search import JobWords, Ranked, Search, search_layouts
 from .listener import Progress
@@ -15,6 +15,7 @@ from .model import Model, Training, times_scaled
 from .price import RANK_ORDERS, pipeline_links
 from .schedule import Schedule, generate
 from .shown import shown
+from .typed_layouts import layers_on, links_on, places_of, type_row
 
 MEMORY_ERROR = 0.11  # largest error of estimated memory that was found (docs/model.md)
 LONGEST = 8192  # tokens of a sequence, if neither the model nor the caller says less
@@ -51,29 +52,49 @@ class LaidOut(NamedTuple):
     split: LayerSplit
 
 
-def _limit(found: FoundLayout) -> Dict[str, Any]:
+def limits_of(words: JobWords) -> List[float]:
+    """The bytes that devices of each type have."""
+    return [one.memory_limit or words.memory_limit or one.device.memory for one in words.types] or [words.memory_limit or words.device.memory]
+
+
+def _limit(words: JobWords, row: Ranked) -> Dict[str, Any]:
     """The limit of a search for its order, without what the schedule's own memory does not have."""
+    found, places = row.found, places_of(words.types, row.layout)
     if found.memory_limit == 0 or found.price is None:
         return {}
-    devices = found.price.memory
-    return {"mem_limit": found.memory_limit - sum(device.other for device in devices) - max(device.gathered for device in devices)}
+    devices, limits = found.price.memory, limits_of(words)
+    beside = sum(device.other for device in devices), max(device.gathered for device in devices)
+    rooms = [found.memory_limit + (limits[number] - limits[0]) for number in places] or [found.memory_limit]
+    own = [max(room - beside[0] - beside[1], 0.0) for room in rooms]
+    return {"mem_limit": own if places else found.memory_limit - beside[0] - beside[1]}
 
 
-def _config(model: Model, row: Ranked, layers: LayerSplit, scale: float) -> Config:
+def _models(words: JobWords, row: Ranked) -> List[Model]:
+    """The model on each type of devices."""
+    return [Model(Description(words.description), training_of_layout(words, row), one.device) for one in words.types]
+
+
+def _config(words: JobWords, model: Model, row: Ranked, layers: LayerSplit, scale: float) -> Config:
     """The problem of a layout, whose layers take `scale` times as long as alone."""
-    layout = row.layout
-    latency, rate = pipeline_links(model, layout.pp, layout.rank_order)
+    layout, places = row.layout, places_of(words.types, row.layout)
+    latency, rate = links_on(_models(words, row), places, layout.rank_order) if places else pipeline_links(model, layout.pp, layout.rank_order)
     times = [time * scale for time in latency] if isinstance(latency, list) else latency * scale
     rates = [one / scale for one in rate] if isinstance(rate, list) else rate / scale
-    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(row.found))
+    types: Dict[str, Any] = {"layer_types": [1.0 + number for number in places]} if places else {}
+    empty = Config(layout.pp, layout.microbatches, layout.pp * layout.chunks, p2p_time=times, p2p_bandwidth=rates, **_limit(words, row), **types)
     return config_from_layers(empty, *layers)
+
+
+def _layers(words: JobWords, model: Model, row: Ranked, scale: float) -> Layers:
+    """The layers, whose times are `scale` times as long as alone; of several types of devices on each."""
+    return layers_on(_models(words, row), words.gpus, scale) if words.types else model.layers(times_scaled(model, scale))
 
 
 def lay_out(words: JobWords, row: Ranked) -> LaidOut:
     """The schedule that was priced, in seconds and bytes."""
     layout, found = row.layout, row.found
     model = _model(words, row)
-    layers = model.layers()
+    layers = _layers(words, model, row, 1.0)
     kinds, recomputes, position = layers.kinds, [], 0
     for count in found.split:
         left = found.recompute_layers or count
@@ -83,10 +104,10 @@ def lay_out(words: JobWords, row: Ranked) -> LaidOut:
             left -= bool(names)
         position += count
     split = Split(list(found.split), recomputes)
-    schedule = generate(found.strategy, _config(model, row, LayerSplit(layers, split), 1.0))
+    schedule = generate(found.strategy, _config(words, model, row, LayerSplit(layers, split), 1.0))
     scale = scale_of(words.device, words.gpus)
     if scale != 1:  # the order is that without it, in which no time rounds otherwise
-        schedule.config = _config(model, row, LayerSplit(model.layers(times_scaled(model, scale)), split), scale)._placed(schedule.placement)
+        schedule.config = _config(words, model, row, LayerSplit(_layers(words, model, row, scale), split), scale)._placed(schedule.placement)
     return LaidOut(model, schedule, LayerSplit(layers, split))
 
 
@@ -98,23 +119,25 @@ def within_of(words: JobWords, layout: JobLayout) -> Dict[str, str]:
     is_data_first = layout.rank_order == RANK_ORDERS[0]
     spans = {"tp": layout.tp, "cp": stage, "ep": layout.ep * layout.etp,
              "pp": words.gpus if is_data_first else stage * layout.pp, "dp": stage * layout.dp if is_data_first else words.gpus}
-    node = words.device.node_devices
-    pod = node * words.device.pod_nodes
-    return {name: "node" if span <= node else "pod" if span <= pod else "job" for name, span in spans.items() if getattr(layout, name) > 1}
+    devices = [one.device for one in words.types] or [words.device]
+    node, pod = min(one.node_devices for one in devices), min(one.node_devices * one.pod_nodes for one in devices)
+    places = {name: "node" if span <= node else "pod" if span <= pod else "job" for name, span in spans.items() if getattr(layout, name) > 1}
+    return {**places, "pp": "job"} if words.types else places
 
 
 def layout_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
     layout = row.layout
     return {"tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "cp": layout.cp, "ep": layout.ep, "etp": layout.etp, "chunks": layout.chunks,
             "micro_batch": layout.micro_batch, "microbatches": layout.microbatches, "global_batch": layout.global_batch, "gpus": words.gpus,
-            "zero": layout.zero, "fsdp": layout.zero == 3, "seq": words.training.sequence_length, "rank_order": layout.rank_order}
+            "zero": layout.zero, "fsdp": layout.zero == 3, "seq": words.training.sequence_length, "rank_order": layout.rank_order,
+            **type_row(words.types, layout)}
 
 
 def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
     """A layout that fits, as a row of JSON."""
     layout, found, price = row.layout, row.found, row.found.price
     assert price is not None
-    limit = words.memory_limit or words.device.memory
+    limit = found.limit
     return {"layout": layout_row(words, row), "fits": True, "strategy": found.strategy, "etp": layout.etp, "chunks": layout.chunks,
             "stages": layout.pp * layout.chunks, "microbatches": layout.microbatches, "fsdp": layout.zero == 3,
             "step_time": price.pipeline_time,
@@ -135,7 +158,7 @@ def found_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
 
 def lacking_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
     """A layout that does not fit, with what it lacks in bytes."""
-    limit = words.memory_limit or words.device.memory
+    limit = row.found.limit
     return {"layout": layout_row(words, row), "fits": False, "peak_memory": row.found.memory, "memory_limit": limit,
             "lacks": row.found.memory - limit}
 
@@ -172,7 +195,14 @@ def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
     return tuple((name, value if isinstance(value, (int, str)) else tuple(value)) for name, value in fixed.items())
 
 
-def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str], table: Optional[LayerTable] = None,
+def _types(device: Any) -> Tuple[JobType, ...]:
+    """The types that a list of devices with their numbers states."""
+    if not isinstance(device, Sequence) or not device or not all(isinstance(one, tuple) and len(one) == 2 for one in device):
+        raise TypeError(f"plan_layouts: device must be a name, a ppsched.Accelerator, or a list such as [('h100', 8), ('a100', 8)], not {shown(device)}")
+    return tuple(JobType(find_accelerator(name) if isinstance(name, str) else name, count) for name, count in device)
+
+
+def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str, Sequence[Tuple[Union[Accelerator, str], int]]], table: Optional[LayerTable] = None,
                  fixed: Optional[Mapping[str, Union[int, str, Sequence[int], Sequence[str]]]] = None, top: int = 10, executor: Any = None,
                  progress: Optional[Progress] = None, goal: str = "step", runtime: Optional[str] = None, strategies: Sequence[str] = (),
                  memory_limit: float = 0.0) -> LayoutRows:
@@ -180,6 +210,8 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
 
     model: a ModelFile (ppsched.read_model), a Description or a Transformer; sums of gradients, gathers of weights and context parallelism
     then overlap with compute. It may also be a Model; its training is used, except its parallelism, micro-batch and sharding.
+    device: a name or an Accelerator. For several types of devices a list of types and their numbers, such as [("h100", 8), ("a100", 8)]; each
+    device of a pipeline then is GPUs of one type, and layout["device_types"] says of which.
     table: measured costs (docs/tables.md; default: the costs of a Model). Its rows must give each size in which layouts differ. The
     "layer_table" of a row says what was measured, and how gaps were filled.
     fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
@@ -193,15 +225,20 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str]
     limit least."""
     if table is not None and not isinstance(table, LayerTable):
         raise TypeError(f"plan_layouts: table must be a ppsched.LayerTable, not {shown(table)}")
-    if not isinstance(device, (str, Accelerator)):
-        raise TypeError(f"plan_layouts: device must be a name or a ppsched.Accelerator, not {shown(device)}")
     if isinstance(strategies, str) or not isinstance(strategies, Sequence):
         raise TypeError(f"plan_layouts: strategies must be a list of names, not {shown(strategies)}")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"plan_layouts: executor must have submit, as those of concurrent.futures, not {shown(executor)}")
-    known = find_accelerator(device) if isinstance(device, str) else device
+    types: Tuple[JobType, ...] = ()
+    if isinstance(device, str):
+        known = find_accelerator(device)
+    elif isinstance(device, Accelerator):
+        known = device
+    else:
+        types = _types(device)
+        known = types[0].device
     description, training = _described(model, known)
     table = getattr(model, "table", None) if table is None else table
     words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit,
-                     None if table is None else frozen(table))
+                     None if table is None else frozen(table), types)
     return rows_of(words, search_layouts(words, top, executor, progress))

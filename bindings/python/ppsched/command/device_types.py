@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator, scale_of
+from .._core.job import JobType
 from .._core.layers import OF_GRAPH, Layer, Layers
 from .._core.model import Model, times_scaled
 from .._core.same_units import in_seconds_and_bytes
@@ -101,6 +102,28 @@ def types_of_job(values: Mapping[str, Any]) -> List[DeviceType]:
     def podded(one: DeviceType) -> DeviceType:
         return one if one.sheet is None else one._replace(sheet=with_pods(one.sheet, values.get("pod_nodes"), values.get("pod_bandwidth")))
     return [podded(one) for one in read_types(values["device_types"])]
+
+
+def job_types(arguments: Any, values: Mapping[str, Any]) -> List[JobType]:
+    """The types of a search of layouts; those of a name are one."""
+    if arguments.device is not None:
+        raise UsageError("--device, --device-types: both state the devices; give one of them")
+    for name, word in (("goal", "cost"), ("layer_table", None)):
+        if getattr(arguments, name) is not None and word in (None, getattr(arguments, name)):
+            what = "give --goal tokens, which ranks alike, as all layouts use all devices" if word else "a table has the costs of one type; leave it out"
+            raise UsageError(f"--{name.replace('_', '-')}{' cost' if word else ''}, --device-types: {what}")
+    merged: Dict[str, JobType] = {}
+    for one in types_of_job(values):
+        if one.sheet is None or one.rows is not None or one.speed != 1 or one.overhead:
+            raise UsageError(f"--gpus, --device-types {one.name}: a search of layouts needs a data sheet for each type, without speed, layers and "
+                             "device_overhead; give a name such as a100, or a device file")
+        limit = amount_in(f"{one.name}: mem_limit", one.limit, "memory") if isinstance(one.limit, str) else float(one.limit or 0)
+        before = merged.get(one.name)
+        merged[one.name] = JobType(one.sheet, one.devices + (before.gpus if before else 0), limit)
+    total = sum(one.gpus for one in merged.values())
+    if total != arguments.gpus:
+        raise UsageError(f"--gpus {arguments.gpus}: --device-types has {total} devices; give counts that sum to {arguments.gpus}, or --gpus {total}")
+    return list(merged.values())
 
 
 # --- by device ---

@@ -2,7 +2,7 @@
 """The options of pick --gpus, and which others it goes with."""
 import argparse
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.launching import RUNTIME_NAMES
@@ -22,6 +22,7 @@ from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
 if TYPE_CHECKING:
+    from .._core.job import JobType
     from .._core.layout_search import JobWords
 
 SEARCHED = ("tp", "cp", "ep", "etp", "pp", "micro_batch", "zero", "global_batch")
@@ -32,7 +33,7 @@ USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
          "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "precision", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
-         "memory_margin", "rank_order", *PODS, "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
+         "memory_margin", "rank_order", "device_types", *PODS, "layer_table", "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 
 
@@ -170,7 +171,7 @@ def _check_devices(gpus: int, options: Mapping[str, Any]) -> None:
 
 
 def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,
-             device: Accelerator) -> "JobWords":
+             device: Accelerator, types: Sequence["JobType"] = ()) -> "JobWords":
     """The search space, from the options of the command line and of the files."""
     from .._core.layout_search import JobWords  # takes long to load
     if options.get("dp") is not None:
@@ -195,7 +196,7 @@ def words_of(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, A
     table = options.get("table")
     return JobWords(file.description.json(), training, device, int(arguments.gpus), tuple(fixed.items()),
                     "step" if arguments.goal in (None, "step") else "tokens", _runtime(arguments, values),
-                    tuple(values.get("strategies") or ()), _limit(arguments, values), None if table is None else frozen(table))
+                    tuple(values.get("strategies") or ()), _limit(arguments, values), None if table is None else frozen(table), tuple(types))
 
 
 def _runtime(arguments: argparse.Namespace, values: Mapping[str, Any]) -> Optional[str]:

@@ -4,12 +4,12 @@ import argparse
 import contextlib
 import sys
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from .._core._library import Error
 from .._core.layout_search import JobWords, Ranked, Search, search_layouts
-from .._core.plan_layouts import LayoutRows, rows_of, training_of_layout
-from .._core.job import Job
+from .._core.plan_layouts import LayoutRows, limits_of, rows_of, training_of_layout
+from .._core.job import Job, JobType
 from .._core.model import Model
 from .._core.price import RANK_ORDERS
 from .._core.progress import ProgressBar
@@ -86,13 +86,14 @@ def _recompute_word(row: Mapping[str, Any]) -> str:
 def _table(rows: LayoutRows, hour: Optional[float]) -> str:
     has_batches = len({row["layout"]["global_batch"] for row in rows}) > 1
     batch, cost = (["batch"] if has_batches else []), (["cost/Mtoken"] if hour is not None else [])
+    types = ["types"] if any("device_types" in row["layout"] for row in rows) else []
     has_orders = any(row["layout"]["rank_order"] != RANK_ORDERS[0] for row in rows)
-    lines = [["place", "tp", "cp", "ep", "etp", "pp", "dp", "V", "micro batch", *batch, "zero", *(["rank order"] if has_orders else []), "schedule", "recompute", "step", "tokens/s", "MFU", *cost,
+    lines = [["place", "tp", "cp", "ep", "etp", "pp", "dp", "V", "micro batch", *batch, "zero", *types, *(["rank order"] if has_orders else []), "schedule", "recompute", "step", "tokens/s", "MFU", *cost,
               "GiB", "runs on"]]
     for number, row in enumerate(rows):
         layout, step = row["layout"], row["step"]
         lines.append([str(number + 1), *(str(layout[name]) for name in NAMES[:-1]), *([str(layout["global_batch"])] if has_batches else []),
-                      "fsdp" if layout["fsdp"] else str(layout["zero"]), *([layout["rank_order"]] if has_orders else []), row["strategy"], _recompute_word(row), _time_word(step["step_time"]),
+                      "fsdp" if layout["fsdp"] else str(layout["zero"]), *([",".join(dict.fromkeys(layout["device_types"]))] if types else []), *([layout["rank_order"]] if has_orders else []), row["strategy"], _recompute_word(row), _time_word(step["step_time"]),
                       f"{step['tokens_per_second']:,.0f}", f"{step['mfu']:.1%}",
                       *([f"{cost_per_million(row, hour):.4g}"] if hour is not None else []),
                       f"{row['peak_memory'] / GIB:.1f}{'*' if row['memory_near_limit'] else ''}", " ".join(row["runnable_on"]) or "none"])
@@ -137,18 +138,32 @@ def _within(row: Mapping[str, Any], device: Accelerator) -> List[str]:
     return ["; ".join(f"{word}: {names}" for word, names in told.items() if names)] if row["within"] else []
 
 
+def _types(row: Mapping[str, Any], words: JobWords) -> List[str]:
+    """Which devices of the best layout's pipeline, and which ranks, are of which type."""
+    told, first = [], 0
+    devices = row["layout"].get("device_types", [])
+    each = row["layout"]["gpus"] // row["layout"]["pp"]
+    for name in dict.fromkeys(devices):
+        last = first + devices.count(name)
+        places = f"device {first}" if last == first + 1 else f"devices {first} to {last - 1}"
+        told.append(f"{name} has pipeline {places} (ranks {first * each} to {last * each - 1})")
+        first = last
+    return ["; ".join(told)] if told else []
+
+
 def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, model: Model) -> List[str]:
     hidden = [OVERLAP_WORDS[name] for name in overlap_words(arguments)]
     batch = rows[0]["layout"]["global_batch"]
     seq = words.training.sequence_length
-    lines = _margin(rows, model) + _why(rows) + _within(rows[0], words.device)
+    lines = _margin(rows, model) + _why(rows) + _types(rows[0], words) + _within(rows[0], words.device)
     if "global_batch" not in dict(words.fixed):
         lines.append(f"batch: {counted(batch, 'sequence')} of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
     lines.append(f"overlapped, as recipes do (--overlap): {', '.join(hidden)}" if hidden else "overlapped: nothing (--overlap none)")
     margin = margin_of(arguments)
-    lines.append(limit_line(margin, rows[0]["memory_limit"] + margin))
+    lines.append(limit_line(margin, rows[0]["memory_limit"] + margin) if not words.types else "limit: " + ", ".join(
+        f"{limit / GIB:.1f} GiB of {one.device.name}" for one, limit in zip(words.types, limits_of(words))))
     if any(row["memory_near_limit"] for row in rows):
-        lines.append(f"* memory within its known error of the limit, {rows[0]['memory_limit'] / GIB:.1f} GiB")
+        lines.append("* memory within its known error of the limit" + ("" if words.types else f", {rows[0]['memory_limit'] / GIB:.1f} GiB"))
     counts = rows.counts
     lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} left out by their bound on memory, {counts['slower']} "
                  "by their bound on time, "
@@ -172,8 +187,8 @@ def _no_row(rows: LayoutRows, words: JobWords) -> Error:
         return Error(f"no layout of {counted(words.gpus, 'device')} can be run"
                      + (f" by {words.runtime}; leave out --runtime" if words.runtime else "; give other --strategies"))
     first: Dict[str, Any] = rows.nearest[0]
-    limit = first["memory_limit"] / GIB
-    return Error(f"no layout fits in {limit:.1f} GiB of a device; nearest: {_nearest_words(rows)}")
+    where = "the devices" if words.types else f"{first['memory_limit'] / GIB:.1f} GiB of a device"
+    return Error(f"no layout fits in {where}; nearest: {_nearest_words(rows)}")
 
 
 # --- the command ---
@@ -200,9 +215,9 @@ def _search(words: JobWords, arguments: argparse.Namespace) -> Search:
 
 
 def run_gpus_pick(file: ModelFile, options: Mapping[str, Any], values: Mapping[str, Any], arguments: argparse.Namespace,
-                  device: Accelerator) -> None:
+                  device: Accelerator, types: Sequence[JobType] = ()) -> None:
     hour = cost_of_hour(arguments, device)
-    words = words_of(file, options, values, arguments, device)
+    words = words_of(file, options, values, arguments, device, types)
     rows = rows_of(words, _search(words, arguments))
     if not rows:
         raise _no_row(rows, words)

@@ -48,8 +48,8 @@ def add_commands(commands: Commands) -> None:
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 
-# Options whose values a link contains, or which change those; other options are refused with --link.
-_TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
+# Options whose values a link contains, or which change those; other options are refused with --page-url.
+_TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "page_url", "page_url_base", "output",
          "strategy", "beside", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
          "layers", "num_layers", "empty_stages", "split_effort", "split", "recompute",
@@ -112,14 +112,14 @@ def _beside(words: List[str], config: Config) -> List[str]:
 
 
 def print_link(arguments: argparse.Namespace, values: Values) -> None:
-    """schedule --link."""
-    if not arguments.link:
-        raise UsageError("--link-base needs --link")
+    """schedule --page-url."""
+    if not arguments.page_url:
+        raise UsageError("--page-url-base needs --page-url")
     if values.get("output") is not None:
-        raise UsageError("--link prints a link; it cannot be combined with --output")
-    base = arguments.link_base or "ppsched.html"
+        raise UsageError("--page-url prints an address; it cannot be combined with --output")
+    base = arguments.page_url_base or "ppsched.html"
     if "#" in base or not printable(base) == base:
-        raise UsageError(f"--link-base {printable(base)}: it must be the address of the page, without #")
+        raise UsageError(f"--page-url-base {printable(base)}: it must be the address of the page, without #")
     print_text(link_to(arguments, values, base) + "\n")
 
 

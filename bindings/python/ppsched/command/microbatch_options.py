@@ -82,7 +82,7 @@ def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
                              "efficient on short sequences")
     add_number_argument(parser, "--attention-share", metavar="A",
                         help="with --slices: the share of causal attention in the times of ops; attention takes longer in each later "
-                             "slice (default: 0)")
+                             "slice (default: that of the stage's layers, else 0)")
 
 
 def one_number(name: str, given: Any) -> float:

@@ -18,7 +18,7 @@ from .._core.words import counted
 from .._core.writing import ending_of, stamped
 from ..readers.model_files import ModelFile
 from .answer import Answer
-from .device_types import pipeline_of, sheets_of, types_of_job, types_row
+from .device_types import job_types, pipeline_of, sheets_of, types_of_job, types_row
 from .gpus_options import OF_SEARCH, add_gpus_arguments, check_goes_alone as check_gpus_alone, order_of_layouts, take_mapping, untaken
 from .estimate_errors import estimate_line, estimate_row
 from .memory_margin import HELP, limit_line, margin_of, with_margin
@@ -268,8 +268,9 @@ def _slices_line(found: Found) -> str:
     assert made is not None
     shares, stages = made.job.model.attention_shares(made.measured.layers), _stage_shares(found)
     told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
-    kinds = f" ({told}; stages have {min(stages):.1%} to {max(stages):.1%}, and all count with the mean)" if len(shares) > 1 else ""
-    return f"slices: {made.attention_share:.1%} of times is causal attention{kinds}, as estimated; --attention-share sets it"
+    kinds = f"{told}; " if len(shares) > 1 else ""
+    return (f"slices: {made.attention_share:.1%} of times is causal attention ({kinds}stages have {min(stages):.1%} to {max(stages):.1%}), "
+            "as estimated; --attention-share sets one share for all stages")
 
 
 def _details(found: Found, arguments: argparse.Namespace) -> str:
@@ -411,15 +412,15 @@ def _search_gpus(arguments: argparse.Namespace) -> None:
     """Layouts are searched."""
     check_words(arguments)
     values = _values(arguments)
-    if values.get("device_types") is not None:
-        raise UsageError("--gpus, --device-types: a search of layouts needs equal devices; give --pp or --tp, or leave --gpus out")
     take_mapping(arguments)
     file, options = _options(arguments)
-    device = device_given(arguments)
-    tell_one_pod(arguments, device, int(arguments.gpus))
+    types = job_types(arguments, values) if values.get("device_types") is not None else []
+    devices = [one.device for one in types] or [device_given(arguments)]
+    if len(devices) == 1:
+        tell_one_pod(arguments, devices[0], int(arguments.gpus))
     from .gpus_pick import run_gpus_pick  # takes long to load
-    with naming_device(device):
-        run_gpus_pick(file, with_precision(arguments, options, [device]), with_margin(arguments, values, device), arguments, device)
+    with naming_device(devices[0]):
+        run_gpus_pick(file, with_precision(arguments, options, devices), with_margin(arguments, values, devices[0]), arguments, devices[0], types)
 
 
 def run_model_pick(arguments: argparse.Namespace) -> None:

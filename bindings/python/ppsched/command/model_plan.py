@@ -30,8 +30,9 @@ class Step(NamedTuple):
 
 class JobPlan(NamedTuple):
     """A job with its plan. limit: memory limit of each device in bytes, including buffers, of the roomiest type; unlike: its
-    devices of several types; attention_share: share of times, if slices are
-    tried."""
+    devices of several types; attention_share: the mean share of causal
+    attention in the times, if slices are tried. Each stage has the share of
+    its layers, unless one was given."""
 
     job: Job
     plan: Plan
@@ -154,13 +155,15 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     check_states(job, limit)
     factors, told = stage_factors(job, values)
     measured = calibrated(job, values, {**scaled_factors(job), **factors}, told)
-    values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
+    share, values = _attention_share(job, values, measured), {**values, **dict.fromkeys(MEASURED)}
+    if share is not None and values.get("attention_share") is None:
+        measured = measured._replace(layers=job.model.with_attention_shares(measured.layers))
     if types is not None:
         asked = float(given[0] if isinstance(given, list) else given) if given is not None else None
         unlike = unlike_devices(types, job.model, job.pp, measured.layers.given, asked, buffer_bytes(job), values.get("device_speeds"),
                                 values.get("device_overhead"))
         given_links = {name: values[name] for name in ("p2p_time", "p2p_bandwidth") if values.get(name) is not None}
         problem = {**_problem(job, measured, values, limit), **unlike.values, **given_links, "device_types": None}
-        return JobPlan(job, planner(problem), measured, limit, values["attention_share"], unlike)
+        return JobPlan(job, planner(problem), measured, limit, share, unlike)
     room = max(0.0, limit - buffer_bytes(job))  # with 0 nothing fits
-    return JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])
+    return JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, share)

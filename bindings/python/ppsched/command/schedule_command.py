@@ -98,8 +98,9 @@ def add_commands(commands: Commands) -> None:
                         help="with text or json: also show the critical path, the slack, and the stage that should get less work")
     answer.add_argument("--explain-memory", action="store_true",
                         help="with text or json: also show what each device holds in memory at its peak")
-    answer.add_argument("--link", action="store_true", help="only print a link to the live page (ppsched live) with this problem")
-    answer.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
+    answer.add_argument("--page-url", "--link", action="store_true",
+                        help="only print the address of the live page (ppsched live) with this problem")
+    answer.add_argument("--page-url-base", "--link-base", metavar="URL", help="with --page-url: where the page is (default: ppsched.html)")
     answer.add_argument("--slots", action="store_true",
                         help="with json: also write slots of activations and received values, and the rounds in which devices connect")
     answer.add_argument("--capture", action="store_true",
@@ -137,7 +138,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     must_run_on = arguments.runtime
     values = {**merged(arguments), "must_run_on": must_run_on}
     take_recomputed_chunks(values)
-    if arguments.link or arguments.link_base is not None:
+    if arguments.page_url or arguments.page_url_base is not None:
         print_link(arguments, values)
         return
     if arguments.launch is not None:

@@ -12,7 +12,8 @@ from .other_names import is_known, is_plain_word, plain_name, same_option
 
 # Other names of options, which stay, and are not in the help.
 ALIASES = {"--num-stages": "--stages", "--num-batches": "--microbatches", "--num-microbatches": "--microbatches",
-           "--num-devices": "--devices", "--receive-lead": "--receive-prefetch", "--reload-lead": "--reload-prefetch"}
+           "--num-devices": "--devices", "--receive-lead": "--receive-prefetch", "--reload-lead": "--reload-prefetch",
+           "--link": "--page-url", "--link-base": "--page-url-base"}
 _MODELS = (".json", ".sh", ".toml", ".py")  # files that --model takes
 
 

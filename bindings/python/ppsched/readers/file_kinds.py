@@ -6,6 +6,7 @@ SCRIPTS = (".sh", ".bash", ".args", ".txt")
 TORCHTITAN = "torchtitan:"
 BRIDGE, NEMO_2 = "megatron.bridge.", "nemo.collections.llm."
 PRIMUS_TYPES = ("gpt", "mamba", "hybrid")  # of models, beside Megatron-LM's names
+HUGGING_FACE = ("num_hidden_layers", "architectures")  # of config.json, and of no other file
 PRETRAINED = "pretrained_model_name_or_path"
 # Options of ms-swift: which weights learn, and Megatron-LM's arguments by other names.
 TUNERS = ("tuner_type", "train_type", "sft_type")
@@ -26,7 +27,7 @@ def is_name(path: str) -> bool:
 
 
 def is_megatron(fields: Mapping[str, Any]) -> bool:
-    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads", "hybrid_layer_pattern")
+    return not any(name in fields for name in ("model_type", *HUGGING_FACE)) and any(name.replace("-", "_") in ("num_layers", "num_attention_heads", "hybrid_layer_pattern")
                                               for name in fields)
 
 
@@ -63,7 +64,7 @@ def is_bridge(fields: Mapping[str, Any]) -> bool:
     """A ConfigContainer whole, or what overrides one."""
     model = fields.get("model")
     named = last_word(fields.get("_target_")) == "ConfigContainer" or target_of(fields).startswith(BRIDGE)
-    return isinstance(model, dict) and (named or ("train" in fields and "trainer" not in fields and "tensor_model_parallel_size" in model))
+    return isinstance(model, dict) and (named or ("train" in fields and "trainer" not in fields and ("tensor_model_parallel_size" in model or "dist" in fields)))
 
 
 def is_nemo_2(fields: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from .._core._library import Error
 from .._core.file_bytes import MODEL, neighbour_of
 from .._core.description import Description, Transformer
 from .field_reader import Reader
-from .file_kinds import is_megatron, is_name, is_recipe, is_script, is_toml
+from .file_kinds import HUGGING_FACE, is_megatron, is_name, is_recipe, is_script, is_toml
 from .hub_models import CONFIG, config_of
 from .json_and_yaml import file_text, is_yaml, other_kind, read_json, read_yaml
 
@@ -90,6 +90,8 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         named = read_megatron(where, fields)
         return ModelFile(_described(where, named.values or named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True,
                          transformer=None if named.values else named.transformer)
+    if any(name in fields for name in HUGGING_FACE) and "model_type" not in fields and "kinds" not in fields:
+        raise Error(f"{where}: it has Hugging Face's names, but no model_type; add it, such as \"model_type\": \"llama\"")
     if "model_type" not in fields and "kinds" not in fields:
         raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
                     f"description (docs/model.md){other_kind(fields, True)}")

@@ -155,7 +155,7 @@ VOCABULARIES = {
     "meta-llama/Llama-4": 202048, "deepseek-ai/DeepSeek-V2": 102400, "deepseek-ai/DeepSeek-V3": 129280, "deepseek-ai/DeepSeek-V4": 129280,
     "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": 151936, "deepseek-ai/DeepSeek-R1-Distill-Qwen": 152064, "Qwen/Qwen2.5-0.5B": 151936,
     "Qwen/Qwen2.5-1.5B": 151936, "Qwen/Qwen2.5-3B": 151936, "Qwen/Qwen2.5": 152064, "Qwen/Qwen3": 151936, "Qwen/Qwen3.5": 248320,
-    "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B-v0.1": 32000, "moonshotai/Kimi-K2": 163840, "THUDM/glm-4": 151552, "MiniMaxAI/MiniMax-M2": 200064, "LiquidAI/LFM2": 65536}
+    "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B-v0.1": 32000, "moonshotai/Kimi-K": 163840, "THUDM/glm-4": 151552, "MiniMaxAI/MiniMax-M2": 200064, "LiquidAI/LFM2": 65536}
 ONES = frozenset(("data_parallel_replicate_degree",))  # that do nothing if they are 1
 
 
