@@ -19,7 +19,7 @@ HEADERS = ROOT / "include" / "ppsched"
 RELEASE = ROOT / "tests" / "abi" / "1"
 BASELINE, OLD_HEADER = RELEASE / "ppsched.abi", RELEASE / "ppsched.h"
 # Headers that begin with a note that they may still change.
-UNSTABLE = ("description.h", "model.h", "price.h")
+UNSTABLE = ("calibrator.h", "description.h", "job.h", "layer_table.h", "model.h", "price.h")
 LIBRARY = sys.argv[1]
 SKIPPED = 77
 CHANGED = 4 | 8  # abidiff's exit status: a change, an incompatible change
