@@ -128,10 +128,10 @@ typedef struct ppsched_idle {
     double calls;        /* time in the call of the device's own SEND or RECV, or while another
                             device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
-    double slow_devices; /* idle time that the device would not have, in the same order of ops,
-                            without DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE and DEVICE_OVERHEAD.
-                            This time is subtracted from the other parts, which would otherwise
-                            include it: first from imbalance, then from neighbour, fill, drain,
+    double slow_devices; /* additional idle time because of DEVICE_SPEEDS, DEVICE_SCALE,
+                            STAGE_SCALE and DEVICE_OVERHEAD, compared to the same order of ops
+                            without these quantities. The other parts do not include this time: it
+                            is subtracted first from imbalance, then from neighbour, fill, drain,
                             transfer and the others */
 } ppsched_idle;
 

@@ -150,7 +150,7 @@ typedef struct ppsched_job ppsched_job;
  * sharding and the micro-batch of `training`. The flags of `training` say what overlaps.
  * `environment` may be NULL. With a table, the costs of all layouts come from the table, as in
  * ppsched_model_create_measured. The rows of the table must state each size in which layouts
- * differ. The reason: a row for any micro-batch size would give large micro-batches the cost of
+ * differ. For example, a row with micro_batch_size 0 would give large micro-batches the cost of
  * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
  *   would work, such as batches that some data parallelism divides); with a table also the errors
@@ -221,22 +221,22 @@ typedef struct ppsched_job_found {
 } ppsched_job_found;
 
 /* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
- * combination that fits. If some runtime can run one of the pipelines that fit, only pipelines that
- * some runtime can run are compared. `above` is a time in seconds: if no pipeline of the layout can
- * be faster than this, the state is SLOWER. With infinity, the layout is priced in any case. If the
- * state is PRICED, `*out` receives the price, which the caller destroys. If the state is
- * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the fewest
- * bytes. In all other states it receives NULL. The result does not depend on which layouts were
- * priced before.
+ * combination that fits. If at least one pipeline that fits can be run by a runtime, the call
+ * compares only pipelines that a runtime can run. `above` is a time in seconds: if no pipeline of
+ * the layout can be faster than this, the state is SLOWER. With infinity, the layout is priced in
+ * any case. If the state is PRICED, `*out` receives the price, which the caller destroys. If the
+ * state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the
+ * fewest bytes. In all other states it receives NULL. The result does not depend on which layouts
+ * were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the share that
- * is done of all layouts that may have to be priced. `best` is the best time so far in seconds.
- * NULL: no callback.
+/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the number of
+ * layouts that are done, divided by the number of layouts whose state is not OVER_LIMIT. It may end
+ * below 1. `best` is the best time so far in seconds. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,
