@@ -268,8 +268,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 /* Evaluates the schedule of a timeline again, as ppsched_schedule_evaluate would with this config
  * and the timeline's flags. The call is for a launcher that plans each step with the costs that it
  * has just measured. Pointers borrowed from the timeline become invalid. On an error nothing
- * changes. The call allocates nothing, except in the first two updates with a config that has any
- * of these:
+ * changes. The call allocates nothing, except in the first two updates with a config that has at
+ * least one of these:
  *   - PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT, or memory that rises in a
  *     backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a positive
  *     MEM_BACKWARD_INPUT

@@ -131,11 +131,12 @@ typedef struct ppsched_job_options {
     const ppsched_job_type *types;    /* types of devices, whose numbers of devices sum to `gpus`.
                                          Each device of a pipeline then consists of devices of one
                                          type, and the devices of a type are consecutive in the
-                                         pipeline. All orders of up to 3 types are tried, else the
-                                         given one. Each type has its own nodes. A link between two
-                                         types is as slow as the slower one between nodes or pods.
-                                         Only the order of ranks DATA_FIRST, and no table. Read only
-                                         during the call */
+                                         pipeline. With up to 3 types, all orders of the types are
+                                         tried; with more, only the given order. Each type has its
+                                         own nodes. A link between two types is as slow as the
+                                         slower one between nodes or pods. With types, the order of
+                                         ranks must be DATA_FIRST, and `table` must be NULL. Types
+                                         are read only during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -194,11 +195,12 @@ typedef struct ppsched_job_layout {
                             best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
-    double least_memory; /* lower bound in bytes on the memory of the device that lacks most */
+    double least_memory; /* lower bound in bytes on the memory of one device: the device for which
+                            this bound minus its memory limit is largest */
     int32_t rank_order;  /* enum ppsched_rank_order */
     uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
                             permutation in lexicographic order. 0: the order of the options */
-    double memory_limit; /* memory limit in bytes of the device that least_memory is of */
+    double memory_limit; /* memory limit in bytes of the same device */
 } ppsched_job_layout;
 
 /* The first function returns how many layouts are listed. The second describes one of them.
@@ -215,8 +217,9 @@ typedef struct ppsched_job_found {
                          runtimes run exactly the order, the split and the recomputation. A rule of
                          thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* peak memory in bytes of the device that lacks most, with its send and
-                         receive buffers. If all limits are equal, this is the fullest device */
+    double memory;    /* peak memory in bytes of one device, with its send and receive buffers: the
+                         device for which its memory minus its memory limit is largest. If all
+                         limits are equal, this is the fullest device */
     double memory_limit; /* memory limit in bytes of this device */
 } ppsched_job_found;
 
