@@ -1106,6 +1106,7 @@ export interface Pipeline {
   offload_layers: number;
   rank_order: Lowercase<keyof typeof RankOrder>;
   reduce_every: number;
+  hides_copies: number;
 }
 
 export interface StepPrice {

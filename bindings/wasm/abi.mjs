@@ -1067,7 +1067,7 @@ export const STRUCTS = {
     offload_layers: ["u32", 56, 1],
     rank_order: ["i32", 60, 1, RankOrder],
     reduce_every: ["u32", 64, 1],
-    reserved: ["u32", 68, 1],
+    hides_copies: ["u32", 68, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],

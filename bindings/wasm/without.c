@@ -14,6 +14,7 @@
 #include "lower/lower.h"
 #include "model/table.h"
 #include "model/windows.h"
+#include "offload/undelayed.h"
 #include "pair/layers.h"
 #include "plan/plan.h"
 #include "price/price.h"
@@ -105,6 +106,50 @@ ppsched_status ppi_job_check_open_sizes(const ppsched_job *job, ppsched_error *e
 {
     (void)job, (void)error;
     return PPSCHED_OK;
+}
+
+/* --- copies priced by walking queues: evaluations give the same figures --- */
+
+ppsched_status ppi_undelayed_make(struct ppi_placing *placing, ppsched_error *error)
+{
+    (void)placing, (void)error;
+    return PPSCHED_OK;
+}
+
+void ppi_undelayed_clear(struct ppi_placing *placing)
+{
+    (void)placing;
+}
+
+bool ppi_price_undelayed(double *peaks, const struct ppi_placing *placing, const ppsched_schedule *schedule)
+{
+    (void)peaks, (void)placing, (void)schedule;
+    return false;
+}
+
+bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struct ppi_placing *placing,
+                       const ppsched_schedule *schedule)
+{
+    (void)peaks, (void)extents, (void)step, (void)placing, (void)schedule;
+    return false;
+}
+
+void ppi_take_delayed(struct ppi_placing *placing)
+{
+    (void)placing;
+    __builtin_trap();
+}
+
+void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents)
+{
+    (void)timeline, (void)extents;
+    __builtin_trap();
+}
+
+bool ppi_is_over_anyway(struct ppi_placing *placing, const ppsched_schedule *schedule)
+{
+    (void)placing, (void)schedule;
+    return false;
 }
 
 /* --- the caller's own devices, and adapters: a job's devices are the library's, and its training has none --- */

@@ -110,7 +110,9 @@ typedef struct ppsched_pipeline {
                                 reduce_every microbatches, and begins when the run before has ended.
                                 With sharding 3 each microbatch still sums its gradients. The number
                                 of runs must divide `microbatches`. 0 means 1 */
-    uint32_t reserved;       /* 0 */
+    uint32_t hides_copies;   /* 1: the sum of the gradients of the embedding and its copies
+                                (ppsched_model_get_copies_time) takes no time, as it overlaps. 0: it
+                                comes after all other sums, and counts in exposed_data_parallel */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.
@@ -207,10 +209,11 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
     double parameters, double expert_parameters, ppsched_error *error);
 
 /* The time, once a step, in which `copies` devices of a job of `devices` devices sum the gradients
- * of the embedding and its copies. Each stage with MTP layers has a copy. The sum is an all-reduce.
- * Its devices are in different nodes, unless the whole job is in one node. If the model has a table
- * with all-reduces, the time is scaled to these measured all-reduces. The time is 0 if the model
- * has no MTP layers, if it has adapters, or if there are fewer than 2 copies.
+ * of the embedding and its copies. Each stage with MTP layers has a copy. If the embedding is tied,
+ * the last stage has a copy, too. The sum is an all-reduce. Its devices are in different nodes,
+ * unless the whole job is in one node. If the model has a table with all-reduces, the time is
+ * scaled to these measured all-reduces. The time is 0 if the model has no MTP layers and its
+ * embedding is not tied, if it has adapters, or if there are fewer than 2 copies.
  * Errors: ARGUMENT; RANGE for more copies than devices, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model,
                                                          uint32_t copies, int64_t devices,

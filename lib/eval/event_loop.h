@@ -48,6 +48,7 @@ struct ppi_row {
     double memory[PPI_COMPUTE_KINDS - 1];   /* the same index */
     uint32_t device;
     uint32_t device_before, device_after; /* of the stages before and after; PPSCHED_NONE: none */
+    uint32_t unused[7];                   /* makes the size a power of 2, so that an index is a shift */
 };
 
 /* Progress of a device: the forward sweep moves `op` up to `end`, the backward sweep down. `span` is that of `op`. */

@@ -196,10 +196,6 @@ static bool recompute(struct sweep *sweep, struct ppi_saving *saving, uint32_t d
 static bool run_saving(struct sweep *sweep, struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double start,
                        double *end, struct ppi_sums *sums)
 {
-    if (saving == NULL) {
-        sweep->meets_saving = true;
-        return false;
-    }
     if (op->kind == PPSCHED_KIND_RECOMPUTE)
         return recompute(sweep, saving, device, op, start, end, sums);
     if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
@@ -257,6 +253,9 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
             end = out->end = pair.end;
             out++;
             op++;
+        } else if (saving == NULL && ppi_keeps_less(op->kind)) {
+            sweep->meets_saving = true;
+            break;
         } else if (ppi_keeps_less(op->kind)) {
             if (!run_saving(sweep, saving, device, op, clock, &end, &sums))
                 break;

@@ -83,7 +83,8 @@ double ppi_model_copies_time(const ppsched_model *model, uint32_t copies, double
     uint32_t row = 0;
     while (row < model->row_count && model->rows[row].role != PPSCHED_MODEL_ROLE_EMBEDDING)
         row++;
-    if (model->shape->mtp_layers == 0 || copies < 2 || model->training.adapter_rank > 0 || row == model->row_count)
+    bool is_copied = model->shape->mtp_layers > 0 || ppi_model_has_flag(model, PPSCHED_DESCRIPTION_FLAG_TIED);
+    if (!is_copied || copies < 2 || model->training.adapter_rank > 0 || row == model->row_count)
         return 0;
     ppi_model_hold(&memory, model, row);
     return ppi_collective_time(model, group, PPI_ALL_REDUCE, memory.gradients);

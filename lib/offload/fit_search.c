@@ -151,12 +151,12 @@ static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choic
     struct ppi_choice held;
     ppsched_status status = ppi_choice_wait(&held, within->placing, placed, within->placing->limits, error);
     if (status == PPSCHED_OK && step != NULL) {
-        ppi_take_times(within->placing, held.timeline != NULL ? held.timeline : within->placing->plain);
+        ppi_choice_take_times(within->placing, &held);
         *step = ppi_choice_step(&held);
     }
     if (status != PPSCHED_OK)
         return status;
-    within->is_blocked = held.timeline == NULL && !ppi_choice_is_within(&held, within->placing->limits);
+    within->is_blocked = !held.is_delayed && !ppi_choice_is_within(&held, within->placing->limits);
     keep(within, &held);
     return PPSCHED_OK;
 }
@@ -256,8 +256,11 @@ static ppsched_status try_again(struct ppi_fit_search *within, struct ppi_choice
 static ppsched_status try_places(struct ppi_fit_search *within, ppsched_error *error)
 {
     struct ppi_choice placed;
-    ppsched_status status = make(within, &placed, error);
-    if (status == PPSCHED_OK && ppi_choice_is_within(&placed, within->placing->limits)) {
+    bool is_over;
+    ppsched_status status = spend(within, error);
+    if (status == PPSCHED_OK)
+        status = ppi_choice_make_within(&placed, &is_over, within->placing, error);
+    if (status == PPSCHED_OK && !is_over) {
         keep(within, &placed);
         within->blocked = 0;
     } else if (status == PPSCHED_OK) {

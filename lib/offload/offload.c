@@ -66,7 +66,6 @@ static ppsched_status place(ppsched_schedule **out, ppsched_timeline **timeline,
 {
     struct ppi_choice best;
     placing->prefetch_distance = options->prefetch_distance;
-    placing->may_be_undelayed = ppi_may_be_undelayed(placing);
     ppi_list_transfers(placing, options->chunks);
     if (options->share > 0 && options->share < 1)
         ppi_keep_shortest(placing, options->share);
@@ -93,7 +92,10 @@ static ppsched_status offload_by(ppsched_schedule **out, ppsched_timeline **time
     struct ppi_placing placing = {.schedule = plain->schedule, .config = config, .plain = plain};
     ppsched_status status = ppi_placing_make(&placing, error);
     if (status == PPSCHED_OK)
+        status = ppi_undelayed_make(&placing, error);
+    if (status == PPSCHED_OK)
         status = place(out, timeline, least, &placing, options, searches, error);
+    ppi_undelayed_clear(&placing);
     ppi_placing_clear(&placing);
     return status;
 }

@@ -13,23 +13,21 @@ void ppi_pick_chunks(const struct ppi_placing *placing, uint32_t chunks)
         placing->transfers[i].is_picked = placing->transfers[i].chunk < chunks && !placing->transfers[i].stays;
 }
 
+/* Of an op of the schedule without copies. */
 static struct ppi_offload_transfer *transfer_of(const struct ppi_placing *placing, const ppsched_op *op)
 {
-    uint32_t number = placing->transfer_of[ppi_cell_of(placing->schedule, op)];
+    uint32_t number = placing->numbers[op - placing->schedule->ops];
     return number == PPSCHED_NONE ? NULL : &placing->transfers[number];
 }
 
-/* The memory that a unit takes when it starts, with reloaded activations, and that it frees when it ends. */
-static void find_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise, double *fall)
+/* Adds the memory that an op takes when it starts, with reloaded activations, and that it frees when it ends. */
+static inline void add_changes(const struct ppi_placing *placing, const ppsched_op *op, double *rise, double *fall)
 {
-    const size_t first = (size_t)(unit - placing->schedule->ops);
-    *rise = *fall = 0;
-    for (size_t k = 0; k < length; k++) {
-        const struct ppi_offload_transfer *transfer = ppi_is_backward(unit[k].kind) ? transfer_of(placing, &unit[k]) : NULL;
-        *rise += placing->taken[first + k];
-        *fall += placing->released[first + k];
-        *rise += transfer != NULL && transfer->is_picked ? transfer->moved : 0;
-    }
+    const size_t i = (size_t)(op - placing->schedule->ops);
+    const struct ppi_offload_transfer *transfer = ppi_is_backward(op->kind) ? transfer_of(placing, op) : NULL;
+    *rise += placing->taken[i];
+    *fall += placing->released[i];
+    *rise += transfer != NULL && transfer->is_picked ? transfer->moved : 0;
 }
 
 static bool may_go(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
@@ -41,14 +39,12 @@ static bool may_go(const struct ppi_placing *placing, const struct ppi_offload_t
     return transfer->due - transfer->ready >= transfer->offload + transfer->reload;
 }
 
-/* Notes the transfers of a unit's Fs as resident. */
-static void note_resident(struct ppi_placing *placing, const ppsched_op *unit, size_t length)
+/* Notes the transfer of an F as resident. */
+static inline void note_resident(struct ppi_placing *placing, const ppsched_op *op)
 {
-    for (size_t k = 0; k < length; k++) {
-        const struct ppi_offload_transfer *transfer = unit[k].kind == PPSCHED_KIND_F ? transfer_of(placing, &unit[k]) : NULL;
-        if (transfer != NULL && may_go(placing, transfer))
-            ppi_heap_put(&placing->resident, -(double)transfer->backward, 0, (uint32_t)(transfer - placing->transfers));
-    }
+    const struct ppi_offload_transfer *transfer = op->kind == PPSCHED_KIND_F ? transfer_of(placing, op) : NULL;
+    if (transfer != NULL && may_go(placing, transfer))
+        ppi_heap_put(&placing->resident, -(double)transfer->backward, 0, (uint32_t)(transfer - placing->transfers));
 }
 
 /* Takes the resident transfer that is needed last, after the unit at `position`; NULL where there is none. */
@@ -73,15 +69,19 @@ uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double ta
     for (size_t i = 0; i < queue->count;) {
         const ppsched_op *unit = &queue->ops[i];
         size_t length = ppi_unit_length(unit);
-        double rise, fall;
+        double rise = 0, fall = 0;
         struct ppi_offload_transfer *transfer;
-        find_changes(placing, unit, length, &rise, &fall);
+        add_changes(placing, unit, &rise, &fall);
+        if (length > 1)
+            add_changes(placing, unit + 1, &rise, &fall);
         while (rise > 0 && ppi_is_over_limit(level + rise, target) && (transfer = take_last(placing, i)) != NULL) {
             transfer->is_picked = true;
             level -= transfer->moved;
             count++;
         }
-        note_resident(placing, unit, length);
+        note_resident(placing, unit);
+        if (length > 1)
+            note_resident(placing, unit + 1);
         level += rise + fall;
         i += length;
     }

@@ -15,6 +15,7 @@ void ppi_choice_clear(struct ppi_choice *choice)
     ppi_timeline_destroy(choice->timeline);
     if (choice->schedule != NULL) {
         ppi_release(&choice->schedule->host, choice->peaks);
+        ppi_release(&choice->schedule->host, choice->extents);
         ppi_schedule_release(choice->schedule);
     }
     *choice = (struct ppi_choice){0};
@@ -34,18 +35,24 @@ ppsched_status ppi_choice_sum_up(struct ppi_choice *choice, const struct ppi_pla
         choice->timeline->devices[d].peak_time = 0;
         choice->timeline->devices[d].peak_position = PPSCHED_NONE;
     }
+    if (choice->is_delayed)
+        ppi_set_extents(choice->timeline, choice->extents);
     ppi_sum_up(choice->timeline);
     return PPSCHED_OK;
 }
 
-static ppsched_status find_figures(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_error *error)
+static ppsched_status find_figures(struct ppi_choice *choice, struct ppi_placing *placing, ppsched_error *error)
 {
     const uint32_t devices = choice->schedule->shape.devices;
     choice->peaks = ppi_allocate(&choice->schedule->host, devices, sizeof *choice->peaks);
-    if (choice->peaks == NULL)
+    choice->extents = ppi_allocate(&choice->schedule->host, devices, sizeof *choice->extents);
+    if (choice->peaks == NULL || choice->extents == NULL)
         return ppi_fail_memory(error, "the offloads");
     choice->step = placing->plain->metrics.makespan;
-    if (placing->may_be_undelayed && ppi_price_undelayed(choice->peaks, placing, choice->schedule))
+    if (ppi_price_undelayed(choice->peaks, placing, choice->schedule))
+        return PPSCHED_OK;
+    choice->is_delayed = true;
+    if (ppi_price_delayed(choice->peaks, choice->extents, &choice->step, placing, choice->schedule))
         return PPSCHED_OK;
     ppsched_status status = ppi_evaluate(&choice->timeline, choice->schedule, placing->config,
                                          PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
@@ -58,8 +65,7 @@ static ppsched_status find_figures(struct ppi_choice *choice, const struct ppi_p
 }
 
 /* Prices the schedule of a choice if `status` is OK. */
-static ppsched_status price(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_status status,
-                            ppsched_error *error)
+static ppsched_status price(struct ppi_choice *choice, struct ppi_placing *placing, ppsched_status status, ppsched_error *error)
 {
     if (status == PPSCHED_OK)
         status = find_figures(choice, placing, error);
@@ -88,20 +94,30 @@ bool ppi_choices_are_same(const struct ppi_choice *a, const struct ppi_choice *b
     return own->op_count == 0 || memcmp(own->ops, other->ops, (size_t)own->op_count * sizeof *own->ops) == 0;
 }
 
-ppsched_status ppi_choice_make(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
+ppsched_status ppi_choice_make(struct ppi_choice *out, struct ppi_placing *placing, ppsched_error *error)
 {
     return price(out, placing, ppi_choice_place(out, placing, error), error);
 }
 
-ppsched_status ppi_choice_wait(struct ppi_choice *out, const struct ppi_placing *placing, const struct ppi_choice *placed,
+ppsched_status ppi_choice_make_within(struct ppi_choice *out, bool *is_over, struct ppi_placing *placing, ppsched_error *error)
+{
+    ppsched_status status = ppi_choice_place(out, placing, error);
+    *is_over = status == PPSCHED_OK && ppi_is_over_anyway(placing, out->schedule);
+    if (*is_over)
+        return PPSCHED_OK;
+    status = price(out, placing, status, error);
+    *is_over = status == PPSCHED_OK && !ppi_choice_is_within(out, placing->limits);
+    return status;
+}
+
+ppsched_status ppi_choice_wait(struct ppi_choice *out, struct ppi_placing *placing, const struct ppi_choice *placed,
                                const double *limits, ppsched_error *error)
 {
     *out = (struct ppi_choice){.copies = placed->copies};
     return price(out, placing, ppi_hold(&out->schedule, placing->peaks, placing, placed->schedule, limits, error), error);
 }
 
-ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing *placing, const double *limits,
-                               ppsched_error *error)
+ppsched_status ppi_choice_hold(struct ppi_choice *out, struct ppi_placing *placing, const double *limits, ppsched_error *error)
 {
     struct ppi_choice placed;
     ppsched_status status = ppi_choice_place(&placed, placing, error);
@@ -109,6 +125,14 @@ ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing 
         status = ppi_choice_wait(out, placing, &placed, limits, error);
     ppi_choice_clear(&placed);
     return status;
+}
+
+void ppi_choice_take_times(struct ppi_placing *placing, const struct ppi_choice *choice)
+{
+    if (choice->is_delayed && choice->timeline == NULL)
+        ppi_take_delayed(placing);
+    else
+        ppi_take_times(placing, choice->is_delayed ? choice->timeline : placing->plain);
 }
 
 double ppi_lead(const struct ppi_placing *placing, uint32_t number)

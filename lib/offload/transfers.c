@@ -46,12 +46,14 @@ ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *erro
     placing->resident.events = ppi_allocate(host, cells, sizeof *placing->resident.events);
     placing->spans = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->spans);
     placing->taken = ppi_allocate(host, (size_t)schedule->op_count, 2 * sizeof *placing->taken);
+    placing->numbers = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->numbers);
     placing->states = ppi_allocate(host, cells, sizeof *placing->states);
     placing->copy_ends = ppi_allocate(host, cells, sizeof *placing->copy_ends);
     placing->copy_changes = ppi_allocate(host, cells, 2 * sizeof *placing->copy_changes);
     if (placing->chunk_of == NULL || placing->transfer_of == NULL || placing->transfers == NULL || placing->keys == NULL ||
         placing->ends == NULL || placing->free == NULL || placing->resident.events == NULL || placing->spans == NULL ||
-        placing->taken == NULL || placing->states == NULL || placing->copy_ends == NULL || placing->copy_changes == NULL)
+        placing->taken == NULL || placing->numbers == NULL || placing->states == NULL || placing->copy_ends == NULL ||
+        placing->copy_changes == NULL)
         return ppi_fail_memory(error, "the offloads");
     placing->order = placing->transfer_of + cells;
     placing->scratch = placing->order + cells;
@@ -80,6 +82,7 @@ void ppi_placing_clear(struct ppi_placing *placing)
     ppi_release(host, placing->resident.events);
     ppi_release(host, placing->spans);
     ppi_release(host, placing->taken);
+    ppi_release(host, placing->numbers);
     ppi_release(host, placing->states);
     ppi_release(host, placing->copy_ends);
     ppi_release(host, placing->copy_changes);
@@ -157,6 +160,20 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
         }
         placing->ends[d] = placing->count;
     }
+    for (size_t i = 0; i < schedule->op_count; i++)
+        placing->numbers[i] = ppi_is_compute(schedule->ops[i].kind)
+                                  ? placing->transfer_of[ppi_cell_of(schedule, &schedule->ops[i])]
+                                  : PPSCHED_NONE;
+}
+
+void ppi_date_transfers(const struct ppi_placing *placing)
+{
+    for (uint32_t i = 0; i < placing->count; i++) {
+        struct ppi_offload_transfer *transfer = &placing->transfers[i];
+        const ppsched_span *first = placing->spans + placing->schedule->queues[transfer->device].first;
+        transfer->ready = first[transfer->forward].end;
+        transfer->due = first[transfer->backward].start;
+    }
 }
 
 void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timeline)
@@ -169,12 +186,7 @@ void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timelin
     for (uint64_t i = 0; i < schedule->op_count; i++)
         if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
             *to++ = timeline->spans[i];
-    for (uint32_t i = 0; i < placing->count; i++) {
-        struct ppi_offload_transfer *transfer = &placing->transfers[i];
-        const ppsched_span *first = placing->spans + placing->schedule->queues[transfer->device].first;
-        transfer->ready = first[transfer->forward].end;
-        transfer->due = first[transfer->backward].start;
-    }
+    ppi_date_transfers(placing);
 }
 
 /* --- places on the links --- */
@@ -327,52 +339,36 @@ static void place_all(const struct ppi_placing *placing)
 
 /* --- the schedule --- */
 
-static ppsched_status put(ppsched_builder *builder, const struct ppi_offload_transfer *transfer, uint8_t kind,
-                          ppsched_error *error)
+static ppsched_op copy_of(const struct ppi_offload_transfer *transfer, uint8_t kind)
 {
-    ppsched_op op = ppi_op_beside(&transfer->op, transfer->op.stage, kind);
-    return ppi_builder_append(builder, transfer->device, &op, 1, error);
+    return ppi_op_beside(&transfer->op, transfer->op.stage, kind);
 }
 
-/* Appends the ops of a queue from `*first` to `end`. */
-static ppsched_status put_up_to(ppsched_builder *builder, const ppsched_queue *queue, uint32_t *first, uint32_t end,
-                                ppsched_error *error)
+/* Writes a device's queue into reserved memory; `reloads` are its transfers that go, by start. Returns the number of ops. */
+static size_t put_queue(ppsched_op *out, const struct ppi_placing *placing, const ppsched_queue *queue, const uint32_t *reloads,
+                        const uint32_t *end)
 {
-    uint32_t from = *first;
-    *first = end;
-    return from == end ? PPSCHED_OK : ppi_builder_append(builder, queue->device, queue->ops + from, end - from, error);
-}
-
-/* Appends a device's queue; `reloads` are its transfers that go, by start. */
-static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
-                                const uint32_t *reloads, const uint32_t *end, ppsched_error *error)
-{
-    ppsched_status status = PPSCHED_OK;
-    uint32_t first = 0; /* op that has not been appended */
-    for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
+    ppsched_op *to = out;
+    for (uint32_t i = 0, length; i < queue->count; i += length) {
         const ppsched_op *unit = &queue->ops[i];
         const ppsched_span *span = &placing->spans[queue->first + i];
-        uint32_t length = (uint32_t)ppi_unit_length(unit);
-        for (; reloads < end && status == PPSCHED_OK; reloads++) {
+        length = (uint32_t)ppi_unit_length(unit);
+        for (; reloads < end; reloads++) {
             const struct ppi_offload_transfer *transfer = &placing->transfers[*reloads];
             if (transfer->forward >= i || (span->end <= transfer->start && span->start < transfer->start))
                 break;
-            status = put_up_to(builder, queue, &first, i, error);
-            if (status == PPSCHED_OK)
-                status = put(builder, transfer, PPSCHED_KIND_RELOAD, error);
+            *to++ = copy_of(transfer, PPSCHED_KIND_RELOAD);
         }
-        for (uint32_t k = 0; k < length && status == PPSCHED_OK; k++) {
-            uint32_t number = unit[k].kind == PPSCHED_KIND_F ? placing->transfer_of[ppi_cell_of(placing->schedule, &unit[k])]
-                                                             : PPSCHED_NONE;
-            if (number == PPSCHED_NONE || !placing->transfers[number].goes)
-                continue;
-            status = put_up_to(builder, queue, &first, i + length, error);
-            if (status == PPSCHED_OK)
-                status = put(builder, &placing->transfers[number], PPSCHED_KIND_OFFLOAD, error);
+        *to++ = unit[0];
+        if (length > 1)
+            *to++ = unit[1];
+        for (uint32_t k = 0; k < length; k++) {
+            const uint32_t number = unit[k].kind == PPSCHED_KIND_F ? placing->numbers[queue->first + i + k] : PPSCHED_NONE;
+            if (number != PPSCHED_NONE && placing->transfers[number].goes)
+                *to++ = copy_of(&placing->transfers[number], PPSCHED_KIND_OFFLOAD);
         }
-        i += length;
     }
-    return status == PPSCHED_OK ? put_up_to(builder, queue, &first, (uint32_t)queue->count, error) : status;
+    return (size_t)(to - out);
 }
 
 /* Memory for each device's queue with its copies. */
@@ -399,7 +395,8 @@ ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_plac
         placing->keys[i] = placing->transfers[i].start;
     for (uint32_t d = 0, count; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {
         const uint32_t *reloads = sorted(placing, ppi_first_transfer(placing, d), placing->ends[d], &count);
-        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, reloads + count, error);
+        struct ppi_segment *segment = &builder->segments[d];
+        segment->count = put_queue(segment->ops, placing, &placing->schedule->queues[d], reloads, reloads + count);
     }
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);

@@ -4,6 +4,7 @@
 #define PPSCHED_OFFLOAD_TRANSFERS_H
 
 #include "base/heap.h"
+#include "eval/event_loop.h"
 #include "eval/timeline.h"
 
 /* A stage pass that may be offloaded. */
@@ -42,6 +43,7 @@ struct ppi_placing {
     uint8_t *states;                        /* scratch by transfer */
     uint32_t *chunk_of;                     /* by stage instance */
     uint32_t *transfer_of;                  /* by stage pass; PPSCHED_NONE: never offloaded */
+    uint32_t *numbers;                      /* the same by op */
     struct ppi_offload_transfer *transfers; /* by device, then in the order of Fs */
     uint32_t count;
     uint32_t *ends;             /* by device: one past its last transfer */
@@ -54,7 +56,12 @@ struct ppi_placing {
     bool is_forced;             /* transfers go even where their copies do not fit between F and backward, which then waits */
     bool is_late;               /* if forced: reloads come right before their backwards */
     double *limits, *peaks;     /* by device: limits to keep, and peaks with waits */
-    bool may_be_undelayed;      /* see undelayed.h, whose scratch is next */
+    bool may_be_walked;         /* see undelayed.h, whose scratch is next */
+    bool waits_are_walked;      /* also where copies delay ops */
+    bool all_take_time;         /* if so: no op takes time 0, by which a reload may come after its backward, which is refused */
+    ppsched_span *delayed;      /* times of the schedule's ops with the copies that were priced last, if they delay ops */
+    struct ppi_copy_walk *walks;
+    struct ppi_event_loop loop;
     struct ppi_copy_ends *copy_ends;
     struct ppi_copy_change *copy_changes;
 };
@@ -75,6 +82,9 @@ void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 
 /* Takes over the times of the schedule, with or without copies. */
 void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timeline);
+
+/* Gives all transfers the times in `placing->spans`. */
+void ppi_date_transfers(const struct ppi_placing *placing);
 
 /* Makes the schedule with all picked transfers that have a place. */
 ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);

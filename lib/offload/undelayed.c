@@ -1,173 +1,281 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks each device's queue with the times of the schedule without copies. Copies of a device run one after another in each
- * direction, so that their ends and starts come in the order of the queue, and memory follows from two lists in this order. */
+/* First each device's queue is walked with the times of the schedule without copies. Where a copy delays an op, all devices are
+ * walked in turns, and wait for each other as in the evaluator's sweep. */
 #include "offload/undelayed.h"
 
-#include <string.h>
-
-#include "base/checked.h"
-#include "base/inline.h"
-#include "eval/memory.h"
+#include "base/error.h"
+#include "eval/event_loop.h"
+#include "offload/copy_walk.h"
 #include "offload/offload.h"
 
-/* Copies in one direction, in the order of the queue. */
-struct direction {
-    struct ppi_copy_change *changes;
-    size_t next, count; /* those from `next` on have not changed memory yet */
-    double free;        /* when the last one ends */
-};
+/* --- what can be priced so --- */
 
-struct walk {
-    const struct ppi_placing *placing;
-    const ppsched_schedule *schedule; /* with copies */
-    struct direction away, back;
-    double base, level, peak; /* memory: what does not change, activations, the most of both */
-    double clock;
-};
+static bool has_pairs(const ppsched_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->op_count; i++)
+        if (ppi_unit_length(&schedule->ops[i]) > 1)
+            return true;
+    return false;
+}
 
-bool ppi_may_be_undelayed(const struct ppi_placing *placing)
+/* Whether copies would be refused as moving more than there is. */
+static bool may_be_refused(const struct ppi_placing *placing)
+{
+    const struct ppi_values *moved = &placing->config->values[PPSCHED_QUANTITY_MEM_OFFLOAD],
+                            *kept = &placing->config->values[PPSCHED_QUANTITY_MEM_RECOMPUTE];
+    for (uint32_t s = 0; s < placing->schedule->shape.stages; s++) {
+        const double whole = placing->plain->costs.instances[s].memory[PPSCHED_KIND_F];
+        if ((moved->values != NULL && ppi_value_at(moved, s) > whole) ||
+            (kept->values != NULL && ppi_value_at(kept, s) > whole))
+            return true;
+    }
+    return false;
+}
+
+static bool all_take_time(const ppsched_timeline *plain)
+{
+    for (size_t i = 0; i < plain->schedule->op_count; i++)
+        if (plain->spans[i].end <= plain->spans[i].start)
+            return false;
+    return true;
+}
+
+static bool may_be_walked(const struct ppi_placing *placing)
 {
     const ppsched_timeline *plain = placing->plain;
     const ppsched_config *config = placing->config;
     if (placing->schedule->shape.iterations > 1 || plain->saving != NULL || plain->memory != NULL || config->senders_wait ||
-        ppi_may_share_links(config))
+        ppi_may_share_links(config) || may_be_refused(placing))
         return false;
+    for (size_t i = 0; i < placing->schedule->op_count; i++)
+        if (!ppi_is_compute(placing->schedule->ops[i].kind))
+            return false;
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         if (ppi_copy_slowdown(config, d) > 1)
             return false;
     return true;
 }
 
-/* --- memory --- */
-
-static void note_level(struct walk *walk)
+ppsched_status ppi_undelayed_make(struct ppi_placing *placing, ppsched_error *error)
 {
-    walk->peak = ppi_larger(walk->peak, walk->base + walk->level);
+    const struct ppi_host *host = &placing->schedule->host;
+    placing->may_be_walked = may_be_walked(placing);
+    if (!placing->may_be_walked)
+        return PPSCHED_OK;
+    placing->walks = ppi_allocate(host, placing->schedule->shape.devices, sizeof *placing->walks);
+    if (placing->walks == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    placing->waits_are_walked = placing->schedule->placement.graph == NULL && !has_pairs(placing->schedule);
+    if (!placing->waits_are_walked)
+        return PPSCHED_OK;
+    placing->all_take_time = all_take_time(placing->plain);
+    placing->delayed = ppi_allocate(host, (size_t)placing->schedule->op_count, sizeof *placing->delayed);
+    if (placing->delayed == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    ppsched_status status = ppi_event_loop_make(&placing->loop, placing->schedule, error);
+    if (status == PPSCHED_OK)
+        ppi_event_loop_set_costs(&placing->loop, &placing->plain->costs);
+    return status;
 }
 
-/* Applies what copies have changed by a time. A reload only adds memory, so it comes after what is released then. */
-PPI_APART void drain(struct walk *walk, double until)
+void ppi_undelayed_clear(struct ppi_placing *placing)
 {
-    struct direction *away = &walk->away, *back = &walk->back;
-    for (;;) {
-        const bool leaves = away->next < away->count && away->changes[away->next].time <= until;
-        const bool comes = back->next < back->count && back->changes[back->next].time < until;
-        if (!leaves && !comes)
-            return;
-        if (leaves && (!comes || away->changes[away->next].time <= back->changes[back->next].time))
-            walk->level -= away->changes[away->next++].moved;
-        else
-            walk->level += back->changes[back->next++].moved;
-        note_level(walk);
-    }
+    const struct ppi_host *host = &placing->schedule->host;
+    ppi_release(host, placing->walks);
+    ppi_release(host, placing->delayed);
+    if (placing->loop.schedule != NULL)
+        ppi_event_loop_clear(&placing->loop);
 }
 
-static void add(struct direction *direction, double time, double moved)
+static void begin(const struct ppi_placing *placing)
 {
-    direction->changes[direction->count++] = (struct ppi_copy_change){time, moved};
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->copy_ends[i] = (struct ppi_copy_ends){-1, -1};
 }
 
-/* --- ops --- */
-
-/* The number of an op's transfer; PPSCHED_NONE: it is never offloaded. */
-static uint32_t number_of(const struct walk *walk, const ppsched_op *op)
-{
-    return walk->placing->transfer_of[ppi_cell_of(walk->schedule, op)];
-}
-
-/* Runs a copy as soon as its device asks for it, or waits for one. False where it has not left before. */
-static bool run_copy(struct walk *walk, const ppsched_op *op)
-{
-    const uint32_t number = number_of(walk, op);
-    if (number == PPSCHED_NONE)
-        return false;
-    const struct ppi_offload_transfer *transfer = &walk->placing->transfers[number];
-    struct ppi_copy_ends *ends = &walk->placing->copy_ends[number];
-    double start;
-    if (op->kind == PPSCHED_KIND_OFFLOAD) {
-        ends->away = walk->away.free = ppi_larger(walk->clock, walk->away.free) + transfer->offload;
-        add(&walk->away, ends->away, transfer->moved);
-        return true;
-    }
-    if (ends->away < 0)
-        return false;
-    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
-        walk->clock = ppi_larger(walk->clock, ends->away);
-        return true;
-    }
-    start = ppi_larger(ppi_larger(walk->clock, walk->back.free), ends->away);
-    ends->back = walk->back.free = start + transfer->reload;
-    add(&walk->back, start, transfer->moved);
-    return true;
-}
-
-/* Whether the activation of a backward is there by its time. */
-static bool is_back(const struct walk *walk, const ppsched_op *op, double time)
-{
-    const uint32_t number = ppi_is_backward(op->kind) ? number_of(walk, op) : PPSCHED_NONE;
-    if (number == PPSCHED_NONE || walk->placing->copy_ends[number].away < 0)
-        return true;
-    return walk->placing->copy_ends[number].back >= 0 && walk->placing->copy_ends[number].back <= time;
-}
+/* --- where copies delay nothing --- */
 
 /* Runs a unit at its time; false where a copy would delay it. */
-static bool run_unit(struct walk *walk, const ppsched_op *unit, size_t length, const ppsched_span *span)
+static bool run_unit(struct ppi_copy_walk *walk)
 {
-    const struct ppi_costs *costs = &walk->placing->plain->costs;
-    if (span->start < walk->clock || !is_back(walk, &unit[length - 1], span->start))
+    const size_t length = ppi_unit_length(walk->op);
+    const ppsched_span *span = &walk->placing->plain->spans[walk->plain];
+    if (span->start < walk->clock)
         return false;
-    drain(walk, span->start);
-    if (unit->kind == PPSCHED_KIND_F) {
-        walk->level += ppi_memory_of(costs, walk->schedule, unit);
-        note_level(walk);
+    if (ppi_is_backward(walk->op[length - 1].kind)) {
+        const double back = ppi_walk_back_by(walk, walk->plain + length - 1);
+        if (back < 0 || back > span->start)
+            return false;
     }
-    drain(walk, span->end);
-    for (size_t k = 0; k < length; k++)
-        if (unit[k].kind != PPSCHED_KIND_F)
-            walk->level += ppi_memory_of(costs, walk->schedule, &unit[k]);
-    note_level(walk);
-    walk->clock = span->end;
+    ppi_walk_unit(walk, length, span->start, span->end);
     return true;
 }
 
-static bool run_device(struct walk *walk, uint32_t device)
+static bool run_device(struct ppi_copy_walk *walk)
 {
-    const ppsched_timeline *plain = walk->placing->plain;
-    const ppsched_queue *queue = &walk->schedule->queues[device];
-    const ppsched_span *span = plain->spans + plain->schedule->queues[device].first;
-    for (size_t i = 0, length; i < queue->count; i += length) {
-        const ppsched_op *op = &queue->ops[i];
-        length = ppi_unit_length(op);
-        if (!ppi_is_compute(op->kind)) {
-            if (!run_copy(walk, op))
+    while (walk->op < walk->end)
+        if (ppi_is_compute(walk->op->kind)) {
+            if (!run_unit(walk))
                 return false;
-            continue;
-        }
-        if (!run_unit(walk, op, length, span))
+        } else if (!ppi_walk_copy(walk, walk->op++)) {
             return false;
-        span += length;
-    }
-    drain(walk, PPI_INFINITE);
+        }
+    ppi_walk_drain(walk, PPI_INFINITE);
     return ppi_is_finite(walk->peak);
 }
 
 bool ppi_price_undelayed(double *peaks, const struct ppi_placing *placing, const ppsched_schedule *schedule)
 {
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->copy_ends[i] = (struct ppi_copy_ends){-1, -1};
+    if (!placing->may_be_walked)
+        return false;
+    begin(placing);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        double causes[PPI_CAUSES] = {0};
-        memcpy(causes, placing->plain->fixed + (size_t)d * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *causes);
-        const double base = ppi_level_of(causes);
-        struct walk walk = {.placing = placing,
-                            .schedule = schedule,
-                            .away.changes = placing->copy_changes,
-                            .back.changes = placing->copy_changes + placing->count,
-                            .base = base,
-                            .peak = base};
-        if (!run_device(&walk, d))
+        struct ppi_copy_walk walk;
+        ppi_walk_begin(&walk, placing, schedule, d);
+        if (!run_device(&walk))
             return false;
         peaks[d] = walk.peak;
     }
     return true;
+}
+
+/* --- where they delay some --- */
+
+/* When the output of an op's row before it, or after it, is there; false where that is not known yet. */
+static inline bool has_input(const struct ppi_event_loop *loop, const ppsched_op *op, union ppi_time *input, bool backward,
+                             double delay, double *start)
+{
+    if (!ppi_is_known(input))
+        return false;
+    if (loop->costs->factors != NULL)
+        delay = ppi_delay_of(loop->costs, loop->schedule, op, backward);
+    *start = ppi_larger(*start, input->value + delay);
+    return true;
+}
+
+/* Finds the times of the next op, which is free to start at `span->start`; false where it waits for another device. */
+static inline bool run_op(struct ppi_event_loop *loop, const ppsched_op *op, ppsched_span *span)
+{
+    const struct ppi_row *row = ppi_row_of(loop, op);
+    const uint32_t micro_slice = ppi_micro_slice_of(&loop->schedule->shape, op);
+    const double work = row->duration[op->kind - 1],
+                 time = loop->costs->factors == NULL ? work : work * ppi_factor_of(loop->costs, loop->schedule, op).time;
+    if (op->kind == PPSCHED_KIND_F) {
+        if (row->device_before != PPSCHED_NONE &&
+            !has_input(loop, op, &row[-1].passes[micro_slice].forward, false, row->forward_delay, &span->start))
+            return false;
+        span->end = span->start + time;
+        ppi_note(loop, &row->passes[micro_slice].forward, span->end, row->device_after);
+    } else if (op->kind == PPSCHED_KIND_W) {
+        span->end = span->start + time;
+    } else {
+        if (row->device_after != PPSCHED_NONE &&
+            !has_input(loop, op, &row[1].passes[micro_slice].backward, true, row->backward_delay, &span->start))
+            return false;
+        span->end = span->start + time;
+        ppi_note(loop, &row->passes[micro_slice].backward, span->end, row->device_before);
+    }
+    return true;
+}
+
+/* Runs a device until it waits for another one, its queue ends, or it is over `most`. False where that is for an evaluation to
+ * tell. */
+static bool run_until_waits(struct ppi_copy_walk *walk, struct ppi_event_loop *loop, double most)
+{
+    while (walk->op < walk->end && walk->peak <= most) {
+        const ppsched_op *op = walk->op;
+        if (!ppi_is_compute(op->kind)) {
+            if (!ppi_walk_copy(walk, op))
+                return false;
+            walk->op++;
+            continue;
+        }
+        ppsched_span span = {.start = walk->clock};
+        if (ppi_is_backward(op->kind)) {
+            const double back = ppi_walk_back_by(walk, walk->plain);
+            if (back < 0)
+                return false;
+            span.start = ppi_larger(span.start, back);
+        }
+        if (!run_op(loop, op, &span))
+            return true;
+        walk->placing->delayed[walk->plain] = span;
+        ppi_walk_unit(walk, 1, span.start, span.end);
+    }
+    return true;
+}
+
+/* Takes over the figures; false where a queue has not ended, or one is not finite. */
+static bool end_walks(double *peaks, ppsched_span *extents, double *step, const struct ppi_placing *placing)
+{
+    const uint32_t devices = placing->schedule->shape.devices;
+    *step = 0;
+    for (uint32_t d = 0; d < devices; d++) {
+        struct ppi_copy_walk *walk = &placing->walks[d];
+        const ppsched_queue *queue = &placing->schedule->queues[d];
+        if (walk->op < walk->end)
+            return false;
+        ppi_walk_drain(walk, PPI_INFINITE);
+        peaks[d] = walk->peak;
+        extents[d] = (ppsched_span){queue->count > 0 ? placing->delayed[queue->first].start : 0, walk->last_end};
+        *step = ppi_larger(*step, walk->last_end);
+        if (!ppi_is_finite(walk->peak) || !ppi_is_finite(walk->clock))
+            return false;
+    }
+    return ppi_is_finite(devices * *step);
+}
+
+static void begin_walks(struct ppi_placing *placing, const ppsched_schedule *schedule)
+{
+    struct ppi_event_loop *loop = &placing->loop;
+    begin(placing);
+    ppi_event_loop_reset(loop, placing->delayed);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        ppi_walk_begin(&placing->walks[d], placing, schedule, d);
+    ppi_event_loop_ready_all(loop);
+}
+
+bool ppi_is_over_anyway(struct ppi_placing *placing, const ppsched_schedule *schedule)
+{
+    struct ppi_event_loop *loop = &placing->loop;
+    if (!placing->waits_are_walked || !placing->all_take_time)
+        return false;
+    begin_walks(placing, schedule);
+    while (loop->ready_count > 0) {
+        const uint32_t device = loop->ready[--loop->ready_count];
+        const struct ppi_copy_walk *walk = &placing->walks[device];
+        if (!run_until_waits(&placing->walks[device], loop, placing->limits[device] * (1 + 1e-9)))
+            return false;
+        if (ppi_is_over_limit(walk->peak, placing->limits[device]))
+            return true;
+    }
+    return false;
+}
+
+bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struct ppi_placing *placing,
+                       const ppsched_schedule *schedule)
+{
+    struct ppi_event_loop *loop = &placing->loop;
+    if (!placing->waits_are_walked)
+        return false;
+    begin_walks(placing, schedule);
+    while (loop->ready_count > 0)
+        if (!run_until_waits(&placing->walks[loop->ready[--loop->ready_count]], loop, PPI_INFINITE))
+            return false;
+    return end_walks(peaks, extents, step, placing);
+}
+
+void ppi_take_delayed(struct ppi_placing *placing)
+{
+    memcpy(placing->spans, placing->delayed, (size_t)placing->schedule->op_count * sizeof *placing->spans);
+    placing->has_plain_times = false;
+    ppi_date_transfers(placing);
+}
+
+void ppi_set_extents(ppsched_timeline *timeline, const ppsched_span *extents)
+{
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        timeline->devices[d].first_start = extents[d].start;
+        timeline->devices[d].last_end = extents[d].end;
+    }
 }

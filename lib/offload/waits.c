@@ -15,7 +15,6 @@ enum { HAS_GONE = 1, IS_BACK = 2 }; /* of an offload: a wait for its end was add
 struct hold {
     const struct ppi_placing *placing;
     const ppsched_schedule *schedule; /* with copies */
-    ppsched_builder *builder;
 };
 
 /* Progress in one device's queue. */
@@ -24,7 +23,7 @@ struct walk {
     size_t plain; /* number of the next op in the schedule without copies */
     double level, peak, limit;
     size_t offload; /* OFFLOADs from this position on have not been waited for */
-    size_t put;     /* ops before this position have been appended */
+    ppsched_op *to; /* in reserved memory: where the next op is put */
 };
 
 /* The memory that a unit takes when it starts, and the change when each of its ops ends. */
@@ -77,69 +76,57 @@ static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end
     return false;
 }
 
-/* Appends the ops before a position that have not been appended. */
-static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size_t end, ppsched_error *error)
-{
-    size_t first = walk->put;
-    walk->put = end;
-    return first == end ? PPSCHED_OK
-                        : ppi_builder_append(hold->builder, walk->queue->device, walk->queue->ops + first, end - first, error);
-}
-
-/* Accounts for a unit; appends a wait before it where it needs one. */
-static ppsched_status pass_unit(const struct hold *hold, struct walk *walk, size_t i, size_t length, ppsched_error *error)
+/* Accounts for a unit, and puts it; before it a wait where it needs one. */
+static void pass_unit(const struct hold *hold, struct walk *walk, size_t i, size_t length)
 {
     const ppsched_op *unit = &walk->queue->ops[i], *last = NULL;
     const struct changes changes = changes_of(hold, walk, unit, length);
-    ppsched_status status = PPSCHED_OK;
     while (changes.rise > 0 && ppi_is_over_limit(walk->level + changes.rise, walk->limit) &&
            wait_for_next(hold, walk, i, &last))
         ;
-    if (last != NULL) {
-        ppsched_op wait = ppi_op_beside(last, last->stage, PPSCHED_KIND_OFFLOAD_WAIT);
-        status = put_up_to(hold, walk, i, error);
-        if (status == PPSCHED_OK)
-            status = ppi_builder_append(hold->builder, walk->queue->device, &wait, 1, error);
-    }
+    if (last != NULL)
+        *walk->to++ = ppi_op_beside(last, last->stage, PPSCHED_KIND_OFFLOAD_WAIT);
     walk->peak = ppi_larger(walk->peak, walk->level + changes.rise);
     walk->level += changes.rise;
     if (unit->kind == PPSCHED_KIND_RELOAD)
         *state_of(hold, unit) |= IS_BACK;
-    for (size_t k = 0; k < length; k++)
-        walk->level += changes.falls[k];
-    return status;
+    *walk->to++ = unit[0];
+    walk->level += changes.falls[0];
+    if (length > 1) {
+        *walk->to++ = unit[1];
+        walk->level += changes.falls[1];
+    }
 }
 
-static ppsched_status put_all(const struct hold *hold, double *peaks, const double *limits, ppsched_error *error)
+static void put_all(ppsched_builder *builder, const struct hold *hold, double *peaks, const double *limits)
 {
-    ppsched_status status = PPSCHED_OK;
-    for (uint32_t d = 0; d < hold->schedule->shape.devices && status == PPSCHED_OK; d++) {
+    for (uint32_t d = 0; d < hold->schedule->shape.devices; d++) {
+        struct ppi_segment *segment = &builder->segments[d];
         double level = hold->placing->plain->devices[d].static_memory;
         struct walk walk = {.queue = &hold->schedule->queues[d],
                             .plain = hold->placing->schedule->queues[d].first,
                             .level = level,
                             .peak = level,
-                            .limit = limits[d]};
-        for (size_t i = 0, length; i < walk.queue->count && status == PPSCHED_OK; i += length) {
+                            .limit = limits[d],
+                            .to = segment->ops};
+        for (size_t i = 0, length; i < walk.queue->count; i += length) {
             length = ppi_unit_length(&walk.queue->ops[i]);
-            status = pass_unit(hold, &walk, i, length, error);
+            pass_unit(hold, &walk, i, length);
         }
-        if (status == PPSCHED_OK)
-            status = put_up_to(hold, &walk, walk.queue->count, error);
+        segment->count = (size_t)(walk.to - segment->ops);
         peaks[d] = walk.peak;
     }
-    return status;
 }
 
-/* Memory for each device's queue with a wait for each of its offloads, which are the most. */
-static ppsched_status reserve(ppsched_builder *builder, const ppsched_schedule *schedule, ppsched_error *error)
+/* Memory for each device's queue with a wait for each of its offloads, which are the most: the queue has grown by them, and by
+ * as many reloads. */
+static ppsched_status reserve(ppsched_builder *builder, const struct ppi_placing *placing, const ppsched_schedule *schedule,
+                              ppsched_error *error)
 {
     size_t most = 0;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        const ppsched_queue *queue = &schedule->queues[d];
-        size_t count = queue->count;
-        for (size_t i = 0; i < queue->count; i++)
-            count += queue->ops[i].kind == PPSCHED_KIND_OFFLOAD;
+        const size_t copies = schedule->queues[d].count - placing->schedule->queues[d].count;
+        const size_t count = schedule->queues[d].count + copies / 2;
         most = count > most ? count : most;
     }
     return ppi_builder_reserve(builder, most, error);
@@ -148,15 +135,16 @@ static ppsched_status reserve(ppsched_builder *builder, const ppsched_schedule *
 ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const struct ppi_placing *placing,
                         const ppsched_schedule *schedule, const double *limits, ppsched_error *error)
 {
-    struct hold hold = {.placing = placing, .schedule = schedule};
+    const struct hold hold = {.placing = placing, .schedule = schedule};
+    ppsched_builder *builder = NULL;
     memset(placing->states, 0, placing->count * sizeof *placing->states);
-    ppsched_status status = ppi_builder_like(&hold.builder, schedule, error);
+    ppsched_status status = ppi_builder_like(&builder, schedule, error);
     if (status == PPSCHED_OK)
-        status = reserve(hold.builder, schedule, error);
-    if (status == PPSCHED_OK)
-        status = put_all(&hold, peaks, limits, error);
-    if (status == PPSCHED_OK)
-        status = ppi_builder_finish(out, hold.builder, error);
-    ppi_builder_destroy(hold.builder);
+        status = reserve(builder, placing, schedule, error);
+    if (status == PPSCHED_OK) {
+        put_all(builder, &hold, peaks, limits);
+        status = ppi_builder_finish(out, builder, error);
+    }
+    ppi_builder_destroy(builder);
     return status;
 }

@@ -101,6 +101,30 @@ static double sharded_exposed(const struct ppi_pricing *pricing, uint32_t device
     return gradients + parameters - (beside < busy ? beside : busy);
 }
 
+/* Devices with the embedding or a copy sum its gradients after all others, once a step. */
+static double copies_time(const struct ppi_pricing *pricing)
+{
+    const ppsched_training *training = &pricing->model->training;
+    bool is_within = pricing->pipeline.rank_order == PPSCHED_RANK_ORDER_PIPELINE_FIRST;
+    double replicas = is_within ? 1 : training->data_parallel, longest = 0; /* those between the devices of a pipeline */
+    double span = replicas * training->tensor_parallel * training->context_parallel * pricing->pipeline.devices;
+    uint32_t copies = 0;
+    if (pricing->pipeline.hides_copies != 0)
+        return 0;
+    for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
+        uint32_t count, found = 0;
+        const uint32_t *own = ppi_priced_stages(pricing, d, &count);
+        for (uint32_t i = 0; i < count; i++)
+            found |= pricing->stages[own[i]].has_embedding;
+        copies += found;
+    }
+    for (uint32_t i = 0; i < (pricing->types != NULL ? pricing->types->count : 1); i++) {
+        const ppsched_model *model = pricing->types != NULL ? pricing->types->made[i].model : pricing->model;
+        longest = max(longest, ppi_model_copies_time(model, copies, span));
+    }
+    return longest;
+}
+
 double ppi_pricing_exposed(const struct ppi_pricing *pricing)
 {
     double gradients = pricing->timeline->metrics.makespan, parameters = 0, sharded = 0;
@@ -112,5 +136,5 @@ double ppi_pricing_exposed(const struct ppi_pricing *pricing)
         gradients = max(gradients, gradients_end(pricing, d));
         parameters = max(parameters, parameters_wait(pricing, d));
     }
-    return gradients - pricing->timeline->metrics.makespan + parameters + sharded;
+    return gradients - pricing->timeline->metrics.makespan + parameters + sharded + copies_time(pricing);
 }

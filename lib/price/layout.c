@@ -126,6 +126,7 @@ static void add_states(struct ppi_pricing *pricing)
             has_mtp |= ppi_is_mtp(own);
         }
         double copies = s == 0 ? 0 : has_mtp + (is_tied && s + 1 == pricing->stage_count);
+        stage->has_embedding = s == 0 || copies > 0;
         stage->parameters += copies * copy.parameters;
         stage->trained += copies * copy.trained;
         stage->weights += copies * copy.weights;

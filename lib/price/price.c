@@ -211,8 +211,8 @@ ppsched_status ppi_pipeline_complete(ppsched_pipeline *pipeline, ppsched_error *
     if (pipeline->offload_layers > 0 && pipeline->recompute != NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "activations are either recomputed or moved to the host; leave recompute or offload_layers out");
-    if (pipeline->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if (pipeline->hides_copies > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "hides_copies is %u; it must be 0 or 1", pipeline->hides_copies);
     if (pipeline->microbatches % pipeline->reduce_every != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "reduce_every is %u; it must divide the %u microbatch%p of a step",
                         pipeline->reduce_every, pipeline->microbatches);

@@ -62,6 +62,7 @@ struct ppi_priced_stage {
     double first_start, first_end;  /* of its first forward */
     double last_start, last_end;    /* of its last backward or weight gradient */
     uint32_t layers;
+    bool has_embedding; /* or a copy of it */
 };
 
 /* A layout while it is priced. */

@@ -310,7 +310,7 @@ class EmbeddingCopyTest(unittest.TestCase):
             model = Model(self.SHAPE._replace(tied=tied, mtp_layers=mtp), Training(256, data_parallel=4), "h100")
             job = Job(model, pp, 4)
             link = model.accelerator.inside if 4 * pp <= 8 else model.accelerator.between
-            wanted = link.latency + model.parameters.embedding * 4 * link.all_reduce / link.rate if mtp and pp > 1 else 0.0
+            wanted = link.latency + model.parameters.embedding * 4 * link.all_reduce / link.rate if (mtp or tied) and pp > 1 else 0.0
             self.assertAlmostEqual(copies_time(job, even_memory(job)), wanted, 15)
 
     def test_commands(self):

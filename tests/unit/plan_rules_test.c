@@ -896,6 +896,25 @@ static void test_stopping_while_microbatches_are_ordered(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Copies that move more than there is are refused also where they delay nothing. */
+static void test_copies_move_at_most_what_there_is(void **state)
+{
+    static const char *const names[] = {"1f1b"};
+    const struct plan_choice options = {.size = sizeof options, .offload = 1, .strategies = names, .strategy_count = 1};
+    ppsched_config *config = make_config(4, 4, 16);
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 0.125);
+    set_number(config, PPSCHED_QUANTITY_MEM_OFFLOAD, 2);
+    expect_ok(create_plan(&plan, config, &options, &error), &error);
+    assert_int_equal(ppsched_plan_run(plan, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "mem_offload of stage 0 is 2; it must be at most mem_forward, which is 1");
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -913,6 +932,7 @@ int main(void)
         cmocka_unit_test(test_least_limit_of_searches_alone),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_bounds_with_copies),
+        cmocka_unit_test(test_copies_move_at_most_what_there_is),
         cmocka_unit_test(test_bounds_are_those_of_each),
         cmocka_unit_test(test_lowered_candidates),
         cmocka_unit_test(test_figures_of_many_iterations),

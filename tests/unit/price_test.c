@@ -484,6 +484,44 @@ static void test_update_of_a_pipeline(void **state)
     ppsched_model_destroy(model);
 }
 
+/* Once a step, by the devices that hold the embedding or a copy: of a tied one the first and the last, of MTP layers theirs. */
+static void test_sums_of_copies(void **state)
+{
+    static const struct {
+        uint32_t flags, mtp, devices, chunks, copies;
+        const char *strategy;
+    } cases[] = {{0, 0, 4, 1, 0, "1f1b"},
+                 {PPSCHED_TRANSFORMER_FLAG_TIED, 0, 1, 1, 0, "1f1b"},
+                 {PPSCHED_TRANSFORMER_FLAG_TIED, 0, 4, 1, 2, "1f1b"},
+                 {PPSCHED_TRANSFORMER_FLAG_TIED, 0, 2, 2, 2, "interleaved_1f1b"},
+                 {PPSCHED_TRANSFORMER_FLAG_TIED, 0, 2, 2, 0, "zbv"}, /* one device has both ends */
+                 {0, 1, 4, 1, 2, "1f1b"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_transformer own = shape;
+        ppsched_model *model = NULL;
+        ppsched_error error;
+        double wanted = 0;
+        own.flags |= cases[i].flags;
+        own.mtp_layers = cases[i].mtp;
+        expect_ok(model_of_shape(&model, &own, &plain, h100(), &error), &error);
+        ppsched_pipeline pipeline = {.size = sizeof pipeline,
+                                     .devices = cases[i].devices,
+                                     .chunks = cases[i].chunks,
+                                     .microbatches = 8,
+                                     .strategy = cases[i].strategy};
+        if (cases[i].copies > 0)
+            expect_ok(ppsched_model_get_copies_time(&wanted, model, cases[i].copies, cases[i].devices, &error), &error);
+        assert_true((wanted > 0) == (cases[i].copies > 0));
+        ppsched_step_price step = step_of(model, &pipeline);
+        assert_true(step.exposed_data_parallel == wanted); /* one replica has no other sums */
+        pipeline.hides_copies = 1;
+        ppsched_step_price hidden = step_of(model, &pipeline);
+        assert_true(hidden.exposed_data_parallel == 0 && hidden.pipeline_time == step.pipeline_time);
+        ppsched_model_destroy(model);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -509,9 +547,9 @@ static void test_refused(void **state)
     pipeline.reduce_every = 3;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "reduce_every is 3; it must divide the 8 microbatches of a step");
     pipeline.reduce_every = 0;
-    pipeline.reserved = 1;
-    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
-    pipeline.reserved = 0;
+    pipeline.hides_copies = 2;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "hides_copies is 2; it must be 0 or 1");
+    pipeline.hides_copies = 0;
     pipeline.pair_rule = 3;
     expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "pair_rule");
     ppsched_model *without = NULL;
@@ -570,6 +608,7 @@ int main(void)
                                        cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_links_of_a_pipeline),
                                        cmocka_unit_test(test_update_of_a_pipeline),
+                                       cmocka_unit_test(test_sums_of_copies),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests_name("price", tests, NULL, NULL);
 }

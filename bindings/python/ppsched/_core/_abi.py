@@ -1700,7 +1700,7 @@ class Pipeline(Structure):
     offload_layers: int
     rank_order: int
     reduce_every: int
-    reserved: int
+    hides_copies: int
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1717,7 +1717,7 @@ class Pipeline(Structure):
         ("offload_layers", c_uint32),
         ("rank_order", c_int32),
         ("reduce_every", c_uint32),
-        ("reserved", c_uint32),
+        ("hides_copies", c_uint32),
     ]
 
 

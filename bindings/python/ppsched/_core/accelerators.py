@@ -11,6 +11,8 @@ from .shown import shown
 from .views import sized
 from .words import nearest
 
+PRECISIONS = tuple(precision.name.lower() for precision in _abi.Precision)  # names that a training may have
+
 # pairs (least operations or bytes of an op, share of the rate), descending; or one share for all
 Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 

@@ -5,9 +5,9 @@ import contextlib
 import math
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from .._core._abi import AdapterTarget, Precision
+from .._core._abi import AdapterTarget
 from .._core._library import Error
-from .._core.accelerators import Accelerator, accelerators
+from .._core.accelerators import PRECISIONS, Accelerator, accelerators
 from .._core.command_words import option_word
 from .._core.layer_table import LayerTable
 from .._core.description import Description
@@ -42,7 +42,6 @@ ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 PAIR_WINDOWS = {"ep": "windows_experts", "tp": "windows_tensor", "cp": "windows_context"}  # and the flags of Training
-PRECISIONS = tuple(precision.name.lower() for precision in Precision)
 LORA = ("lora_rank", "lora_targets", "lora_dropout")
 TARGETS = tuple(target.name.lower() for target in AdapterTarget)
 BYTES = ("weight", "gradient", "optimizer", "activation")

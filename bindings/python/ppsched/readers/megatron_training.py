@@ -2,8 +2,8 @@
 """Training options from Megatron-LM's argument names."""
 from typing import Any, Dict, List, Mapping
 
-from .._core._abi import Precision
 from .._core._library import Error
+from .._core.accelerators import PRECISIONS
 from .._core.shown import shown
 from .._core.words import nearest
 
@@ -22,7 +22,6 @@ TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "reco
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
          "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "use_megatron_fsdp", "use_torch_fsdp2",
          "precision", "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "data_parallel_sharding_strategy", "moe_expert_capacity_factor", "moe_pad_expert_input_to_capacity")
-PRECISIONS = tuple(precision.name.lower() for precision in Precision)
 FP8_RECIPES = (None, "delayed", "tensorwise", "blockwise", "mxfp8")
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}  # Megatron-FSDP's strategies as ZeRO stages
 DATA_TYPES = {"fp32": 4, "float32": 4, "torch.float32": 4, "bf16": 2, "bfloat16": 2, "torch.bfloat16": 2, "fp16": 2, "float16": 2,
