@@ -572,10 +572,6 @@ export class Job extends Handle {
   }
 }
 
-/** What layouts differ in, as the command line names it. */
-const JOB_DIMENSIONS = { tp: "TENSOR", cp: "CONTEXT", ep: "EXPERT", etp: "EXPERT_TENSOR", pp: "PIPELINE", chunks: "CHUNKS", micro_batch: "MICRO_BATCH",
-                         zero: "SHARDING", global_batch: "GLOBAL_BATCH" };
-
 /** Lists of a plan's options, with their numbers of values, and its groups with the structs that they are. */
 const PLAN_LISTS = { chunks: ["u32", "chunk_count"], group_sizes: ["u32", "group_size_count"], microbatches: ["u32", "microbatch_count"],
                      memory_limits: ["f64", "memory_limit_count"] };
@@ -826,9 +822,11 @@ export class Engine {
     const known = this.accelerators(), names = known.map(({ name }) => name), number = names.findIndex((name) => name.toLowerCase() === String(device).toLowerCase());
     if (number < 0)
       throw new TypeError(`no device is called ${shown(device)}; ${namesNear(device, names)}`);
-    const unknown = Object.keys(fixed).find((name) => !(name in JOB_DIMENSIONS));
+    const numbered = Object.values(JobDimension).filter((dimension) => dimension !== JobDimension.RANK_ORDER);
+    const dimensions = new Map(numbered.map((dimension) => [this.call("ppsched_job_dimension_name", dimension), dimension]));
+    const unknown = Object.keys(fixed).find((name) => !dimensions.has(name));
     if (unknown !== undefined)
-      throw new TypeError(`layouts do not differ in ${shown(unknown)}; ${namesNear(unknown, Object.keys(JOB_DIMENSIONS))}`);
+      throw new TypeError(`layouts do not differ in ${shown(unknown)}; ${namesNear(unknown, [...dimensions.keys()])}`);
     const { SEQUENCE_PARALLEL, OVERLAPS_GRADIENTS, OVERLAPS_PARAMETERS, OVERLAPS_CONTEXT } = TrainingFlag;
     return this.scratch((room) => {
       const bytes = encoder.encode(model), text = room.take(bytes.length);
@@ -837,7 +835,7 @@ export class Engine {
       try {
         const lists = Object.entries(fixed).filter(([, given]) => given !== null).map(([name, given]) => {
           const values = typeof given === "number" ? [given] : listOf(name, given);
-          return { dimension: JobDimension[JOB_DIMENSIONS[name]], count: values.length, values: room.list("u32", name, values) };
+          return { dimension: dimensions.get(name), count: values.length, values: room.list("u32", name, values) };
         });
         const options = room.struct("JobOptions", { gpus, top, memory_limit: memoryLimit, lists: lists.length > 0 ? room.records("JobList", lists) : 0, list_count: lists.length });
         const precision = known[number].lacks_bf16 ? Precision.FP16 : Precision.BF16;

@@ -70,6 +70,10 @@ enum ppsched_calibrator_constant {
     PPSCHED_CALIBRATOR_CONSTANT_NVFP4_SHARE = 6      /* (0.2) starts at 1 if the device has 0 */
 };
 
+/* The name of an enumerator, as in names.h. It is also the name of the member of
+ * ppsched_accelerator. */
+PPSCHED_API const char *ppsched_calibrator_constant_name(int32_t calibrator_constant);
+
 /* A calibrator. It has results after ppsched_calibrator_run, until another run is appended.
  * Lifetime: the caller destroys it. It copies all arguments except the descriptions, and holds a
  *   reference to each description.

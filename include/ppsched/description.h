@@ -90,6 +90,9 @@ enum ppsched_block_kind {
     PPSCHED_BLOCK_KIND_LINEAR = 8
 };
 
+/* The name of a kind, as in names.h and in descriptions (`kind` of a block). */
+PPSCHED_API const char *ppsched_block_kind_name(int32_t block_kind);
+
 /* Properties of a block. "For ..." says which kinds of blocks may have the property. */
 enum ppsched_block_flag {
     /* For blocks of all kinds: the block reads the same normed input as the block before it, and

@@ -85,6 +85,10 @@ enum ppsched_job_dimension {
                                                 all devices in one node */
 };
 
+/* The name of a dimension, as in options and JSON: "tp", "cp", "ep", "etp", "pp", "chunks",
+ * "micro_batch", "zero", "global_batch" or "rank_order". NULL for an unknown number. */
+PPSCHED_API const char *ppsched_job_dimension_name(int32_t job_dimension);
+
 /* The values to try for one dimension. A plain record. */
 typedef struct ppsched_job_list {
     int32_t dimension; /* enum ppsched_job_dimension */
@@ -98,6 +102,9 @@ enum ppsched_job_goal {
     PPSCHED_JOB_GOAL_STEP = 0,  /* the time of a step */
     PPSCHED_JOB_GOAL_TOKENS = 1 /* the time per token, for layouts with different batches */
 };
+
+/* The name of an enumerator, as in names.h. */
+PPSCHED_API const char *ppsched_job_goal_name(int32_t job_goal);
 
 /* Devices of a type. A plain record. */
 typedef struct ppsched_job_type {
@@ -175,6 +182,9 @@ enum ppsched_job_state {
                                            runtime does not support them */
     PPSCHED_JOB_STATE_PRICED = 5        /* the layout has a price */
 };
+
+/* The name of an enumerator, as in names.h. */
+PPSCHED_API const char *ppsched_job_state_name(int32_t job_state);
 
 /* A layout. Set `size` to sizeof of this struct. */
 typedef struct ppsched_job_layout {

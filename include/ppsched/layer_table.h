@@ -74,6 +74,9 @@ enum ppsched_collective {
     PPSCHED_COLLECTIVE_SEND = 4 /* a transfer from one device of a pipeline to the next */
 };
 
+/* The name of an enumerator, as in names.h. */
+PPSCHED_API const char *ppsched_collective_name(int32_t collective);
+
 /* The measured time of one collective. A plain record. */
 typedef struct ppsched_measured_collective {
     int32_t collective; /* enum ppsched_collective */
@@ -122,6 +125,9 @@ enum ppsched_measure {
     PPSCHED_MEASURE_OTHERS = 4   /* the cost model's figure, scaled by figures of other kinds of
                                     layers */
 };
+
+/* The name of an enumerator, as in names.h. */
+PPSCHED_API const char *ppsched_measure_name(int32_t measure);
 
 /* The source of a figure, and its factor: the value that is used / the cost model's value. A plain
  * record. */

@@ -93,14 +93,12 @@ enum ppsched_training_flag {
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
     PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of a node is sent
-                                                       once to this node, and copied there (DeepEP,
-                                                       HybridEP) */
+                                                       once, and copied there (DeepEP, HybridEP) */
     PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps a copy of its input after
                                                        dropout, and the mask */
     PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter,
                                                        and so do the first two matrices of a gated
-                                                       MLP. Megatron-LM has one matrix for each of
-                                                       these groups */
+                                                       MLP: each is one matrix in Megatron-LM */
     /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
      * collectives are on channels of their own. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
@@ -112,8 +110,7 @@ enum ppsched_training_flag {
 enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries; in latent attention both query matrices */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* keys; in latent attention the matrix to key_value_rank */
-    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the matrix that
-                                         expands key_value_rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention that from key_value_rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
     PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
@@ -157,8 +154,7 @@ typedef struct ppsched_training {
     uint32_t micro_batch_size;
     uint32_t tensor_parallel;
     uint32_t context_parallel;
-    uint32_t expert_parallel; /* divides the experts over the devices of tensor, context and data
-                                 parallelism */
+    uint32_t expert_parallel;        /* divides experts over tensor, context and data parallelism */
     uint32_t expert_tensor_parallel; /* divides each expert. Default: `tensor_parallel` */
     uint32_t data_parallel;
     uint32_t sharding; /* what is sharded over data and context parallelism: 0 nothing, 1 optimizer
@@ -232,8 +228,7 @@ typedef struct ppsched_accelerator {
     double mxfp8_share;     /* the same with MXFP8; 0: not supported */
     double nvfp4_share;
     double op_time;         /* seconds that the device needs for each op, in addition to its work */
-    double host_time;       /* seconds that the host needs for each op. A pass takes at least
-                               the sum of these times */
+    double host_time;       /* seconds of the host for each op. A pass takes at least their sum */
     double hidden_share;    /* share of an overlapped collective that can be hidden; 0 means 1 */
     double permute_traffic; /* how often a sort by expert, and the way back, move each row */
     double slowdown;        /* time factor of matrices during a collective; 0 means 1 */
@@ -347,6 +342,11 @@ enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_FULL = 4,      /* what full recomputation computes again: a forward */
     PPSCHED_MODEL_PASS_MODULES = 5    /* what recomputation of modules computes again */
 };
+
+/* Names of enumerators, as in names.h. */
+PPSCHED_API const char *ppsched_precision_name(int32_t precision);
+PPSCHED_API const char *ppsched_model_role_name(int32_t model_role);
+PPSCHED_API const char *ppsched_model_pass_name(int32_t model_pass);
 
 /* The cost of a pass of one layer, for one microbatch on one device. Set `size` to sizeof of this
  * struct. `time` is the sum of matrix_time, vector_time, memory_time, communication_time and

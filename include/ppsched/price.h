@@ -75,6 +75,9 @@ enum ppsched_rank_order {
                                              the tensor parallelism of experts must be t times c */
 };
 
+/* The name of an order: its dimensions, such as "tp-cp-ep-dp-pp". NULL for an unknown number. */
+PPSCHED_API const char *ppsched_rank_order_name(int32_t rank_order);
+
 /* The pipeline of one replica. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pipeline {
     uint32_t size;

@@ -180,11 +180,10 @@ static ppsched_status read_pass(struct ppi_json_reader *r, int32_t *pass)
     ppsched_status status = ppi_json_string(&r->json, &string);
     if (status != PPSCHED_OK)
         return status;
-    *pass = ppi_json_equals(&string, "FB")   ? PPSCHED_STAGE_PASSES_FORWARD_BACKWARD
-            : ppi_json_equals(&string, "FI") ? PPSCHED_STAGE_PASSES_FORWARD_INPUT
-            : ppi_json_equals(&string, "F")  ? PPSCHED_STAGE_PASSES_FORWARD
-                                             : 0;
-    return *pass != 0 ? PPSCHED_OK : ppi_json_fail(&r->json, string.text, "the passes of a stage are FB, FI or F");
+    for (*pass = PPSCHED_STAGE_PASSES_FORWARD_BACKWARD; *pass <= PPSCHED_STAGE_PASSES_FORWARD; ++*pass)
+        if (ppi_json_equals(&string, ppi_stage_passes_name(*pass)))
+            return PPSCHED_OK;
+    return ppi_json_fail(&r->json, string.text, "the passes of a stage are FB, FI or F");
 }
 
 static ppsched_status read_passes(void *user)

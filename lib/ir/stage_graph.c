@@ -251,3 +251,11 @@ uint32_t ppi_link_between(const struct ppi_stage_graph *graph, uint32_t from, ui
     }
     return low < end && graph->consumers[low] == to ? graph->links[low] : PPSCHED_NONE;
 }
+
+const char *ppi_stage_passes_name(int32_t passes)
+{
+    static const char *const names[] = {[PPSCHED_STAGE_PASSES_FORWARD_BACKWARD] = "FB",
+                                        [PPSCHED_STAGE_PASSES_FORWARD_INPUT] = "FI",
+                                        [PPSCHED_STAGE_PASSES_FORWARD] = "F"};
+    return passes >= 0 && passes <= PPSCHED_STAGE_PASSES_FORWARD ? names[passes] : NULL;
+}

@@ -189,4 +189,7 @@ static inline uint32_t ppi_seat_pair_of(const struct ppi_stage_graph *graph, uin
            graph->seat_first[stage];
 }
 
+/* The word of PPSCHED_STAGE_PASSES_* in JSON; NULL for another number. */
+const char *ppi_stage_passes_name(int32_t passes);
+
 #endif

@@ -54,18 +54,21 @@ static const struct row_costs *costs_of(const struct listing *listing, uint32_t 
     return costs;
 }
 
+static ppsched_recompute recompute_of(const struct row_costs *costs, int32_t pass, double memory)
+{
+    return (ppsched_recompute){ppi_model_passes[pass], costs->times[pass], memory};
+}
+
 static void put_recomputes(struct listing *listing, ppsched_layer *entry, const struct row_costs *costs)
 {
     ppsched_recompute *list = listing->recomputes[listing->count];
     const ppsched_layer_memory *memory = &costs->memory;
     if (memory->selective < memory->activations || listing->all_kinds)
-        list[entry->recompute_count++] = (ppsched_recompute){"selective", costs->times[PPSCHED_MODEL_PASS_SELECTIVE],
-                                                             memory->selective};
+        list[entry->recompute_count++] = recompute_of(costs, PPSCHED_MODEL_PASS_SELECTIVE, memory->selective);
     if (listing->model->training.recompute_modules != 0 && (memory->modules < memory->activations || listing->all_kinds))
-        list[entry->recompute_count++] = (ppsched_recompute){"modules", costs->times[PPSCHED_MODEL_PASS_MODULES],
-                                                             memory->modules};
+        list[entry->recompute_count++] = recompute_of(costs, PPSCHED_MODEL_PASS_MODULES, memory->modules);
     if (memory->full < memory->activations || listing->all_kinds)
-        list[entry->recompute_count++] = (ppsched_recompute){"full", costs->times[PPSCHED_MODEL_PASS_FULL], memory->full};
+        list[entry->recompute_count++] = recompute_of(costs, PPSCHED_MODEL_PASS_FULL, memory->full);
     entry->recomputes = list;
 }
 

@@ -5,6 +5,11 @@
 #include "base/error.h"
 #include "model/table.h"
 
+const char *const ppi_model_passes[PPI_MODEL_PASSES] = {
+    [PPSCHED_MODEL_PASS_FORWARD] = "forward", [PPSCHED_MODEL_PASS_INPUT] = "input",
+    [PPSCHED_MODEL_PASS_WEIGHT] = "weight",   [PPSCHED_MODEL_PASS_SELECTIVE] = "selective",
+    [PPSCHED_MODEL_PASS_FULL] = "full",       [PPSCHED_MODEL_PASS_MODULES] = "modules"};
+
 static const ppsched_efficiency *copy_list(const struct ppi_host *host, const ppsched_efficiency *list, uint32_t count,
                                            bool *is_short)
 {

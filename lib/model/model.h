@@ -13,6 +13,9 @@
 
 enum { PPI_MODEL_PASSES = 6 };
 
+/* Names of passes. From SELECTIVE on, a pass has the name of its kind of recomputation. */
+extern const char *const ppi_model_passes[PPI_MODEL_PASSES];
+
 struct ppi_row_measures;
 
 /* Layers of one cost. */

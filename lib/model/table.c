@@ -8,8 +8,6 @@
 
 enum { TIMES = PPSCHED_MODEL_PASS_WEIGHT + 1, SIZES = 6, AGAIN = 3, BASE = -1 };
 
-static const char *const again_names[AGAIN] = {"selective", "full", "modules"}; /* by pass, from SELECTIVE on */
-
 /* A row of the model that is looked up. */
 struct lookup {
     const ppsched_model *model;
@@ -30,7 +28,7 @@ struct fit {
 static int again_of(const ppsched_measured_layer *own)
 {
     for (int i = 0; own->recompute != NULL && i < AGAIN; i++)
-        if (strcmp(own->recompute, again_names[i]) == 0)
+        if (strcmp(own->recompute, ppi_model_passes[PPSCHED_MODEL_PASS_SELECTIVE + i]) == 0)
             return i;
     return BASE;
 }

@@ -13,7 +13,6 @@ static const double most_seconds = 1e9, most_bytes = 1e18;
 
 static ppsched_status check_layer(const ppsched_measured_layer *own, uint32_t number, ppsched_error *error)
 {
-    static const char *const kinds[] = {"none", "selective", "full", "modules"};
     const struct {
         const char *name;
         double value, most;
@@ -22,12 +21,12 @@ static ppsched_status check_layer(const ppsched_measured_layer *own, uint32_t nu
                             {"backward_weight_time", own->backward_weight_time, most_seconds},
                             {"mem_forward", own->mem_forward, most_bytes},
                             {"mem_static", own->mem_static, most_bytes}};
-    bool is_known = own->recompute == NULL;
+    bool is_known = own->recompute == NULL || strcmp(own->recompute, "none") == 0;
     if (own->kind == NULL)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "row %u of the layer table: kind is NULL; it must be a layer of the model",
                         number);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !is_known; i++)
-        is_known = strcmp(own->recompute, kinds[i]) == 0;
+    for (int32_t pass = PPSCHED_MODEL_PASS_SELECTIVE; pass < PPI_MODEL_PASSES && !is_known; pass++)
+        is_known = strcmp(own->recompute, ppi_model_passes[pass]) == 0;
     if (!is_known)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "row %u of the layer table: recompute is %q; it must be none, selective, full or modules", number,

@@ -118,7 +118,8 @@ static double copy_time(const struct ppi_placing *placing, const ppsched_op *op,
                             factor);
 }
 
-static void add_transfer(struct ppi_placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit)
+/* Lists the transfer of an F, or completes the one of a backward. Returns the number of the transfer of the stage pass. */
+static uint32_t add_transfer(struct ppi_placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit)
 {
     const ppsched_op *op = &queue->ops[position];
     uint32_t *number = &placing->transfer_of[ppi_cell_of(placing->schedule, op)], device = queue->device;
@@ -140,6 +141,13 @@ static void add_transfer(struct ppi_placing *placing, const ppsched_queue *queue
         placing->transfers[*number].backward = unit;
         placing->transfers[*number].due = span->start;
     }
+    return *number;
+}
+
+/* Whether an op is of a stage pass of the first `chunks` chunks of its device; 0: of any. */
+static bool may_go(const struct ppi_placing *placing, const ppsched_op *op, uint32_t chunks)
+{
+    return ppi_is_compute(op->kind) && (chunks == 0 || placing->chunk_of[ppi_keep_instance(placing->schedule, op)] < chunks);
 }
 
 void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
@@ -153,17 +161,13 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
         for (uint32_t i = 0; i < queue->count;) {
             uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
             for (uint32_t k = i; k < i + length; k++)
-                if (ppi_is_compute(queue->ops[k].kind) &&
-                    (chunks == 0 || placing->chunk_of[ppi_keep_instance(schedule, &queue->ops[k])] < chunks))
-                    add_transfer(placing, queue, k, i);
+                placing->numbers[queue->first + k] = may_go(placing, &queue->ops[k], chunks)
+                                                         ? add_transfer(placing, queue, k, i)
+                                                         : PPSCHED_NONE;
             i += length;
         }
         placing->ends[d] = placing->count;
     }
-    for (size_t i = 0; i < schedule->op_count; i++)
-        placing->numbers[i] = ppi_is_compute(schedule->ops[i].kind)
-                                  ? placing->transfer_of[ppi_cell_of(schedule, &schedule->ops[i])]
-                                  : PPSCHED_NONE;
 }
 
 void ppi_date_transfers(const struct ppi_placing *placing)

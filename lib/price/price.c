@@ -159,10 +159,9 @@ static void set_device(ppsched_device_price *out, const struct ppi_pricing *pric
 
 static const char *kind_name(const char *kind)
 {
-    static const char *const names[] = {"selective", "modules", "full"};
-    for (size_t i = 0; kind != NULL && i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(kind, names[i]) == 0)
-            return names[i];
+    for (int32_t pass = PPSCHED_MODEL_PASS_SELECTIVE; kind != NULL && pass < PPI_MODEL_PASSES; pass++)
+        if (strcmp(kind, ppi_model_passes[pass]) == 0)
+            return ppi_model_passes[pass];
     return NULL;
 }
 

@@ -8,8 +8,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
 # Those whose names the library tells, too: the first words of enums.
-ENUMS = {"chakra", "channel", "connecting", "dispatch", "finding", "format", "layer", "log", "lowering", "memory", "objective", "placement", "rank", "reason",
-         "sender", "slot", "unshard"}
+ENUMS = {"block", "chakra", "channel", "collective", "connecting", "dispatch", "finding", "format", "layer", "log", "lowering", "measure", "memory",
+         "objective", "placement", "precision", "rank", "reason", "sender", "slot", "stage", "unshard"}
+# Enums of bits, which may be set together, as those that end in _flag.
+BITS = {"ppsched_adapter_target", "ppsched_recompute_module"}
+# Functions that tell names of an enum, where they are called otherwise.
+NAMING = {"ppsched_kind": "ppsched_kind_token", "ppsched_status_value": "ppsched_status_name"}
 OBJECTS = ENUMS | {"accelerator", "builder", "calibrator", "cause", "chakra", "config", "description", "finding", "job", "kind", "layers", "layout", "microbatches", "model", "op", "pair", "plan", "prefill", "price", "quantity", "queue", "replan", "replicas", "runtime", "scenarios", "schedule", "status", "steady", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
@@ -134,6 +138,27 @@ def complaints(text):
                     if not re.match(prefix, member))
 
 
+def enums(text):
+    """{enum: [(enumerator, value)]}."""
+    return {name: [(member, int(value)) for member, value in re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body)]
+            for name, body in re.findall(r"enum (\w+) \{(.*?)\};", without_comments(text), flags=re.S)}
+
+
+def named_enums(text):
+    """Those whose values have names, with the function that tells them."""
+    return {name: NAMING.get(name, f"{name}_name") for name in enums(text) if not name.endswith("_flag") and name not in BITS}
+
+
+def complaints_of_names(text):
+    """Enums without a function that tells names of their values, and enums that are wrongly taken for bits."""
+    declared = {function.name for function in functions(text) if function.result == "const char *" and
+                re.fullmatch(r"(int32_t|ppsched_status) \w+", ", ".join(function.parameters))}
+    named = named_enums(text)
+    yield from (f"{name}: {function} is missing" for name, function in named.items() if function not in declared)
+    yield from (f"{name}: no bits" for name, members in enums(text).items() if name not in named and
+                [value for _, value in members] != [1 << bit for bit in range(len(members))])
+
+
 # Declarations that are wrong, and what is.
 PLANTED = {
     "PPSCHED_API uint32_t ppsched_thing_count(void);": "no object",
@@ -176,6 +201,32 @@ class GrammarTest(unittest.TestCase):
             found = list(complaints(text))
             self.assertEqual(len(found), 1, (text, found))
             self.assertIn(what, found[0])
+
+    def test_every_enum_has_a_name_function(self):
+        text = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
+        self.assertGreater(len(named_enums(text)), 30)
+        self.assertLess(BITS, set(enums(text)))
+        self.assertEqual(list(complaints_of_names(text)), [])
+
+    def test_planted_enums_are_seen(self):
+        two = "enum ppsched_x { PPSCHED_X_A = 0, PPSCHED_X_B = 1 };"
+        for text in (two, f"{two} PPSCHED_API uint32_t ppsched_x_name(int32_t x);", f"{two} PPSCHED_API const char *ppsched_x_name(ppsched_plan *x);",
+                     f"{two} PPSCHED_API const char *ppsched_xs_name(int32_t x);"):
+            self.assertEqual(list(complaints_of_names(text)), ["ppsched_x: ppsched_x_name is missing"])
+        self.assertEqual(list(complaints_of_names(f"{two} PPSCHED_API const char *ppsched_x_name(int32_t x);")), [])
+        self.assertEqual(list(complaints_of_names("enum ppsched_x_flag { PPSCHED_X_FLAG_A = 1, PPSCHED_X_FLAG_B = 3 };")), ["ppsched_x_flag: no bits"])
+
+    def test_the_test_of_names_walks_all_enumerators(self):
+        """Those but of a few have a row with the first and the last in tests/unit/names_test.c; their numbers have no gaps."""
+        members = enums("".join(path.read_text(encoding="utf-8") for path in HEADERS))
+        lasts = dict(re.findall(r"(LAST_\w+) = (PPSCHED_\w+)", (ROOT / "tests" / "support" / "last.h").read_text(encoding="utf-8")))
+        rows = re.findall(r"ROW\((\w+),\s*(PPSCHED_\w+),\s*(\w+)\)", (ROOT / "tests" / "unit" / "names_test.c").read_text(encoding="utf-8"))
+        walked = {f"ppsched_{name}": (first, lasts.get(last, last)) for name, first, last in rows}
+        wanted = {name: members[name] for name, function in named_enums("".join(path.read_text(encoding="utf-8") for path in HEADERS)).items()
+                  if function == f"{name}_name" and name != "ppsched_quantity"}
+        self.assertEqual(walked, {name: (own[0][0], own[-1][0]) for name, own in wanted.items()})
+        for name, own in wanted.items():
+            self.assertEqual([value for _, value in own], list(range(own[0][1], own[0][1] + len(own))), name)
 
 
 if __name__ == "__main__":

@@ -2626,6 +2626,7 @@ class JobOptions(Structure):
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
     "ppsched_config_prove_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, c_double, c_double, POINTER(Error)]),
+    "ppsched_calibrator_constant_name": (c_char_p, [c_int32]),
     "ppsched_calibrator_create": (c_int32, [POINTER(c_void_p), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
     "ppsched_calibrator_destroy": (None, [c_void_p]),
     "ppsched_calibrator_append_run": (c_int32, [c_void_p, c_void_p, POINTER(Training), POINTER(Pipeline), c_double, POINTER(Error)]),
@@ -2671,6 +2672,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
     "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
     "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_block_kind_name": (c_char_p, [c_int32]),
     "ppsched_description_create": (c_int32, [POINTER(c_void_p), POINTER(DescriptionInfo), POINTER(Environment), POINTER(Error)]),
     "ppsched_description_read": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_description_from_transformer": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Environment), POINTER(Error)]),
@@ -2706,8 +2708,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_job_dimension_name": (c_char_p, [c_int32]),
+    "ppsched_job_goal_name": (c_char_p, [c_int32]),
     "ppsched_job_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(JobOptions), POINTER(Environment), POINTER(Error)]),
     "ppsched_job_destroy": (None, [c_void_p]),
+    "ppsched_job_state_name": (c_char_p, [c_int32]),
     "ppsched_job_layout_count": (c_uint32, [c_void_p]),
     "ppsched_job_get_layout": (c_int32, [POINTER(JobLayout), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_job_evaluate_layout": (c_int32, [POINTER(c_void_p), POINTER(JobFound), c_void_p, c_uint32, c_double, POINTER(Error)]),
@@ -2717,7 +2722,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_job_layout_at_rank": (c_uint32, [c_void_p, c_uint32]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
+    "ppsched_collective_name": (c_char_p, [c_int32]),
     "ppsched_model_create_measured": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(LayerTable), POINTER(Environment), POINTER(Error)]),
+    "ppsched_measure_name": (c_char_p, [c_int32]),
     "ppsched_model_get_row_measure": (c_int32, [POINTER(RowMeasure), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_model_get_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, c_int64, POINTER(Error)]),
     "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
@@ -2752,6 +2759,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_model_get_parameters": (c_int32, [POINTER(Parameters), c_void_p, POINTER(Error)]),
     "ppsched_model_row_count": (c_uint32, [c_void_p]),
     "ppsched_model_get_row": (c_int32, [POINTER(ModelRow), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_precision_name": (c_char_p, [c_int32]),
+    "ppsched_model_role_name": (c_char_p, [c_int32]),
+    "ppsched_model_pass_name": (c_char_p, [c_int32]),
     "ppsched_model_get_pass_cost": (c_int32, [POINTER(PassCost), c_void_p, c_uint32, c_int32, POINTER(Error)]),
     "ppsched_model_get_memory": (c_int32, [POINTER(LayerMemory), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_model_get_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, c_double, c_double, POINTER(Error)]),
@@ -2774,6 +2784,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_chakra_sizes_name": (c_char_p, [c_int32]),
     "ppsched_chakra_links_name": (c_char_p, [c_int32]),
     "ppsched_log_level_name": (c_char_p, [c_int32]),
+    "ppsched_pair_rule_name": (c_char_p, [c_int32]),
+    "ppsched_steady_reason_name": (c_char_p, [c_int32]),
+    "ppsched_stage_passes_name": (c_char_p, [c_int32]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
@@ -2797,6 +2810,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
     "ppsched_prefill_find_chunks": (c_int32, [POINTER(c_uint64), c_size_t, POINTER(c_size_t), POINTER(PrefillFigures), POINTER(Prefill), c_void_p, c_char_p, POINTER(Error)]),
     "ppsched_prefill_create_config": (c_int32, [POINTER(c_void_p), POINTER(Prefill), c_void_p, POINTER(c_uint64), c_size_t, POINTER(Error)]),
+    "ppsched_rank_order_name": (c_char_p, [c_int32]),
     "ppsched_price_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Pipeline), POINTER(Environment), POINTER(Error)]),
     "ppsched_price_destroy": (None, [c_void_p]),
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
@@ -2892,6 +2906,7 @@ class Library(CDLL):
 
     ppsched_config_find_bound: Callable[..., int]
     ppsched_config_prove_bound: Callable[..., int]
+    ppsched_calibrator_constant_name: Callable[..., Optional[bytes]]
     ppsched_calibrator_create: Callable[..., int]
     ppsched_calibrator_destroy: Callable[..., None]
     ppsched_calibrator_append_run: Callable[..., int]
@@ -2937,6 +2952,7 @@ class Library(CDLL):
     ppsched_config_set_progress: Callable[..., int]
     ppsched_config_with_stages: Callable[..., int]
     ppsched_config_with_microbatches: Callable[..., int]
+    ppsched_block_kind_name: Callable[..., Optional[bytes]]
     ppsched_description_create: Callable[..., int]
     ppsched_description_read: Callable[..., int]
     ppsched_description_from_transformer: Callable[..., int]
@@ -2972,8 +2988,11 @@ class Library(CDLL):
     ppsched_schedule_export: Callable[..., int]
     ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]
+    ppsched_job_dimension_name: Callable[..., Optional[bytes]]
+    ppsched_job_goal_name: Callable[..., Optional[bytes]]
     ppsched_job_create: Callable[..., int]
     ppsched_job_destroy: Callable[..., None]
+    ppsched_job_state_name: Callable[..., Optional[bytes]]
     ppsched_job_layout_count: Callable[..., int]
     ppsched_job_get_layout: Callable[..., int]
     ppsched_job_evaluate_layout: Callable[..., int]
@@ -2983,7 +3002,9 @@ class Library(CDLL):
     ppsched_job_layout_at_rank: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
+    ppsched_collective_name: Callable[..., Optional[bytes]]
     ppsched_model_create_measured: Callable[..., int]
+    ppsched_measure_name: Callable[..., Optional[bytes]]
     ppsched_model_get_row_measure: Callable[..., int]
     ppsched_model_get_link: Callable[..., int]
     ppsched_layers_create: Callable[..., int]
@@ -3018,6 +3039,9 @@ class Library(CDLL):
     ppsched_model_get_parameters: Callable[..., int]
     ppsched_model_row_count: Callable[..., int]
     ppsched_model_get_row: Callable[..., int]
+    ppsched_precision_name: Callable[..., Optional[bytes]]
+    ppsched_model_role_name: Callable[..., Optional[bytes]]
+    ppsched_model_pass_name: Callable[..., Optional[bytes]]
     ppsched_model_get_pass_cost: Callable[..., int]
     ppsched_model_get_memory: Callable[..., int]
     ppsched_model_get_update_cost: Callable[..., int]
@@ -3040,6 +3064,9 @@ class Library(CDLL):
     ppsched_chakra_sizes_name: Callable[..., Optional[bytes]]
     ppsched_chakra_links_name: Callable[..., Optional[bytes]]
     ppsched_log_level_name: Callable[..., Optional[bytes]]
+    ppsched_pair_rule_name: Callable[..., Optional[bytes]]
+    ppsched_steady_reason_name: Callable[..., Optional[bytes]]
+    ppsched_stage_passes_name: Callable[..., Optional[bytes]]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
     ppsched_op_write_token: Callable[..., int]
@@ -3063,6 +3090,7 @@ class Library(CDLL):
     ppsched_plan_find_least_limit: Callable[..., int]
     ppsched_prefill_find_chunks: Callable[..., int]
     ppsched_prefill_create_config: Callable[..., int]
+    ppsched_rank_order_name: Callable[..., Optional[bytes]]
     ppsched_price_create: Callable[..., int]
     ppsched_price_destroy: Callable[..., None]
     ppsched_price_get_step: Callable[..., int]

@@ -6,12 +6,13 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
+from .enums import names_of
 from .number_lists import numbers, unsigned
 from .shown import shown
 from .views import sized
 from .words import nearest
 
-PRECISIONS = tuple(precision.name.lower() for precision in _abi.Precision)  # names that a training may have
+PRECISIONS = tuple(names_of(_abi.Precision))  # names that a training may have
 
 # pairs (least operations or bytes of an op, share of the rate), descending; or one share for all
 Efficiencies = Union[float, Sequence[Tuple[float, float]]]

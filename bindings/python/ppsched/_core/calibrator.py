@@ -7,6 +7,7 @@ from . import _abi
 from ._library import call, lib, new_handle
 from .accelerators import Accelerator, accelerator_record
 from .description import Description
+from .enums import name_of, names_of
 from .listener import Progress, Told, check_progress
 from .model import Training, _training_record, check_kind
 from .number_lists import numbers
@@ -81,7 +82,7 @@ class Calibrator:
     def _constant(self, number: int) -> CalibratedConstant:
         record = sized(_abi.CalibratedConstant)
         call(lib.ppsched_calibrator_get_constant, ctypes.byref(record), self._handle, number)
-        return CalibratedConstant(_abi.CalibratorConstant(record.constant).name.lower(), record.before, record.after)
+        return CalibratedConstant(name_of(_abi.CalibratorConstant(record.constant)), record.before, record.after)
 
     def _run(self, number: int) -> CalibratedRun:
         record = sized(_abi.CalibratedRun)
@@ -92,5 +93,4 @@ class Calibrator:
         """All shares that the fit started with, too."""
         record = sized(_abi.Accelerator)
         call(lib.ppsched_calibrator_get_accelerator, ctypes.byref(record), self._handle)
-        names = (name.name.lower() for name in _abi.CalibratorConstant)
-        return self._device._replace(**{name: getattr(record, name) for name in names})
+        return self._device._replace(**{name: getattr(record, name) for name in names_of(_abi.CalibratorConstant)})

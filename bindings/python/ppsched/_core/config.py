@@ -7,9 +7,9 @@ from os import PathLike, fspath
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
 from . import _abi
-from ._abi import Placement, Quantity, SenderWaits
+from ._abi import Placement, Quantity, SenderWaits, StagePasses
 from ._library import Error, call, decoded, encoded, lib, new_handle
-from .enums import member
+from .enums import member, names_of
 from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
@@ -552,7 +552,7 @@ class Config:
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
 
 
-PASSES = ("FB", "FI", "F")  # of a stage, as enum ppsched_stage_passes numbers them from 1
+PASSES = tuple(names_of(StagePasses))  # of a stage, numbered from 1
 
 
 def _passes(word: object) -> int:

@@ -9,7 +9,7 @@ from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record
 from .description import Description, c_count
-from .enums import member
+from .enums import member, name_of
 from .launching import RUNTIME_NAMES
 from .layer_table import LayerTable, naming_rows, table_record
 from .model import Training, _training_record
@@ -17,9 +17,7 @@ from .number_lists import numbers
 from .price import RANK_ORDERS, StepPrice, _step, rank_order_number
 from .views import sized
 
-# Names of dimensions, and those of the library.
-DIMENSIONS = {"tp": "TENSOR", "cp": "CONTEXT", "ep": "EXPERT", "etp": "EXPERT_TENSOR", "pp": "PIPELINE", "chunks": "CHUNKS",
-              "micro_batch": "MICRO_BATCH", "zero": "SHARDING", "global_batch": "GLOBAL_BATCH", "rank_order": "RANK_ORDER"}
+DIMENSIONS = {name_of(dimension): dimension for dimension in _abi.JobDimension}
 Values = Mapping[str, Union[int, Sequence[int], str, Sequence[str]]]
 
 
@@ -92,7 +90,7 @@ def _naming(table: LayerTable) -> Iterator[None]:
 
 
 def _state(number: int) -> str:
-    return _abi.JobState(number).name.lower()
+    return name_of(_abi.JobState(number))
 
 
 class Job:
@@ -179,5 +177,5 @@ def _lists(fixed: Values) -> Tuple["ctypes.Array[_abi.JobList]", List[object]]:
             values = [rank_order_number(value) for value in values]
         array = (ctypes.c_uint32 * len(values))(*(c_count(name, value) for value in values))
         kept[name] = array
-        rows.append(_abi.JobList(_abi.JobDimension[DIMENSIONS[name]], len(values), ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))))
+        rows.append(_abi.JobList(DIMENSIONS[name], len(values), ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))))
     return (_abi.JobList * len(rows))(*rows), list(kept.values())

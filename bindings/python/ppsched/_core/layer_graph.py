@@ -7,13 +7,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ._abi import LayerPlace
 from ._library import Error
-from .config import OF_RUN, QUANTITIES, Config
+from .config import OF_RUN, PASSES, QUANTITIES, Config
 from .layers import OF_GRAPH, Layers, Split, config_from_layers, numbers_by_type
 from .number_lists import integer
 from .shown import shown
 from .units import Units
 
-PASSES = ("FB", "FI", "F")
 NOT_OF_GRAPHS = ("windows",)
 OF_MODEL = ("tied", "copies_embedding", "not_copied", "device_scale")  # keys of a layer that concern stages of other branches, or devices
 

@@ -9,7 +9,7 @@ from . import _abi
 from ._abi import Collective, Measure
 from ._library import Error, encoded
 from .description import c_count
-from .enums import member
+from .enums import member, name_of
 from .number_lists import numbers
 from .views import sized
 
@@ -83,7 +83,7 @@ class RowMeasure(NamedTuple):
 def row_measure(record: Any) -> RowMeasure:
     """Of the library's record."""
     figures = (getattr(record, name) for name in RowMeasure._fields)
-    return RowMeasure(*(FigureMeasure(Measure(figure.source).name.lower(), figure.factor) for figure in figures))
+    return RowMeasure(*(FigureMeasure(name_of(Measure(figure.source)), figure.factor) for figure in figures))
 
 
 def _layer(given: MeasuredLayer) -> Any:

@@ -10,7 +10,7 @@ from ._abi import LayerFlag, LayerPlace, ModelPass, ModelRole, Precision, Traini
 from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .description import Description, Transformer, c_count
-from .enums import member
+from .enums import member, name_of
 from .layer_table import LayerTable, RowMeasure, naming_rows, row_measure, table_notes, table_record
 from .layers import Layer, Layers
 from .model_slices import PASSES, LayerTime, attention_times, share_of, times_by_layer
@@ -218,7 +218,7 @@ class Model(Shared):
     def _row(self, number: int) -> ModelRow:
         record = sized(_abi.ModelRow)
         call(lib.ppsched_model_get_row, ctypes.byref(record), self._handle, number)
-        return ModelRow(decoded(record.name), ModelRole(record.role).name.lower(), *(getattr(record, name) for name in ModelRow._fields[2:]))
+        return ModelRow(decoded(record.name), name_of(ModelRole(record.role)), *(getattr(record, name) for name in ModelRow._fields[2:]))
 
     def row(self, name: str) -> ModelRow:
         """The row of this name."""

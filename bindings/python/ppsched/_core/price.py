@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
 from .description import c_count
-from .enums import member
+from .enums import member, names_of
 from .lowering import every_of
 from .listener import Progress, Told, check_progress
 from .model import Model, check_kind
@@ -48,7 +48,7 @@ class StepPrice(NamedTuple):
     memory: List[DevicePrice]
 
 
-RANK_ORDERS = ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")  # by their numbers
+RANK_ORDERS = tuple(names_of(_abi.RankOrder))  # by their numbers
 
 
 def rank_order_number(word: object) -> int:

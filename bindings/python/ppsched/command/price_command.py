@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._core._abi import PairRule
 from .._core._library import Error
+from .._core.enums import names_of
 from .._core.layout import Layout
 from .._core.model import Training
 from .._core.price import RANK_ORDERS, StepPrice
@@ -56,7 +57,7 @@ def add_commands(commands: Commands) -> None:
                        help="keep the activations of the first N decoders of each stage on the host from forward to backward")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
                        help=f"collectives that overlap with matrix products: some of {', '.join(OVERLAPS)} (default: none)")
-    group.add_argument("--pair-rule", choices=[rule.lower() for rule in PairRule.__members__],
+    group.add_argument("--pair-rule", choices=names_of(PairRule),
                        help="with --pair-windows: the order in which the windows of a pair run: the best order, or the order in which Megatron-LM "
                             "launches them, without or with --delay-wgrad-compute (default: best)")
     group.add_argument("--attention-fp8", action="store_true", default=None, help="compute the attention's scores in 8 bits, too")

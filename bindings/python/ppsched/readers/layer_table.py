@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from .._core._abi import Collective
 from .._core._library import Error
+from .._core.enums import names_of
 from .._core.file_bytes import MODEL
 from .._core.layer_table import LayerTable, MeasuredCollective, MeasuredLayer
 from .._core.shown import shown
@@ -21,7 +22,7 @@ SIZES = {"tp": "tensor_parallel", "cp": "context_parallel", "ep": "expert_parall
          "micro_batch": "micro_batch_size", "seq": "sequence_length"}
 COLUMNS = ("kind", *SIZES, "recompute", "forward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_static")
 OF_COLLECTIVES = ("bytes", "group", "span", "time")
-COLLECTIVES = tuple(name.lower() for name in Collective.__members__)
+COLLECTIVES = tuple(names_of(Collective))
 RECOMPUTE = ("none", "selective", "full", "modules")
 _PREFIX = "collective:"
 Cells = Mapping[str, Any]
