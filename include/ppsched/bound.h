@@ -42,10 +42,10 @@ typedef struct ppsched_bound {
                            more. Schedules with RECOMPUTE or OFFLOAD may need less */
     double one_machine; /* bound from the order on a device. The ops of a device run one after
                            another, each no earlier than its input can arrive. The bound adds the
-                           times of the ops that must come after the last of these ops. 0 where the
-                           bound is not computed: for schedules of only forwards, with
-                           overlapped_times, two copies of the model, slices, microbatches that
-                           differ, or very many ops */
+                           times of the ops that must come after the last of these ops. The bound is
+                           not computed, and is 0, in these cases: only forwards, overlapped_times,
+                           two copies of the model, slices, microbatches that differ, very many
+                           ops */
     double proof; /* the known objective of ppsched_config_prove_bound, if it is proved that no
                            schedule is better; 0 otherwise */
 } ppsched_bound;

@@ -25,10 +25,10 @@ extern "C" {
  * Thread-safety: any number of threads may read it at once. */
 typedef struct ppsched_chakra ppsched_chakra;
 
-/* The unit of message sizes. */
+/* How many bytes a message has in the traces. */
 enum ppsched_chakra_sizes {
-    PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the config's bytes, at least 1. The simulated network decides
-                                       how long these bytes take */
+    PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes in the config, or 1 if that is less than
+                                       1. The simulated network decides how long a message takes */
     PPSCHED_CHAKRA_SIZES_TIMES = 1  /* 2 bytes per nanosecond of the config's transfer time (latency
                                        included), at least 1 byte. A network without latency that
                                        carries 2 bytes per nanosecond takes exactly this time */
@@ -62,15 +62,15 @@ typedef struct ppsched_chakra_options {
  *     a COMP node with a duration in whole microseconds. A COMP node waits for the COMP node before
  *     it (ctrl_deps) and for the receives of its inputs (data_deps). A send waits for its producer
  *     (data_deps) and for the send before it (ctrl_deps). A receive waits for nothing.
- *   - Ops that take no time have no node. If a node would wait for an op that takes no time, it
- *     waits for the nodes for which that op waits.
+ *   - Ops that take no time have no node. A node that needs such an op waits instead for the nodes
+ *     for which that op waits.
  *   - If the schedule flushes, there are rounds of messages between all devices after each
  *     iteration except the last. With TIMES these messages take no time.
  *   - Tags distinguish transfers. A tag is (d * stages + receiving stage) * microbatches of all
  *     iterations + microbatch, where d is 1 for a gradient and 0 for an activation. With slices,
  *     the formula counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim
- *     does not distinguish tags of 500,000,000 or more. If this formula could give such tags, it is
- *     not used: each tag is then the number of earlier transfers on its link.
+ *     does not distinguish tags of 500,000,000 or more. If the formula could give such a tag, all
+ *     tags follow another rule: each tag is the number of earlier transfers on its link.
  * Schedule and config must have the same numbers of devices and stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
@@ -112,21 +112,21 @@ typedef struct ppsched_chakra_trace {
     size_t length;
 } ppsched_chakra_trace;
 
-/* Makes a schedule and a config with its costs from the traces of all ranks that
- * ppsched_chakra_export wrote, in order of rank. `environment` may be NULL. The caller owns one
- * reference to `*schedule`, and owns `*config`. On an error, neither `*schedule` nor `*config` is
- * made.
- *   - The ops are read from the names of nodes, and their order from the ids, also in traces of
- *     other programs. If another program wrote a node that is no op, `error` names this node, and
- *     the program if the trace names it. `error` also has the number and the total time of the
- *     trace's compute nodes.
+/* Makes a schedule, and a config with its costs, from traces that ppsched_chakra_export wrote.
+ * `traces` has the traces of all ranks, in order of rank. `environment` may be NULL. The caller
+ * owns one reference to `*schedule`, and owns `*config`. On an error, neither `*schedule` nor
+ * `*config` is made.
+ *   - The ops are read from the names of nodes, and their order from the ids. Traces of other
+ *     programs are read in the same way. If a node of such a trace is not named by an op, `error`
+ *     names the node and, if the trace says it, the program. `error` then also has the number and
+ *     the total time of the trace's compute nodes.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
  *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES the config also
  *     gets a bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in
  *     one case: messages of a stage differ in size, but messages of each link do not.
- *   - Traces have no ops that take no time, and no UNSHARD, RESHARD or REDUCE_GRAD, so the schedule
- *     has none.
+ *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
+ *     schedule does not have these ops.
  * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are
  * linear in the number of bytes. The schedule may be invalid: ppsched_schedule_check finds what is
  * wrong.

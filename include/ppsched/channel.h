@@ -52,28 +52,28 @@ typedef struct ppsched_channel_model {
                             The device then has one channel, whatever `order` is */
 } ppsched_channel_model;
 
-/* One wait of a wait cycle: `device` waits in `op`, at `position` of its queue, for the device of
- * the next wait. In the last wait of the cycle, `device` waits for the device of the first wait. If
- * the two devices of a wait are the same device, `op` waits for another op of this device. That
- * other op is before `op` in its channel, or is the receive of a value that was sent earlier. 20
- * bytes, no padding. */
+/* One wait of a wait cycle. The device `device` waits in the op `op`, which is at `position` in the
+ * device's queue. It waits for the device of the next wait in the cycle. After the last wait, the
+ * next wait is the first. If both waits have the same device, `op` waits for another op of this
+ * device. That other op is before `op` in its channel, or is the receive of a value that was sent
+ * earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
     ppsched_op op;
 } ppsched_wait;
 
-/* Proves that a lowered schedule runs to its end in a channel model, or finds a deadlock. The
- * result is OK if it runs to its end. Otherwise it is INVALID_SCHEDULE, with the wait cycle in the
- * message of `error`.
+/* Proves that a lowered schedule runs to its end in a channel model, or finds a deadlock. The call
+ * returns OK if the schedule runs to its end. Otherwise it returns INVALID_SCHEDULE, with the wait
+ * cycle in the message of `error`.
  *   - The call writes up to `capacity` waits of the cycle to `out`. To `*count` (may be NULL) it
  *     writes how many there are in all: 0 if there is no deadlock. More waits than `capacity` are
  *     no error.
  *   - Of several wait cycles the call reports a shortest one, beginning with its lowest device.
  *   - For each wait the message names the device that is waited for. If a device waits for itself,
  *     the message names the op that is waited for, and the position of this op.
- *   - One run of the model is a proof, because whether the run ends does not depend on speeds: the
- *     schedule always ends, or never.
+ *   - One run of the model is a proof, because speeds do not decide whether the run ends: the
+ *     schedule ends at all speeds, or at none.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also, with `*count` 0, where sends and
  *   receives do not match: one is missing, repeated, on the wrong device or too late; NO_MEMORY. On
  *   errors other than INVALID_SCHEDULE nothing is written. */

@@ -137,7 +137,7 @@ PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config)
  *   - With 1, memory that an F takes, such as keys and values, is held to the end of the schedule.
  *     If an F keeps nothing, set this memory to 0.
  *   - With 1 and slices, the schedule is a chunked prefill.
- *   - A schedule without any B, I and W is complete if it has all its Fs.
+ *   - A schedule that has no B, no I and no W is complete if it has all its Fs.
  * Errors: ARGUMENT; RANGE where `is_forward_only` is not 0 or 1. */
 PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,
                                                            uint32_t is_forward_only,

@@ -128,10 +128,10 @@ typedef struct ppsched_idle {
     double calls;        /* time in the call of the device's own SEND or RECV, or while another
                             device is in the call that sends the value
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
-    double slow_devices; /* idle time that the device would not have, in the same order of ops,
-                            without DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE and DEVICE_OVERHEAD.
-                            This time is subtracted from the other parts, which would otherwise
-                            include it: first from imbalance, then from neighbour, fill, drain,
+    double slow_devices; /* additional idle time because of DEVICE_SPEEDS, DEVICE_SCALE,
+                            STAGE_SCALE and DEVICE_OVERHEAD, compared to the same order of ops
+                            without these quantities. The other parts do not include this time: it
+                            is subtracted first from imbalance, then from neighbour, fill, drain,
                             transfer and the others */
 } ppsched_idle;
 
@@ -268,8 +268,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 /* Evaluates the schedule of a timeline again, as ppsched_schedule_evaluate would with this config
  * and the timeline's flags. The call is for a launcher that plans each step with the costs that it
  * has just measured. Pointers borrowed from the timeline become invalid. On an error nothing
- * changes. The call allocates nothing, except in the first two updates with a config that has any
- * of these:
+ * changes. The call allocates nothing, except in the first two updates with a config that has at
+ * least one of these:
  *   - PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT, or memory that rises in a
  *     backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a positive
  *     MEM_BACKWARD_INPUT

@@ -138,11 +138,12 @@ typedef struct ppsched_job_options {
     const ppsched_job_type *types;    /* types of devices, whose numbers of devices sum to `gpus`.
                                          Each device of a pipeline then consists of devices of one
                                          type, and the devices of a type are consecutive in the
-                                         pipeline. All orders of up to 3 types are tried, else the
-                                         given one. Each type has its own nodes. A link between two
-                                         types is as slow as the slower one between nodes or pods.
-                                         Only the order of ranks DATA_FIRST, and no table. Read only
-                                         during the call */
+                                         pipeline. With up to 3 types, all orders of the types are
+                                         tried; with more, only the given order. Each type has its
+                                         own nodes. A link between two types is as slow as the
+                                         slower one between nodes or pods. With types, the order of
+                                         ranks must be DATA_FIRST, and `table` must be NULL. Types
+                                         are read only during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -157,7 +158,7 @@ typedef struct ppsched_job ppsched_job;
  * sharding and the micro-batch of `training`. The flags of `training` say what overlaps.
  * `environment` may be NULL. With a table, the costs of all layouts come from the table, as in
  * ppsched_model_create_measured. The rows of the table must state each size in which layouts
- * differ. The reason: a row for any micro-batch size would give large micro-batches the cost of
+ * differ. For example, a row with micro_batch_size 0 would give large micro-batches the cost of
  * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
  *   would work, such as batches that some data parallelism divides); with a table also the errors
@@ -204,11 +205,12 @@ typedef struct ppsched_job_layout {
                             best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
-    double least_memory; /* lower bound in bytes on the memory of the device that lacks most */
+    double least_memory; /* lower bound in bytes on the memory of one device: the device for which
+                            this bound minus its memory limit is largest */
     int32_t rank_order;  /* enum ppsched_rank_order */
     uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
                             permutation in lexicographic order. 0: the order of the options */
-    double memory_limit; /* memory limit in bytes of the device that least_memory is of */
+    double memory_limit; /* memory limit in bytes of the same device */
 } ppsched_job_layout;
 
 /* The first function returns how many layouts are listed. The second describes one of them.
@@ -225,28 +227,29 @@ typedef struct ppsched_job_found {
                          runtimes run exactly the order, the split and the recomputation. A rule of
                          thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* peak memory in bytes of the device that lacks most, with its send and
-                         receive buffers. If all limits are equal, this is the fullest device */
+    double memory;    /* peak memory in bytes of one device, with its send and receive buffers: the
+                         device for which its memory minus its memory limit is largest. If all
+                         limits are equal, this is the fullest device */
     double memory_limit; /* memory limit in bytes of this device */
 } ppsched_job_found;
 
 /* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
- * combination that fits. If some runtime can run one of the pipelines that fit, only pipelines that
- * some runtime can run are compared. `above` is a time in seconds: if no pipeline of the layout can
- * be faster than this, the state is SLOWER. With infinity, the layout is priced in any case. If the
- * state is PRICED, `*out` receives the price, which the caller destroys. If the state is
- * DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the fewest
- * bytes. In all other states it receives NULL. The result does not depend on which layouts were
- * priced before.
+ * combination that fits. If at least one pipeline that fits can be run by a runtime, the call
+ * compares only pipelines that a runtime can run. `above` is a time in seconds: if no pipeline of
+ * the layout can be faster than this, the state is SLOWER. With infinity, the layout is priced in
+ * any case. If the state is PRICED, `*out` receives the price, which the caller destroys. If the
+ * state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the
+ * fewest bytes. In all other states it receives NULL. The result does not depend on which layouts
+ * were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
                                                        const ppsched_job *job, uint32_t layout,
                                                        double above, ppsched_error *error);
 
-/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the share that
- * is done of all layouts that may have to be priced. `best` is the best time so far in seconds.
- * NULL: no callback.
+/* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the number of
+ * layouts that are done, divided by the number of layouts whose state is not OVER_LIMIT. It may end
+ * below 1. `best` is the best time so far in seconds. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,

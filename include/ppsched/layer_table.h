@@ -102,10 +102,13 @@ typedef struct ppsched_layer_table {
 } ppsched_layer_table;
 
 /* Makes a model like ppsched_model_create, but with measured costs. The accelerator is required,
- * because the cost model fills the gaps of the table. Errors: as ppsched_model_create; ARGUMENT for
- * a list that is NULL with a count above 0; RANGE without an accelerator, and for numbers that are
- * out of range or not finite, an unknown name, a decoder that the table does not have, two rows of
- * one layout that fit equally, and more than 65536 rows. */
+ * because the cost model fills the gaps of the table.
+ * Errors: as ppsched_model_create; ARGUMENT for a list that is NULL with a count above 0; RANGE in
+ *   these cases:
+ *   - there is no accelerator;
+ *   - a number is out of range or not finite, or a name is unknown;
+ *   - the table does not have a decoder of the model;
+ *   - two rows of one layout fit equally, or there are more than 65536 rows. */
 PPSCHED_API ppsched_status ppsched_model_create_measured(
     ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_layer_table *table,

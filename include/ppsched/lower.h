@@ -124,10 +124,10 @@ typedef struct ppsched_lower_options {
 
     /* With `reduce_grad`: the number of iterations whose gradients are summed up before they are
      * reduced. The REDUCE_GRAD of a stage then comes after the last B or W of this many iterations,
-     * and a device holds the gradients until then. It must divide the number of iterations of the
-     * schedule. 0 means 1. Example: a training script calls the schedule four times before the
-     * optimizer's step; the schedule has four iterations, which do not flush, and reduces the
-     * gradients only after the last one. */
+     * and a device holds the gradients until then. `reduce_every` must divide the number of
+     * iterations of the schedule. 0 means 1. Example: a training script calls the schedule four
+     * times before the optimizer's step; the schedule has four iterations, which do not flush, and
+     * reduces the gradients only after the last one. */
     uint32_t reduce_every;
     uint32_t reserved; /* 0 */
 } ppsched_lower_options;

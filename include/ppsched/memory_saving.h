@@ -81,11 +81,11 @@ typedef struct ppsched_offload_options {
  *   - Each evaluation calls the config's progress callback with a share of 1; the callback may
  *     cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also as for ppsched_schedule_evaluate;
- *   INVALID_SCHEDULE; REFUSED where the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT,
- *   has no backward, or if nothing that was tried fits the limit. In the last case the message says
- *   which limit would work: the least limit for all devices that was found. If the limits of
- *   devices differ, the message has the least factor on all limits with which a result was found.
- *   CANCELLED; NO_MEMORY. */
+ *   INVALID_SCHEDULE, CANCELLED, NO_MEMORY; REFUSED in these cases:
+ *   - the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT, or has no backward;
+ *   - nothing that was tried fits the limit. The message says which limit would work: the least
+ *     limit for all devices that was found. If the limits of devices differ, the message has the
+ *     least factor on all limits with which a result was found. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

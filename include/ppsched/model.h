@@ -21,9 +21,9 @@
  *                                If they are not kept, F has two products and I has five: three
  *                                of the key size, two of the value size (FlashAttention-2, arXiv
  *                                2307.08691). W: none
- *     other, per element         F, I, W: norm 9, 14, 7; softmax 5, 8; GELU or SiLU 8, 13;
- *                                residual 1, 2; dropout 1, 1
- * An op reads and writes these bytes: for a matrix product, both factors and the result.
+ *     other, per element         norm: F 9, I 14, W 7; softmax: F 5, I 8; GELU or SiLU: F 8, I 13;
+ *                                residual: F 1, I 2; dropout: F 1, I 1
+ * A matrix product reads the bytes of both factors, and writes the bytes of the result.
  *
  * Collectives of a decoder:
  *   - Tensor parallelism sums T h elements after attention and after the MLP, and again in the
@@ -238,8 +238,8 @@ typedef struct ppsched_accelerator {
                                      its operations */
     double scan_share;            /* replaces matrix_share in products of scans in chunks */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
-    uint32_t pod_nodes;           /* nodes of a pod, with links `between`; 0: all nodes. Pods have
-                                     consecutive ranks */
+    uint32_t pod_nodes;           /* number of nodes of a pod; 0: all nodes are one pod. `between`
+                                     is inside a pod. Ranks of a pod are consecutive */
     uint32_t lacks_bf16;          /* 1: its only type of 16 bits is fp16; bf16 is refused */
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
     double scale_slowdown;    /* only for prices: share by which a pipeline takes longer for each
@@ -431,9 +431,9 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          double expert_parameters,
                                                          ppsched_error *error);
 
-/* Factors measured time / predicted time by row and pass: factors[3 * row + pass]. Passes are
- * FORWARD, INPUT and WEIGHT of enum ppsched_model_pass. Set `size` to sizeof of this struct. A
- * factor of 0 means 1. Rows past `rows` have the factor 1. */
+/* Each row and pass has a factor, measured time / predicted time: factors[3 * row + pass]. The
+ * pass is FORWARD, INPUT or WEIGHT of enum ppsched_model_pass. A factor of 0 means 1. Rows past
+ * `rows` have the factor 1. Set `size` to sizeof of this struct. */
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t rows;

@@ -126,9 +126,9 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *     together. These times replace the times of F, B, I and W that were set.
  *   - An overlapped pair of stages i and j takes the time that ppsched_pair_find_order finds for
  *     `forward` of i, and `backward` and `weight` of j. This sets
- *     PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless it is already set. If the backward is an I, the
- *     pair takes the time without `weight`. If `weight` is not set, evaluation refuses schedules
- *     with such pairs (MISMATCH).
+ *     PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless it is already set. A pair with an I takes the time
+ *     that is found without `weight`. If `weight` is not set, evaluation refuses schedules that
+ *     have pairs with an I (MISMATCH).
  *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
  *     backward at the `backward_end`. So ops on other devices that need an output need not wait for
  *     the pair's end. In lowered schedules with a channel model, sends come after the pair. If the

@@ -190,10 +190,12 @@ typedef struct ppsched_plan_options {
                               Under a memory limit, and without layers, candidates of auto are also
                               listed a second time. There the search chooses order and offload
                               together. The config must have host_bandwidth or, if there are no
-                              layers, offload_times. With layers, the search for splits includes the
-                              offload transfers, and group sizes are D and (D+1)/2, or the sizes in
-                              `group_sizes`. With `lower`, offload comes before the lowering.
-                              `offload` together with scenarios is an ARGUMENT error. Default: 0 */
+                              layers, offload_times. With layers, the search for splits also counts
+                              the offload transfers. With layers, candidates with groups are listed
+                              with offload only for the group sizes D and (D+1)/2 or, if
+                              `group_sizes` is set, for these sizes. With `lower`, offload comes
+                              before the lowering. `offload` together with scenarios is an ARGUMENT
+                              error. Default: 0 */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
                                    devices. If there are only few different orders, it tries all,
                                    otherwise some. See ppsched_plan_get_device_order. Lists by
@@ -278,9 +280,9 @@ typedef struct ppsched_candidate {
 /* --- making and running it --- */
 
 /* Makes a plan and lists its candidates. No schedule is generated yet. `options` may be NULL. If
- * the config has a placement map, candidates have only the config's stages. It tries the strategies
- * in `strategies`; by default only auto. Strategies that need another placement are refused, and
- * `chunks` must not be given.
+ * the config has a placement map, candidates have only the config's stages. The plan then tries the
+ * strategies in `strategies`; by default only auto. Strategies that need another placement are
+ * refused, and `chunks` must not be given.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,

@@ -59,7 +59,7 @@ typedef struct ppsched_prefill_figures {
  *     starts from the chunks that are best by the rule for equal stages, and moves tokens between
  *     neighbouring chunks.
  *   - All chunks together may have up to 65,536 blocks.
- * The config's progress callback may cancel it.
+ * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);
  *   UNKNOWN_STRATEGY; REFUSED, as for ppsched_schedule_generate; CANCELLED, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity,

@@ -111,8 +111,8 @@ typedef struct ppsched_pipeline {
     uint32_t reduce_every;   /* number of runs of the schedule in a step: gradients are summed up,
                                 and are reduced only after the last run. Each run has microbatches /
                                 reduce_every microbatches, and begins when the run before has ended.
-                                With sharding 3 each microbatch still sums its gradients. It must
-                                divide `microbatches`. 0 means 1 */
+                                With sharding 3 each microbatch still sums its gradients. The number
+                                of runs must divide `microbatches`. 0 means 1 */
     uint32_t hides_copies;   /* 1: the sum of the gradients of the embedding and its copies
                                 (ppsched_model_get_copies_time) takes no time, as it overlaps. 0: it
                                 comes after all other sums, and counts in exposed_data_parallel */
@@ -124,12 +124,14 @@ typedef struct ppsched_pipeline {
 typedef struct ppsched_price ppsched_price;
 
 /* Prices a layout. The model must have an accelerator. A NULL `pipeline` means one device and one
- * microbatch. `environment` may be NULL. Errors: ARGUMENT, STRUCT_SIZE; RANGE, also for a model
- * without an accelerator, where there is no split and the number of decoders is not a multiple of
- * the number of stages, and where the split separates layers that must be in one stage; MISMATCH
- * where the split has another number of layers than the model; REFUSED where the strategy does not
- * support the sizes, or finds nothing within the memory limit; CANCELLED where `progress` stopped
- * the call; NO_MEMORY. */
+ * microbatch. `environment` may be NULL.
+ * Errors: ARGUMENT, STRUCT_SIZE; MISMATCH where the split has another number of layers than the
+ *   model; REFUSED where the strategy does not support the sizes, or finds nothing within the
+ *   memory limit; CANCELLED where `progress` stopped the call; NO_MEMORY; RANGE, also in these
+ *   cases:
+ *   - the model has no accelerator;
+ *   - there is no split, and the number of decoders is not a multiple of the number of stages;
+ *   - the split separates layers that must be in one stage. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,
@@ -210,10 +212,11 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
     double parameters, double expert_parameters, ppsched_error *error);
 
 /* The time, once a step, in which `copies` devices of a job of `devices` devices sum the gradients
- * of the embedding and its copies. Each stage with MTP layers has a copy, and with a tied embedding
- * the last stage. It is an all-reduce of devices that share no node, unless the whole job is in
- * one. If the model has a table with all-reduces, the time is scaled to them. 0 for a model without
- * MTP layers whose embedding is not tied, with adapters, and for fewer than 2 copies.
+ * of the embedding and its copies. Each stage with MTP layers has a copy. If the embedding is tied,
+ * the last stage has a copy, too. The sum is an all-reduce. Its devices are in different nodes,
+ * unless the whole job is in one node. If the model has a table with all-reduces, the time is
+ * scaled to these measured all-reduces. The time is 0 if the model has no MTP layers and its
+ * embedding is not tied, if it has adapters, or if there are fewer than 2 copies.
  * Errors: ARGUMENT; RANGE for more copies than devices, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model,
                                                          uint32_t copies, int64_t devices,

@@ -58,8 +58,8 @@ typedef struct ppsched_replan ppsched_replan;
 typedef struct ppsched_replan_options {
     uint32_t size;
     uint32_t running_devices;          /* number of devices of the running job. Running devices have
-                                          the first numbers in the config. All other devices are
-                                          added by the change. Default: all devices are running */
+                                          the first numbers in the config. The change adds all
+                                          other devices. Default: all devices are running */
     const char *strategy;              /* strategy of the running job; required */
     const ppsched_layers *layers;      /* the layers of the model; required */
     const uint32_t *running_split;     /* number of layers of each stage of the running job;
@@ -140,11 +140,12 @@ typedef struct ppsched_layer_move {
  *     plans. Then the call gives layers back to devices that already hold them, where this does not
  *     make the step longer. It puts equal devices in the places for which the fewest bytes move.
  *   - The running split is kept if no other split gives a shorter step.
- * The config's progress callback may cancel it.
- * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; LENGTH; RANGE for a device that is unknown or
- *   named twice, and for a split that does not suit the layers; REFUSED if no device is left, if
- *   the strategy does not support the devices that are left, and for a config with a placement map,
- *   a stage graph, stage_scale or a robust objective; CANCELLED, NO_MEMORY. */
+ * The config's progress callback may cancel the call.
+ * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY, LENGTH, CANCELLED, NO_MEMORY; RANGE for a device
+ *   that is unknown or named twice, and for a split that does not suit the layers; REFUSED in these
+ *   cases:
+ *   - no device is left, or the strategy does not support the devices that are left;
+ *   - the config has a placement map, a stage graph, stage_scale or a robust objective. */
 PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
                                                  const ppsched_replan_options *options,
                                                  ppsched_error *error);

@@ -106,10 +106,12 @@ typedef struct ppsched_replica {
  *   - Every replica takes at least one microbatch, and fits the memory limits.
  * The loss of a replica must be the sum over its microbatches, divided by the number of all
  * microbatches of the global batch. It must not be the mean over the replica's own microbatches.
- * The progress callback of a config may cancel it.
- * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY; RANGE; REFUSED if the strategy supports none of
- *   the shares or nothing fits, and for a config with a placement map, a stage graph, stage_scale,
- *   a robust objective, or microbatches that differ; CANCELLED, NO_MEMORY. */
+ * The progress callback of a config may cancel the call.
+ * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY, RANGE, CANCELLED, NO_MEMORY; REFUSED in these
+ *   cases:
+ *   - the strategy supports none of the shares, or nothing fits the memory limits;
+ *   - a config has a placement map, a stage graph, stage_scale, a robust objective, or microbatches
+ *     that differ. */
 PPSCHED_API ppsched_status ppsched_replicas_create(ppsched_replicas **out,
                                                    const ppsched_config *const *configs,
                                                    size_t count,

@@ -88,7 +88,7 @@ typedef struct ppsched_connection {
  *   - With STAGES, each pair of stages, in ascending order, is put in the first round in which both
  *     devices are free. Messages go only from a stage to the next.
  *   - On a stage graph, the neighbours of a stage are the stages that it feeds, and each device of
- *     one has a connection to each device of the other.
+ *     the stage has a connection to each device of these neighbours.
  *   - The list depends only on the placement, so the schedule need not be lowered.
  * Errors: ARGUMENT, RANGE, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *out,

@@ -119,9 +119,9 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
  *     allocates nothing.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for schedules with RECOMPUTE, OFFLOAD or
  *   RELOAD; RANGE for a number of scenarios other than 1 to PPSCHED_MAX_SCENARIOS, for a jitter or
- *   a factor, and if a sum of times is too large for a double; MISMATCH for a list of the wrong
- *   length; REFUSED for dispatch READY if the config's senders wait; STRUCT_SIZE; CANCELLED;
- *   NO_MEMORY. */
+ *   a factor that is out of range, and if a sum of times is too large for a double; MISMATCH for a
+ *   list of the wrong length; REFUSED for dispatch READY if the config's senders wait; STRUCT_SIZE;
+ *   CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
     ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
     int64_t count, const ppsched_scenario_options *options, ppsched_error *error);

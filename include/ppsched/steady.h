@@ -87,10 +87,10 @@ typedef struct ppsched_steady_period {
  *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures
  *     then differ by at most this share from the figures of the exact times. Evaluation op by op
  *     also differs from the figures of the exact times, because it rounds each sum.
- * Levels of memory equal the levels that evaluation op by op finds, except for the rounding of
- * sums. If memory is in multiples of one power of two, the levels are equal to the last bit. If no
- * period is found, all ops are timed. Time and memory of the call are linear in the number of ops
- * of the microbatches that are timed (`timed`).
+ * Memory figures equal the figures of an evaluation op by op, except for the rounding of sums. If
+ * all values of memory are multiples of one power of two, memory figures are equal to the last bit.
+ * If no period is found, all ops are timed. Time and memory of the call are linear in the number of
+ * ops of the microbatches that are timed (`timed`).
  * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
                                                  const char *strategy, ppsched_error *error);
