@@ -273,7 +273,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
  *   - PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT, or memory that rises in a
  *     backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a positive
  *     MEM_BACKWARD_INPUT
- *   - a scale of microbatches or slices
+ *   - a scale of microbatches or slices; then also where SLICE_SCALE has another number of values
+ *     than in the update before
  *   - senders that wait (ppsched_config_set_sender_waits)
  *   - speeds (DEVICE_SPEEDS, DEVICE_SCALE or STAGE_SCALE), if the timeline has idle causes
  * Errors: as ppsched_schedule_evaluate, but NO_MEMORY only where the call allocates; ARGUMENT also

@@ -108,22 +108,32 @@ static ppsched_status fill_instance(struct ppi_saving_cost *out, const ppsched_c
     return out->moved > whole ? fail_memory_of("mem_offload", stage, out->moved, whole, error) : PPSCHED_OK;
 }
 
-static ppsched_status fill_stream(struct ppi_saving *saving, uint32_t device, const ppsched_config *config,
-                                  ppsched_error *error)
+ppsched_status ppi_host_link_of(uint32_t *out, const ppsched_config *config, uint32_t device, uint32_t devices,
+                                ppsched_error *error)
 {
     const struct ppi_values *given = &config->values[PPSCHED_QUANTITY_HOST_LINK];
-    uint32_t devices = saving->schedule->shape.devices;
     double number = given->values != NULL ? ppi_value_at(given, device) : device;
     struct ppi_place place = PPI_NOWHERE;
     place.device = device;
     if (!(number < devices) || number != (double)(uint32_t)number)
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
                            "host_link of device %u is %g; it must be an integer from 0 to %u", device, number, devices - 1);
+    *out = (uint32_t)number;
+    return PPSCHED_OK;
+}
+
+static ppsched_status fill_stream(struct ppi_saving *saving, uint32_t device, const ppsched_config *config,
+                                  ppsched_error *error)
+{
+    uint32_t number;
+    ppsched_status status = ppi_host_link_of(&number, config, device, saving->schedule->shape.devices, error);
+    if (status != PPSCHED_OK)
+        return status;
     for (uint32_t path = 0; path < 2; path++) {
         struct ppi_copy_stream *stream = &saving->streams[2 * device + path];
         stream->device = device;
         stream->kind = path == 0 ? PPSCHED_KIND_OFFLOAD : PPSCHED_KIND_RELOAD;
-        stream->link = 2 * (uint32_t)number + path;
+        stream->link = 2 * number + path;
     }
     return PPSCHED_OK;
 }

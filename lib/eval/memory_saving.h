@@ -79,6 +79,10 @@ struct ppi_saving {
 ppsched_status ppi_saving_make(struct ppi_saving **out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_saving_destroy(struct ppi_saving *saving);
 
+/* The number of the link of a device to the host. RANGE if host_link states no number of a device. */
+ppsched_status ppi_host_link_of(uint32_t *out, const ppsched_config *config, uint32_t device, uint32_t devices,
+                                ppsched_error *error);
+
 /* Fills in a config's costs. RANGE if they contradict each other. */
 ppsched_status ppi_saving_fill(struct ppi_saving *saving, const ppsched_config *config, const struct ppi_costs *costs,
                                ppsched_error *error);

@@ -114,7 +114,7 @@ static void keep_fullest(struct ppi_job_bound *out, const struct ppi_pricing *pr
                          double limit)
 {
     double own = pricing->types != NULL ? pricing->types->limits[ppi_pricing_type(pricing->types, device)] : limit;
-    if (device > 0 && bytes - own <= out->memory - out->limit)
+    if (device > 0 && bytes - out->memory <= own - out->limit) /* exact where all limits are equal */
         return;
     out->memory = bytes;
     out->limit = own;
@@ -176,7 +176,7 @@ ppsched_status ppi_job_bound(struct ppi_job_bound *out, const struct ppi_priced_
             struct ppi_job_bound other = memory_bound(&pricing, stages, limit, traits.searches, true);
             double time = time_bound(&pricing, stages, traits.splits_backward, true),
                    least = time < out->time ? time : out->time;
-            if (other.memory - other.limit < out->memory - out->limit)
+            if (other.memory - out->memory < other.limit - out->limit)
                 *out = other;
             out->time = least;
         }

@@ -26,7 +26,8 @@ struct listing {
     uint32_t place;
     ppsched_error reason; /* why the last that was left out was */
     bool has_reason;
-    bool is_refused; /* the reason is the runtime's: the model allows the layout */
+    bool is_refused;          /* the reason is the runtime's: the model allows the layout */
+    bool types_do_not_divide; /* pipelines that divide all devices, but not those of each type, were left out */
 };
 
 /* A reason of the model does not replace one of the runtime, which is nearer to a layout that is possible. */
@@ -72,9 +73,10 @@ static ppsched_status add(struct listing *listing, const struct ppi_job_bound *b
 static const uint32_t *divide(struct listing *listing, const struct ppi_pipeline_types *types, uint32_t stages,
                               enum ppi_job_split split)
 {
+    const ppsched_job *job = listing->job;
     const ppsched_layers *layers = listing->costs.made[0].layers;
     uint32_t devices = listing->layout.pipeline;
-    if (split != PPI_JOB_BALANCED || types != NULL || stages > listing->most_stages)
+    if (split != PPI_JOB_BALANCED || job->type_count > 1 || stages > listing->most_stages)
         return ppi_job_divide(listing->counts, layers, types, devices, stages, split) ? listing->counts : NULL;
     uint32_t *counts = &listing->balanced[(size_t)stages * (stages - 1) / 2];
     uint8_t *known = &listing->known[stages];
@@ -115,7 +117,7 @@ static ppsched_status bound_layout(struct listing *listing, ppsched_error *error
         if (status != PPSCHED_OK)
             return status;
         double time = !is_bounded || own.time < best.time ? own.time : best.time;
-        if (!is_bounded || own.memory - own.limit < best.memory - best.limit)
+        if (!is_bounded || own.memory - best.memory < own.limit - best.limit)
             best = own;
         best.time = time;
         is_bounded = true;
@@ -334,8 +336,12 @@ static ppsched_status list_pipelines(struct listing *listing, ppsched_error *err
     ppsched_status status = PPSCHED_OK;
     while (status == PPSCHED_OK &&
            next_value(&layout->pipeline, &place, listing, PPSCHED_JOB_DIMENSION_PIPELINE, most, is_divisor)) {
-        if (job->gpus % (shared * layout->pipeline) != 0 || !ppi_job_types_divide(job, job->gpus / layout->pipeline))
+        if (job->gpus % (shared * layout->pipeline) != 0)
             continue;
+        if (!ppi_job_types_divide(job, job->gpus / layout->pipeline)) {
+            listing->types_do_not_divide = true;
+            continue;
+        }
         layout->data_parallel = (uint32_t)(job->gpus / (shared * layout->pipeline));
         for (uint32_t i = 0; i < (batches->count > 0 ? batches->count : 1) && status == PPSCHED_OK; i++)
             status = list_batch(listing, batches->count > 0 ? batches->values[i] : job->batch, error);
@@ -379,6 +385,8 @@ static ppsched_status list_tensors(struct listing *listing, ppsched_error *error
     ppsched_job_layout *layout = &listing->layout;
     const ppsched_job *job = listing->job;
     uint32_t tensor = 0, context = 0, node = job->base->device.node_devices;
+    for (uint32_t i = 0; i < job->type_count; i++)
+        node = job->types[i].base->device.node_devices > node ? job->types[i].base->device.node_devices : node;
     uint32_t within = node < job->gpus ? node : job->gpus;
     ppsched_status status = PPSCHED_OK;
     while (status == PPSCHED_OK &&
@@ -401,7 +409,7 @@ static bool goes_before(const void *context, uint32_t a, uint32_t b)
     if (is_over != other_is)
         return other_is;
     if (is_over)
-        return one->layout.least_memory - one->layout.memory_limit < other->layout.least_memory - other->layout.memory_limit;
+        return one->layout.least_memory - other->layout.least_memory < one->layout.memory_limit - other->layout.memory_limit;
     return ppi_job_key(job, &one->layout, one->layout.bound) < ppi_job_key(job, &other->layout, other->layout.bound);
 }
 
@@ -441,7 +449,7 @@ static ppsched_status tell_none(const struct listing *listing, ppsched_error *er
             "no data parallelism of the layouts divides the global batch; give a multiple of %u, the least number of "
             "sequences that all replicas take at once, or fewer replicas",
             least);
-    if (job->type_count > 0)
+    if (listing->types_do_not_divide)
         return ppi_job_tell_types(job, error);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
                     "no layout of %u device%p is possible: tensor, context and pipeline parallelism must divide the devices, "

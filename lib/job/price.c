@@ -61,7 +61,7 @@ static bool is_better(const struct search *search, const ppsched_price *price, d
     if (best->price == NULL)
         return true;
     if (!fits(memory, search->limit) || !fits(best->memory, best->limit))
-        return memory - search->limit < best->memory - best->limit;
+        return memory - best->memory < search->limit - best->limit;
     if ((search->runs_on != 0) != (best->runs_on != 0))
         return search->runs_on != 0;
     return price->step.step_time < best->price->step.step_time;
@@ -79,7 +79,7 @@ static double find_fullest(struct search *search, const ppsched_price *price)
     double most = 0;
     for (uint32_t d = 0; d < price->device_count; d++) {
         double limit = search->types != NULL ? search->types->limits[ppi_pricing_type(search->types, d)] : search->job->limit;
-        if (d > 0 && price->devices[d].total - limit <= most - search->limit)
+        if (d > 0 && price->devices[d].total - most <= limit - search->limit) /* exact where all limits are equal */
             continue;
         most = price->devices[d].total;
         search->limit = limit;

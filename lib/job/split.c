@@ -199,7 +199,7 @@ bool ppi_job_divide(uint32_t *counts, const ppsched_layers *layers, const struct
 {
     bool is_v = split == PPI_JOB_BALANCED_V;
     uint32_t from, to;
-    if (is_v && (types == NULL || stages != 2 * devices))
+    if (is_v && (types == NULL || types->count < 2 || stages != 2 * devices))
         return false;
     find_middle(&from, &to, layers);
     const struct middle own = {layers, from, to, stages, types, devices, is_v, 0, 0, 0};

@@ -115,6 +115,6 @@ ppsched_status ppi_job_tell_types(const ppsched_job *job, ppsched_error *error)
         error, PPSCHED_ERROR_RANGE,
         "no layout is possible: each device of a pipeline has devices of one type, here at most %u (what divides the "
         "counts of all types), so a pipeline has at least %u devices; the model has %u decoder%p. Give counts with a "
-        "larger common divisor, or allow this pipeline",
+        "larger common divisor, allow this pipeline, or less tensor or context parallelism",
         common, job->gpus / common, job->base->shape->layer_count);
 }

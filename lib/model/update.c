@@ -87,5 +87,7 @@ double ppi_model_copies_time(const ppsched_model *model, uint32_t copies, double
     if (!is_copied || copies < 2 || model->training.adapter_rank > 0 || row == model->row_count)
         return 0;
     ppi_model_hold(&memory, model, row);
+    if (memory.gradients == 0) /* frozen */
+        return 0;
     return ppi_collective_time(model, group, PPI_ALL_REDUCE, memory.gradients);
 }

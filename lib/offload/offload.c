@@ -90,7 +90,12 @@ static ppsched_status offload_by(ppsched_schedule **out, ppsched_timeline **time
                                  const ppsched_offload_options *options, bool searches, ppsched_error *error)
 {
     struct ppi_placing placing = {.schedule = plain->schedule, .config = config, .plain = plain};
-    ppsched_status status = ppi_placing_make(&placing, error);
+    const uint32_t devices = plain->schedule->shape.devices;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t d = 0, link; d < devices && status == PPSCHED_OK; d++)
+        status = ppi_host_link_of(&link, config, d, devices, error);
+    if (status == PPSCHED_OK)
+        status = ppi_placing_make(&placing, error);
     if (status == PPSCHED_OK)
         status = ppi_undelayed_make(&placing, error);
     if (status == PPSCHED_OK)

@@ -94,7 +94,7 @@ static uint32_t link_of(const ppsched_config *config, uint32_t device)
 {
     const struct ppi_values *given = &config->values[PPSCHED_QUANTITY_HOST_LINK];
     double number = given->values != NULL ? ppi_value_at(given, device) : device;
-    return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses an invalid link */
+    return number < config->shape.devices ? (uint32_t)number : 0; /* an invalid link is refused before */
 }
 
 bool ppi_may_share_links(const ppsched_config *config)

@@ -110,6 +110,46 @@ class TypesTest(unittest.TestCase):
         twice = self.pick("--gpus", 16, "--device-types", "h100:4", "a100:8", "h100:4", *words)
         self.assertEqual((once.returncode, once.stdout), (0, twice.stdout))
 
+    def test_types_with_one_name_stay_two(self):
+        """Files of one name, or like one device, with other sheets."""
+        files = []
+        for folder, share in (("a", 1), ("b", 0.4)):
+            files.append(self.folder / folder / "gpu.json")
+            files[-1].parent.mkdir()
+            files[-1].write_text(json.dumps({"like": "h100", "matrix_rate": 989.4e12 * share}), encoding="utf-8")
+        words = ("--global-batch", 64, "--pp", 2, "--json")
+        slow, both = (self.pick("--gpus", 16, "--device-types", *types, *words) for types in ((f"{files[1]}:16",), (f"{files[0]}:8", f"{files[1]}:8")))
+        self.assertEqual((slow.returncode, both.returncode), (0, 0), slow.stderr + both.stderr)
+        slow, both = (json.loads(done.stdout)[0] for done in (slow, both))
+        self.assertLess(both["step"]["step_time"], 0.9 * slow["step"]["step_time"])
+        self.assertEqual(set(both["layout"]["device_types"]), {"gpu.json#1", "gpu.json#2"})
+        self.assertEqual(set(slow["layout"]["device_types"]), {"h100"})
+
+    def test_one_type_is_as_without(self):
+        words = ("--gpus", 16, "--global-batch", 64, "--json")
+        alone, typed = self.pick("--device", "h100", *words), self.pick("--device-types", "h100:16", *words)
+        rows = json.loads(typed.stdout)
+        for row in rows:
+            row["layout"].pop("device_types")
+        self.assertEqual(rows, json.loads(alone.stdout))
+
+    def test_the_order_of_the_list_does_not_matter(self):
+        """The node of which tensor parallelism is inside, and the precision that all have. scale_slowdown of the first type also slows links."""
+        for names in (("h100", "gb200"), ("h100", "v100")):
+            found = [ppsched.plan_layouts(ppsched.read_model(self.model), gpus=32, device=[(name, 16) for name in order], fixed={"global_batch": 64, "pp": 2})
+                     for order in (names, names[::-1])]
+            self.assertEqual(found[0].counts["layouts"], found[1].counts["layouts"])
+            self.assertAlmostEqual(found[0][0]["step"]["step_time"] / found[1][0]["step"]["step_time"], 1, delta=0.001, msg=str(names))
+
+    def test_without_a_limit_the_fullest_device_counts(self):
+        words = JobWords(ppsched.Description(SHAPE).json(), ppsched.Training(sequence_length=4096), device("h100"), 8, (("global_batch", 64), ("pp", 4)),
+                         memory_limit=1e30)
+        rows = self.priced(words)
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertGreaterEqual(row.found.memory, max(one.total for one in row.found.price.memory))
+            self.assertLessEqual(row.layout.least_memory, row.found.memory)
+
     def test_workers_and_the_call_give_the_same(self):
         words = ("--gpus", 16, "--device-types", "h100:8", "a100:8", "--global-batch", 64, "--micro-batch", 1, 2, "--json")
         alone, workers = self.pick(*words), self.pick(*words, "--jobs", 2)
@@ -117,13 +157,19 @@ class TypesTest(unittest.TestCase):
         rows = ppsched.plan_layouts(ppsched.read_model(self.model), gpus=16, device=[("h100", 8), (device("a100"), 8)],
                                     fixed={"global_batch": 64, "micro_batch": [1, 2]})
         self.assertTrue(rows and rows[0]["layout"]["device_types"])
-        with self.assertRaisesRegex(TypeError, r"\[\('h100', 8\), \('a100', 8\)\]"):
-            ppsched.plan_layouts(ppsched.read_model(self.model), gpus=16, device=["h100"])
+        for wrong in (["h100"], [(None, 16)]):
+            with self.assertRaisesRegex(TypeError, r"\[\('h100', 8\), \('a100', 8\)\]"):
+                ppsched.plan_layouts(ppsched.read_model(self.model), gpus=16, device=wrong)
 
     def test_refused(self):
         slow = self.folder / "slow.json"
         slow.write_text('{"speed": 0.5}', encoding="utf-8")
-        cases = ((("--gpus", 24, "--device-types", "h100:8", "a100:8"), "--device-types has 16 devices; give counts that sum to 24, or --gpus 16"),
+        limits = [self.folder / f"limit{number}.json" for number in range(2)]
+        for path, limit in zip(limits, ([70e9], 0)):
+            path.write_text(json.dumps({"like": "h100", "mem_limit": limit}), encoding="utf-8")
+        cases = ((("--gpus", 16, "--device-types", "h100:8", f"{limits[0]}:8"), "limit0.json: mem_limit is [70000000000.0]; it must be a size"),
+                 (("--gpus", 16, "--device-types", "h100:8", f"{limits[1]}:8"), "limit1.json: mem_limit is 0; it must be above 0"),
+                 (("--gpus", 24, "--device-types", "h100:8", "a100:8"), "--device-types has 16 devices; give counts that sum to 24, or --gpus 16"),
                  (("--gpus", 16, "--device-types", "h100:8", f"{slow}:8"), "needs a data sheet for each type"),
                  (("--gpus", 16, "--device-types", "h100:8", "a100:8", "--device", "h100"), "both state the devices"),
                  (("--gpus", 16, "--device-types", "h100:8", "a100:8", "--goal", "cost", "--gpu-hour", "2"), "give --goal tokens"),

@@ -158,6 +158,10 @@ class LayoutTest(PriceTest):
         self.assertEqual((frozen["exposed"]["data_parallel"], frozen["optimizer_time"]), (0, 0))
         self.assertEqual(frozen["step_time"], frozen["pipeline_time"])
         self.assertLess(frozen["pipeline_time"], 0.85 * plain["pipeline_time"])
+        tied = self.write("tied.json", json.dumps({**LLAMA, "tie_word_embeddings": True}))
+        trained, tied = (self.price("--model", tied, *LAYOUT, *words) for words in ((), ("--frozen-weights",)))
+        self.assertGreater(trained["exposed"]["data_parallel"], 0)
+        self.assertEqual(tied["exposed"]["data_parallel"], 0)
 
     def test_frozen_towers_are_not_updated(self):
         tower = {"name": "vision", "hidden_size": 1024, "layers": 8, "tokens": 256, "blocks": [{"kind": "mlp", "width": 4096}]}

@@ -410,6 +410,9 @@ static void test_saving_is_refused(void **state)
     set_number(config, PPSCHED_QUANTITY_HOST_LINK, 0.5);
     expect_line(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE, &error,
                 "host_link of device 0 is 0.5; it must be an integer from 0 to 1");
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, (double[]){2, 1}, 2, &error), &error);
+    expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
+                "host_link of device 0 is 2; it must be an integer from 0 to 1");
     assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, (double[]){0}, 1, &error),
                      PPSCHED_ERROR_RANGE);
     set_number(config, PPSCHED_QUANTITY_HOST_LINK, 0);

@@ -122,7 +122,7 @@ def within_of(words: JobWords, layout: JobLayout) -> Dict[str, str]:
     devices = [one.device for one in words.types] or [words.device]
     node, pod = min(one.node_devices for one in devices), min(one.node_devices * one.pod_nodes for one in devices)
     places = {name: "node" if span <= node else "pod" if span <= pod else "job" for name, span in spans.items() if getattr(layout, name) > 1}
-    return {**places, "pp": "job"} if words.types else places
+    return {**places, "pp": "job"} if len(words.types) > 1 else places
 
 
 def layout_row(words: JobWords, row: Ranked) -> Dict[str, Any]:
@@ -197,7 +197,7 @@ def _fixed(fixed: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
 
 def _types(device: Any) -> Tuple[JobType, ...]:
     """The types that a list of devices with their numbers states."""
-    if not isinstance(device, Sequence) or not device or not all(isinstance(one, tuple) and len(one) == 2 for one in device):
+    if not isinstance(device, Sequence) or not device or not all(isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], (str, Accelerator)) for one in device):
         raise TypeError(f"plan_layouts: device must be a name, a ppsched.Accelerator, or a list such as [('h100', 8), ('a100', 8)], not {shown(device)}")
     return tuple(JobType(find_accelerator(name) if isinstance(name, str) else name, count) for name, count in device)
 
@@ -237,7 +237,7 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str,
     else:
         types = _types(device)
         known = types[0].device
-    description, training = _described(model, known)
+    description, training = _described(model, next((one.device for one in types if one.device.lacks_bf16), known))
     table = getattr(model, "table", None) if table is None else table
     words = JobWords(description.json(), training, known, gpus, _fixed(fixed or {}), goal, runtime, tuple(strategies), memory_limit,
                      None if table is None else frozen(table), types)

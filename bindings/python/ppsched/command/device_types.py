@@ -49,6 +49,15 @@ def _speed(path: str, value: object) -> float:
     return float(value)
 
 
+def _limit(path: str, value: Any) -> Any:
+    """As given: none, a number, or a text with a unit."""
+    if isinstance(value, str):
+        amount_in(f"{path}: mem_limit", value, "memory")
+    elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf")):
+        raise Error(f"{path}: mem_limit is {shown(value)}; it must be a size of memory, 0 or more")
+    return value
+
+
 def _overhead(path: str, value: Any) -> Any:
     """As given: none, a number, or a text with a unit."""
     if isinstance(value, str):
@@ -67,7 +76,7 @@ def _of_file(path: str, count: int) -> DeviceType:
         raise Error(f"{path}: a type of devices must be a mapping with speed or layers, or a list of layers, not {shown(read)}")
     if not isinstance(read.get("layers", []), list):
         raise Error(f"{path}: layers must be a list, not {shown(read['layers'])}")
-    found = DeviceType(os.path.basename(path), count, None, read.get("layers"), _speed(path, read.get("speed", 1)), read.get("mem_limit"),
+    found = DeviceType(os.path.basename(path), count, None, read.get("layers"), _speed(path, read.get("speed", 1)), _limit(path, read.get("mem_limit")),
                        _overhead(path, read.get("device_overhead")))
     links: Dict[str, Any] = {name: link_of(path, name, read[name]) for name in ("inside", "between") if name in read}
     node = read.get("node_devices", 8)
@@ -104,6 +113,15 @@ def types_of_job(values: Mapping[str, Any]) -> List[DeviceType]:
     return [podded(one) for one in read_types(values["device_types"])]
 
 
+def _with_names(types: Sequence[JobType], names: Sequence[str]) -> List[JobType]:
+    """The types; those whose data sheets have one name are called as in --device-types, with a number where files of two folders have one
+    name."""
+    sheets = [one.device.name for one in types]
+    own = [name if sheets.count(sheets[place]) > 1 else sheets[place] for place, name in enumerate(names)]
+    own = [f"{name}#{own[:place].count(name) + 1}" if own.count(name) > 1 else name for place, name in enumerate(own)]
+    return [one._replace(device=one.device._replace(name=name)) for one, name in zip(types, own)]
+
+
 def job_types(arguments: Any, values: Mapping[str, Any]) -> List[JobType]:
     """The types of a search of layouts; those of a name are one."""
     if arguments.device is not None:
@@ -112,18 +130,26 @@ def job_types(arguments: Any, values: Mapping[str, Any]) -> List[JobType]:
         if getattr(arguments, name) is not None and word in (None, getattr(arguments, name)):
             what = "give --goal tokens, which ranks alike, as all layouts use all devices" if word else "a table has the costs of one type; leave it out"
             raise UsageError(f"--{name.replace('_', '-')}{' cost' if word else ''}, --device-types: {what}")
-    merged: Dict[str, JobType] = {}
+    merged: List[JobType] = []
+    names: List[str] = []
     for one in types_of_job(values):
         if one.sheet is None or one.rows is not None or one.speed != 1 or one.overhead:
             raise UsageError(f"--gpus, --device-types {one.name}: a search of layouts needs a data sheet for each type, without speed, layers and "
                              "device_overhead; give a name such as a100, or a device file")
         limit = amount_in(f"{one.name}: mem_limit", one.limit, "memory") if isinstance(one.limit, str) else float(one.limit or 0)
-        before = merged.get(one.name)
-        merged[one.name] = JobType(one.sheet, one.devices + (before.gpus if before else 0), limit)
-    total = sum(one.gpus for one in merged.values())
+        if limit == 0 and one.limit is not None:
+            raise Error(f"{one.name}: mem_limit is 0; it must be above 0")
+        same = next((place for place, other in enumerate(merged) if (other.device, other.memory_limit) == (one.sheet, limit)), None)
+        if same is None:
+            merged.append(JobType(one.sheet, one.devices, limit))
+            names.append(one.name)
+        else:
+            merged[same] = merged[same]._replace(gpus=merged[same].gpus + one.devices)
+    merged = _with_names(merged, names)
+    total = sum(one.gpus for one in merged)
     if total != arguments.gpus:
         raise UsageError(f"--gpus {arguments.gpus}: --device-types has {total} devices; give counts that sum to {arguments.gpus}, or --gpus {total}")
-    return list(merged.values())
+    return merged
 
 
 # --- by device ---
