@@ -125,7 +125,7 @@ ppsched_status ppi_host_link_of(uint32_t *out, const ppsched_config *config, uin
 static ppsched_status fill_stream(struct ppi_saving *saving, uint32_t device, const ppsched_config *config,
                                   ppsched_error *error)
 {
-    uint32_t number;
+    uint32_t number = 0;
     ppsched_status status = ppi_host_link_of(&number, config, device, saving->schedule->shape.devices, error);
     if (status != PPSCHED_OK)
         return status;

@@ -53,7 +53,7 @@ def layout_by_ctypes():
 # Layouts that are promised; a change here breaks every caller.
 FROZEN = {"ChakraTrace": 2 * ctypes.sizeof(ctypes.c_void_p), "Op": 12, "Span": 16, "MemoryPoint": 16, "Error": 512, "Finding": 44, "Wait": 20, "Link": 16, "Recompute": 24,
           "OpBuffer": 8, "IdleWindow": 32, "MemoryItem": 32, "Connection": 20, "Lifetime": 24, "Arena": 20, "LayoutStage": 16, "CriticalOp": 40, "Sensitivity": 16, "Efficiency": 16, "LinkRate": 40, "Window": 16, "WindowSpan": 24,
-          "JobList": 16, "MeasuredLayer": 80, "MeasuredCollective": 32, "FigureMeasure": 16, "LayerMove": 24}
+          "JobList": 16, "JobType": 24, "MeasuredLayer": 80, "MeasuredCollective": 32, "FigureMeasure": 16, "LayerMove": 24}
 
 
 class LayoutTest(unittest.TestCase):
