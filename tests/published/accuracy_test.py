@@ -158,13 +158,13 @@ def batch_of(run):
 
 
 def other_families(rows):
-    """All but vTrain's: runs of one source with the same model, device, number of devices, batch, sequence length and precision, if they have
+    """Without vTrain's: runs of one release with the same model, device, number of devices, batch, sequence length and precision, if they have
     two layouts or more. Name -> layouts and the cost of our best. A layout that ran several times counts with the mean."""
     found = {}
     for row in rows:
         run = row.run
-        source, model = run.name.split("-")[0], run.key[1]
-        if source != "vtrain":
+        source, model = "-".join(run.name.split("-")[:2]), run.key[1]  # with its release, as software of another one differs too
+        if source != "vtrain-multi":
             name = (source, run.device, model, run.devices, batch_of(run), run.training.sequence_length, group_of(run)[2])
             found.setdefault(name, {}).setdefault(run.key, []).append(row)
     return {name: (len(layouts), cost_of_best([mean_of(same) for same in layouts.values()])) for name, layouts in sorted(found.items())
@@ -180,10 +180,10 @@ def mean_of(same):
 def other_families_table(rows):
     found = other_families(rows)
     costs = sorted(cost for _, cost in found.values())
-    lines = ["| families | layouts | the layout with the lowest price is the fastest | at most 5 % longer | additional time, median | largest |",
-             "|---" * 6 + "|"]
+    lines = ["| families | layouts | the layout with the lowest price is the fastest | additional time, median | largest |",
+             "|---" * 5 + "|"]
     return "\n".join([*lines, f"| {len(found)} | {sum(count for count, _ in found.values())} | {sum(cost == 0 for cost in costs)} | "
-                              f"{sum(cost <= 0.05 for cost in costs)} | {statistics.median(costs):.1%} | {costs[-1]:.1%} |".replace("%", " %")])
+                              f"{statistics.median(costs):.1%} | {costs[-1]:.1%} |".replace("%", " %")])
 
 
 def one_node_table():
@@ -314,9 +314,8 @@ class AccuracyTest(unittest.TestCase):
 
     def test_layouts_of_other_sources_are_in_order(self):
         costs = [cost for _, cost in other_families(self.rows).values()]
-        self.assertGreater(len(costs), 20)
-        self.assertLess(statistics.median(costs), 0.02)
-        self.assertGreater(sum(cost <= 0.05 for cost in costs), 0.75 * len(costs))
+        self.assertEqual(len(costs), 5)
+        self.assertLess(max(costs), 0.05)
 
     def test_layouts_of_one_node_are_in_order(self):
         found = one_node_families()
