@@ -222,6 +222,17 @@ PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsc
                                                          uint32_t copies, int64_t devices,
                                                          ppsched_error *error);
 
+/* The share of causal attention in the time of a pass of one layer of a row, from 0 to 1. For plans
+ * of slices (ppsched_slice_options), set attention_share of ppsched_layer to the mean of the shares
+ * of F, I and W, weighted with the times of these passes. The share is an estimate: it is the part
+ * of the time that grows with the square of the sequence length. The share is 0 if the model is not
+ * causal, and if the pass takes no time, as without an accelerator.
+ * Errors: ARGUMENT; RANGE for a row or a pass that the model does not have. */
+PPSCHED_API ppsched_status ppsched_model_get_attention_share(double *out,
+                                                             const ppsched_model *model,
+                                                             uint32_t row, int32_t pass,
+                                                             ppsched_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -245,6 +245,13 @@ class Model(Shared):
         """The cost of one layer of a row in a pass, for one microbatch."""
         return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, self._number(layer), member(ModelPass, "pass", kind))
 
+    def pass_attention_share(self, layer: str, kind: Union[str, int]) -> float:
+        """The share of causal attention in the time of one layer of a row in a pass. It is an estimate: the part of the time that grows with the
+        square of the sequence length."""
+        out = ctypes.c_double()
+        call(lib.ppsched_model_get_attention_share, ctypes.byref(out), self._handle, self._number(layer), member(ModelPass, "pass", kind))
+        return out.value
+
     def memory(self, layer: str) -> LayerMemory:
         """The memory of one layer of a row."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
@@ -343,8 +350,7 @@ class Model(Shared):
     def _attention_times(self, layers: Optional[Layers]) -> List[LayerTime]:
         if not self.description.causal:
             return []
-        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)
-        return attention_times(self, double, layers)
+        return attention_times(self, layers)
 
 
 # --- the list of layers as rows ---
