@@ -14,9 +14,9 @@ extern "C" {
 /* Lists of numbers that describe the problem. The comment of each quantity says how many values its
  * list may have. D is the number of devices, S the number of stages. So "1 or S values" means one
  * value for all stages, or one value per stage. Times and memory are in units of the caller's
- * choice. Values must not be negative unless the comment has another rule. They must be finite,
- * except bandwidths and slowdowns. The number of a quantity divided by 16, rounded down, is the
- * number of its topic. */
+ * choice. Values are 0 or more, unless the comment has another rule. They are finite, except
+ * bandwidths and slowdowns. The number of a quantity divided by 16, rounded down, is the number of
+ * its topic. */
 enum ppsched_quantity {
     /* --- times of ops --- */
 
