@@ -257,8 +257,9 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0, pipeline: Any = None) -> UpdateCost:
-        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all of
-        them count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of ranks."""
+        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all
+        parameters count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of
+        ranks."""
         if pipeline is not None:
             given = ctypes.byref(pipeline), parameters, expert_parameters
             return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_pipeline_update_cost, *given)
@@ -290,7 +291,8 @@ class Model(Shared):
         return latency.value, bandwidth.value
 
     def pipeline_link(self, pipeline: Any, one: int, other: int) -> Tuple[float, float]:
-        """The same between two devices of a pipeline, a record of the library: by the node or pod that they share in each replica."""
+        """The same between two devices of a pipeline, by the node or pod that they share in each replica. pipeline: a record of
+        the library."""
         latency, bandwidth = ctypes.c_double(), ctypes.c_double()
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
         return latency.value, bandwidth.value
