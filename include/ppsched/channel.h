@@ -44,8 +44,8 @@ enum ppsched_channel_order {
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;       /* enum ppsched_channel_order */
-    uint32_t rendezvous; /* 1: a send starts when both the send and its receive may start. 0: a send
-                            starts as soon as it may start (buffered) */
+    uint32_t rendezvous; /* 1: a send also waits until its receive may start. 0: a send does not
+                            wait for its receive (buffered) */
     uint32_t batched;    /* 1: sends and receives in a row in a device's queue start together, as a
                             batch. The channel continues when all of them are done */
     uint32_t blocking;   /* 1: a device does nothing else until its send, receive or batch is done.
@@ -54,9 +54,9 @@ typedef struct ppsched_channel_model {
 
 /* One wait of a wait cycle. The device `device` waits in the op `op`, which is at `position` in the
  * device's queue. It waits for the device of the next wait in the cycle. After the last wait, the
- * next wait is the first. If both waits have the same device, `op` waits for another op of this
- * device. That other op is before `op` in its channel, or is the receive of a value that was sent
- * earlier. 20 bytes, no padding. */
+ * next wait is the first. If this wait and the next wait have the same device, `op` waits for
+ * another op of this device. That other op is before `op` in its channel, or is the receive of a
+ * value that was sent earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
@@ -72,8 +72,8 @@ typedef struct ppsched_wait {
  *   - Of several wait cycles the call reports a shortest one, beginning with its lowest device.
  *   - For each wait the message names the device that is waited for. If a device waits for itself,
  *     the message names the op that is waited for, and the position of this op.
- *   - One run of the model is a proof, because speeds do not decide whether the run ends: the
- *     schedule ends at all speeds, or at none.
+ *   - One run of the model is a proof for all speeds: a schedule that ends at one speed ends at
+ *     every speed.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also, with `*count` 0, where sends and
  *   receives do not match: one is missing, repeated, on the wrong device or too late; NO_MEMORY. On
  *   errors other than INVALID_SCHEDULE nothing is written. */

@@ -158,9 +158,9 @@ enum ppsched_sender_waits {
      *     kind. If the schedule flushes, both must also be in the same iteration. If the output of
      *     the first op goes to another device, the second op starts only after this transfer. A W
      *     has no output, so by this rule no op waits after a W.
-     *   - A W also waits for some time after the end of its own I: as long as it took to transfer
-     *     the gradient that this I read. There is no such wait on the last stage, or if the
-     *     gradient came from the same device.
+     *   - A W also waits after the end of its own I. This wait is as long as the transfer of the
+     *     gradient that the I read. There is no such wait on the last stage, or if the gradient
+     *     came from the same device.
      *   - There is no wait before, in or after an overlapped pair. There is also no wait for a
      *     transfer whose value an overlapped pair reads. */
     PPSCHED_SENDER_WAITS_LIKE_KIND = 1

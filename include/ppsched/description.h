@@ -51,9 +51,9 @@ extern "C" {
 /* --- blocks --- */
 
 /* Kinds of blocks. For each kind, this table lists the fields of ppsched_block that the kind uses
- * (fields in brackets may be 0), then its number of parameters or a short description. h is
- * hidden_size, a heads, k key_value_heads, d head_size, v value_size, c convolution, f width, r
- * key_value_rank, q query_rank.
+ * (fields in brackets may be 0), then its number of parameters or a short description. In formulas
+ * `a d` means a * d. h is hidden_size, a heads, k key_value_heads, d head_size, v value_size, c
+ * convolution, f width, r key_value_rank, q query_rank.
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
  *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i,
  *                        with i = index_heads and d_i = index_size
@@ -210,20 +210,20 @@ typedef struct ppsched_layer_kind {
  * sizeof of this struct. */
 typedef struct ppsched_tower {
     uint32_t size;
-    uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, optimizer states and
-                           backward */
+    uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, no optimizer states
+                           and no backward */
     const char *name;
     uint32_t hidden_size;
     uint32_t layers;
     uint32_t tokens; /* number of tokens per sample; 0 means `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* kind of all layers of the tower, without experts. The kind
+    const ppsched_layer_kind *kind; /* the kind of all layers of the tower. It has no experts, and
                                        gets the tower's name */
     uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
                                        the model */
-    uint32_t deepstack_layers;      /* the tower adds features to the outputs of this many first
-                                   layers of the model (DeepStack, arXiv 2406.04334). These layers
-                                   are in the first stage, with the tower */
+    uint32_t deepstack_layers;      /* number N: the tower adds features to the outputs of the first
+                                       N layers of the model (DeepStack, arXiv 2406.04334). These N
+                                       layers are in the first stage, with the tower */
     uint32_t patches_per_token;     /* number of tokens of the tower that become one token of the
                                    model; 0 means 1 */
 } ppsched_tower;
@@ -247,7 +247,7 @@ typedef struct ppsched_description_info {
     uint32_t vocabulary_size;
     uint32_t positions; /* number of learned positions; 0 means none */
     uint32_t layer_count;
-    const uint32_t *layers; /* index in `kinds` of the kind of each layer */
+    const uint32_t *layers; /* the kind of each layer, as an index into `kinds` */
     const ppsched_layer_kind *const *kinds;
     uint32_t kind_count;
     uint32_t tower_count;
@@ -255,7 +255,7 @@ typedef struct ppsched_description_info {
     uint32_t mtp_layers; /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
                             2412.19437). Each of these layers has the blocks of `mtp_kind`, a
                             projection of 2h to h, and three norms */
-    uint32_t mtp_kind;   /* index in `kinds` of the kind of MTP layers */
+    uint32_t mtp_kind;   /* the kind of the MTP layers, as an index into `kinds` */
     uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
                             means 1 */
     uint32_t stream_interval;  /* after each group of this many layers, one more stream of size h is
@@ -360,11 +360,12 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
 
-/* Reads a first draft of a description from a config.json, also of an unknown family. It uses the
- * fields with usual names. There is a warning for each field that is not understood, and for each
- * part of the model that is not counted, such as an unknown vision tower. There is also a warning
- * for each size that is missing; the size is 1 in this case. The text of a warning is the name of
- * the field or size. Without warnings the description is complete. `environment` may be NULL.
+/* Reads a first draft of a description from a config.json, also of an unknown family. The call uses
+ * the fields that have usual names. There is a warning for each field that is not understood, and
+ * for each part of the model that is not counted, such as an unknown vision tower. There is also a
+ * warning for each size that is missing; the size is 1 in this case. The text of a warning is the
+ * name of the field or size. Without warnings the description is complete. `environment` may be
+ * NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,

@@ -47,8 +47,8 @@ enum ppsched_evaluate_flag {
     PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY = 1, /* compute no latest starts and no idle causes. This
                                                 takes less time and memory */
     PPSCHED_EVALUATE_FLAG_REUSABLE = 2       /* keep what ppsched_timeline_update needs. The
-                                                timeline then takes twice the memory, and 16 bytes
-                                                more per stage pass */
+                                                timeline then takes twice the memory, plus 16 bytes
+                                                per stage pass */
 };
 
 /* Metrics of the whole schedule. Set `size` to sizeof of this struct. Times and memory are in the
@@ -59,11 +59,10 @@ typedef struct ppsched_metrics {
                                several */
     uint32_t peak_device;   /* the device with the largest peak memory; the lowest such device if
                                there are several */
-    uint32_t limit_device;  /* the lowest device over its limit; PPSCHED_NONE if all fit. Over its
-                               limit means: the peak memory is above the limit by more than 1e-9 of
-                               the limit */
+    uint32_t limit_device;  /* the lowest device whose peak memory is above its limit by more than
+                               1e-9 of the limit; PPSCHED_NONE if there is none */
     double makespan;        /* time from 0 to the end of the last op */
-    double span;            /* longest time from first start to last end of one device. This is the
+    double span;            /* longest span of a device, from first start to last end. This is the
                                cost of an iteration if the optimizer does not synchronise the
                                devices */
     double bubble_of_total; /* idle / (D * makespan) */
@@ -113,9 +112,9 @@ typedef struct ppsched_idle {
                             most the busy time of the busiest device minus the busy time of this
                             device */
     double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. It
-                            also includes time after the value was computed, while the device itself
-                            sends, or waits until a value that it sent has arrived (enum
-                            ppsched_sender_waits) */
+                            also includes time in which the value is already computed, but the
+                            device itself sends, or waits until a value that it sent has arrived
+                            (enum ppsched_sender_waits) */
     double link;         /* time while the value waits for its link, which transfers other values */
     double head_of_line; /* time while the value, or its receive, waits for other sends and receives
                             of its channel */
@@ -160,7 +159,7 @@ typedef struct ppsched_idle_window {
     double end;
     double memory; /* the most memory that the device holds between `start` and `end` */
     double free;   /* memory limit minus `memory`: infinite without a limit, negative if `memory` is
-                      above it */
+                      above the limit */
 } ppsched_idle_window;
 
 /* One item in a device's memory. 32 bytes, no padding. */
@@ -202,15 +201,15 @@ typedef struct ppsched_memory_point {
  *     the order in which the devices are ready to start these copies. If two devices are ready to
  *     start a copy at the same time, the device with the lower number copies first. A RELOAD starts
  *     only after its OFFLOAD is done.
- *   - B or I waits until its RELOAD is done, and OFFLOAD_WAIT until its OFFLOAD is done. So the ops
- *     after them in the queue wait, too.
+ *   - B or I waits until its RELOAD is done. OFFLOAD_WAIT waits until its OFFLOAD is done. So the
+ *     ops after them in the queue wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
  *     again when the copy of RELOAD starts. The start and end of these ops are the start and end of
  *     their copies. Latest starts assume that the times of copies and the lengths of ops do not
  *     change.
  *   - While a copy of a device runs, its compute ops are slower by PPSCHED_QUANTITY_COPY_SLOWDOWN.
- *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time here. They wait only for their
- *     place in the queue and for the flush.
+ *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time here. They wait only for the ops
+ *     before them in the queue, and for the flush.
  * Schedule and config must have the same numbers of devices and stages. Microbatches, iterations
  * and placement come from the schedule. Results are the same to the last bit on all platforms. Time
  * and memory of the call are linear in the number of ops.
@@ -242,8 +241,9 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     group whose ops start only when the group ends. PyTorch's pipeline runtime calls
  *     batch_isend_irecv for each send or receive separately. A device in a call computes nothing,
  *     so it is idle (`calls`).
- *   - A send starts when its transfer starts. Its receive starts at the same time, or later, when
- *     it may start in the channel model. A send and a receive end when they are done.
+ *   - In the timeline, a send starts when its transfer starts. Its receive starts at the same time,
+ *     or later, when it may start in the channel model. Each ends at the time that the rules above
+ *     call "done".
  *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
  *     after it. They run on a channel of their device, one after another in the order of its queue.
  *     Each of them starts no earlier than the device reaches it in its queue. F, B, I and W of a
@@ -253,11 +253,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
  *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.
- * The times equal the times of ppsched_schedule_evaluate to the last bit if bandwidths are
- * infinite, `model` is NULL, and UNSHARD, REDUCE_GRAD and the calls of sends and receives take no
- * time. There are no latest starts, because the order of transfers depends on the times. `flags`:
- * enum ppsched_evaluate_flag.
- * EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
+ * If three conditions hold, the times equal the times of ppsched_schedule_evaluate to the last bit:
+ * bandwidths are infinite; `model` is NULL; UNSHARD, REDUCE_GRAD and the calls of sends and
+ * receives take no time. There are no latest starts, because the order of transfers depends on the
+ * times. `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT
+ * error.
  * Errors: as ppsched_schedule_evaluate and ppsched_schedule_prove; INVALID_SCHEDULE where the
  *   schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */
@@ -296,9 +296,9 @@ PPSCHED_API const ppsched_schedule *ppsched_timeline_schedule(const ppsched_time
 PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline,
                                                        uint32_t device, size_t *count);
 
-/* For each op of a device's queue the latest start that does not make the makespan longer,
- * borrowed. The slack of an op is this latest start minus its start. It is exactly 0 on the
- * critical path. NULL with EARLIEST_ONLY, and for an evaluation with transfers. */
+/* For each op of a device's queue, the latest start that does not make the makespan longer;
+ * borrowed. The slack of an op is this latest start minus the op's start. The slack is exactly 0 on
+ * the critical path. NULL with EARLIEST_ONLY, and for an evaluation with transfers. */
 PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline,
                                                          uint32_t device, size_t *count);
 
@@ -326,8 +326,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists the purposes of memory. Sends, receives and gathered weights
  *     count only if the schedule has ops for them.
- *   - A level is usually computed as a running sum of the changes. In these three cases it is
- *     computed as the sum of the causes, in their order: the config sets one of the quantities from
+ *   - Usually a level is the running sum of the changes. A level is the sum of the causes, in the
+ *     order of the enum, in these three cases: the config sets one of the quantities from
  *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity); memory rises in a
  *     backward; or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */

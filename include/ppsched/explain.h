@@ -64,10 +64,10 @@ typedef struct ppsched_sensitivity {
  *     last bit. All ops of the path have slack 0.
  *   - If an op waited for several things that were ready at once, its reason is the first of these:
  *     the previous op of its device, the flush, the input of its F, the input of its B or I, its
- *     own I, a copy. If several devices end an iteration or the makespan at once, the path goes
+ *     own I, a copy. If an iteration or the schedule ends on several devices at once, the path goes
  *     through the device with the lowest number.
- *   - RECOMPUTE, OFFLOAD and RELOAD may be on the path. OFFLOAD_WAIT never is; the copy for which
- *     it waits is on the path.
+ *   - RECOMPUTE, OFFLOAD and RELOAD may be on the path. An OFFLOAD_WAIT is never on the path: the
+ *     copy for which it waits takes its place.
  * Timelines with EARLIEST_ONLY are accepted, too. Time and memory of the call are linear in the
  * number of ops.
  * Errors: ARGUMENT, BUFFER, NO_MEMORY. */
@@ -106,14 +106,14 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  *   - If an overlapped pair takes the sum of both ops, both ops count. If the config gives its
  *     duration (PPSCHED_QUANTITY_OVERLAPPED_TIMES), neither counts.
  * Timelines with EARLIEST_ONLY are accepted, too. The memory of the call is linear in the number of
- * ops. The time is linear, too, if longest paths that branch soon join again, or if they follow the
- * order of the stages. In the worst case longest paths go back and forth between all stages from
- * start to end. In this worst case each group of 16 stages adds a time that is linear in the number
- * of ops on longest paths. For the span this time is also linear in the number of devices with the
- * longest span. Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s.
- * `tell` is a progress callback, which may stop the call, or NULL. It is called with `user` on the
- * caller's thread, at least once per 65,536 ops of 16 stages, which take some milliseconds. In
- * the ppsched_progress that it receives, `best` is always infinite.
+ * ops. The time is linear, too, if longest paths that branch join again soon, or if longest paths
+ * follow the order of the stages. In the worst case longest paths go back and forth between all
+ * stages from start to end. In this worst case each group of 16 stages adds a time that is linear
+ * in the number of ops on longest paths. For the span this time is also linear in the number of
+ * devices with the longest span. Example: v_half on 2048 devices with 1024 microbatches and equal
+ * costs takes 10 s. `tell` is a progress callback, which may stop the call, or NULL. It is called
+ * with `user` on the caller's thread, at least once per 65,536 ops of 16 stages, which take some
+ * milliseconds. In the ppsched_progress that it receives, `best` is always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;
  *   CANCELLED where `tell` returned a value other than 0 (`out` then has the stages that were
  *   done). */

@@ -42,8 +42,8 @@ extern "C" {
  * it states sizes that are much larger than its number of ops.
  *
  * Errors: SYNTAX if the text does not follow its format. For a token that cannot be read,
- *   `error->device` is the row, and `error->position` the column (in JSON, the index in "ops").
- *   INVALID_SCHEDULE if the rows have no placement, because a stage is on two devices or on none
+ *   `error->device` is the row, and `error->position` is the column (in JSON, the index in "ops").
+ *   INVALID_SCHEDULE if a stage is on two devices or on none, so that the rows have no placement
  *   (`device` and `position` as in ppsched_schedule_check). REFUSED if sizes and placement do not
  *   agree. RANGE for sizes that are too large for the library or for the text. ARGUMENT, also for a
  *   format that cannot be read; STRUCT_SIZE, NO_MEMORY. */

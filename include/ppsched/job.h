@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: lists all layouts of a training on a number of devices, computes bounds and prices for
- * them, and ranks them. A layout says how tensor, context, expert and data parallelism and the
+/* Jobs. A job lists all layouts of a training on a number of devices, computes their bounds and
+ * prices, and ranks them. A layout says how tensor, context, expert and data parallelism and the
  * pipeline divide the devices. It also says how many stages a device has, how large microbatches
  * are, and what is sharded.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A job is used in one of two ways:
- *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
+ *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best of them.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
- *     processes. The caller takes layouts in the order of their numbers. It stops when the bound of
- *     the next layout is above the time of the worst layout that it still wants.
+ *     processes. The caller takes layouts in the order of their numbers. The caller stops when the
+ *     bound of the next layout is above the time of the worst layout that it still wants.
  * Both ways give the same layouts, to the last bit.
  *
  * Sample:
@@ -56,8 +56,8 @@ extern "C" {
 
 /* Dimensions: the numbers in which layouts differ. The options may list values of a dimension;
  * combinations that are not possible are left out. The comment of each dimension says which values
- * are tried if the options have no list for it. Values that the model or the devices do not allow
- * are left out. */
+ * are tried if the options have no list for this dimension. Values that the model or the devices do
+ * not allow are left out. */
 enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* tries the divisors of the number of devices, up to the
                                           devices of a node */
@@ -111,8 +111,8 @@ typedef struct ppsched_job_type {
     const ppsched_accelerator *accelerator;
     uint32_t gpus;       /* number of devices of this type, 1 or more */
     uint32_t reserved;   /* 0 */
-    double memory_limit; /* memory limit of each of these devices in bytes. 0: that of the options,
-                            or `memory` of the accelerator */
+    double memory_limit; /* memory limit of each of these devices in bytes. 0: the limit of the
+                            options or, if they have none, `memory` of the accelerator */
 } ppsched_job_type;
 
 /* The layouts to list, and how to rank them. Set `size` to sizeof of this struct. A field that is 0
@@ -135,15 +135,17 @@ typedef struct ppsched_job_options {
                                          the accelerator */
     const ppsched_layer_table *table; /* measured costs; NULL if there are none. The table is read
                                          only during the call */
-    const ppsched_job_type *types;    /* types of devices, whose numbers of devices sum to `gpus`.
-                                         Each device of a pipeline then consists of devices of one
-                                         type, and the devices of a type are consecutive in the
-                                         pipeline. With up to 3 types, all orders of the types are
-                                         tried; with more, only the given order. Each type has its
-                                         own nodes. A link between two types is as slow as the
-                                         slower one between nodes or pods. With types, the order of
-                                         ranks must be DATA_FIRST, and `table` must be NULL. Types
-                                         are read only during the call */
+    const ppsched_job_type *types;    /* types of devices; their numbers of devices must add up to
+                                         `gpus`. Each device of a pipeline then consists of devices
+                                         of one type, and the devices of a type are consecutive in
+                                         the pipeline. With up to 3 types, all orders of the types
+                                         are tried; with more, only the given order. Each type has
+                                         its own nodes. A link between devices of two types has the
+                                         larger latency and the smaller bandwidth of both types'
+                                         links between nodes or, if they have pods, between pods.
+                                         With types, the order of ranks must be DATA_FIRST, and
+                                         `table` must be NULL. Types are read only during the
+                                         call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -161,9 +163,9 @@ typedef struct ppsched_job ppsched_job;
  * differ. For example, a row with micro_batch_size 0 would give large micro-batches the cost of
  * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
- *   would work, such as batches that some data parallelism divides); with a table also the errors
- *   of ppsched_model_create_measured, and RANGE for a row that does not state such a size;
- *   NO_MEMORY. */
+ *   would work, such as a batch that is a multiple of a possible data parallelism); with a table
+ *   also the errors of ppsched_model_create_measured, and RANGE for a row that does not state such
+ *   a size; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,
@@ -210,7 +212,7 @@ typedef struct ppsched_job_layout {
     int32_t rank_order;  /* enum ppsched_rank_order */
     uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
                             permutation in lexicographic order. 0: the order of the options */
-    double memory_limit; /* memory limit in bytes of the same device */
+    double memory_limit; /* memory limit in bytes of the device of `least_memory` */
 } ppsched_job_layout;
 
 /* The first function returns how many layouts are listed. The second describes one of them.
@@ -248,8 +250,8 @@ PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        double above, ppsched_error *error);
 
 /* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the number of
- * layouts that are done, divided by the number of layouts whose state is not OVER_LIMIT. It may end
- * below 1. `best` is the best time so far in seconds. NULL: no callback.
+ * layouts that are done, divided by the number of layouts whose state is not OVER_LIMIT. `share`
+ * may end below 1. `best` is the best time so far in seconds. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,

@@ -15,9 +15,9 @@
  *     quotients. The cost model's value for the training is multiplied by measured / predicted of
  *     these rows.
  *   - If one time is missing in all rows of the kind, the cost model's time is multiplied by the
- *     mean of the factors of the kind's other times. If one number of bytes is missing in all rows
- *     of the kind, the cost model's bytes are multiplied by the mean of the factors that other
- *     kinds have for these bytes.
+ *     mean factor of the other times of this kind. If one number of bytes is missing in all rows of
+ *     the kind, the cost model's bytes are multiplied by the mean of the factors that other kinds
+ *     have for these bytes.
  *   - For embedding, head, MTP layers and towers without a row, the cost model's values are
  *     multiplied by the mean factors of the other kinds. A decoder without a row is refused.
  *   - A row with a kind of recomputation has the bytes that this kind keeps. The time of the

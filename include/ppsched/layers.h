@@ -94,8 +94,8 @@ typedef struct ppsched_recompute {
     const char *name;   /* name of the kind of recomputation, such as "selective" or "full". The
                            kinds of one layer must have different names */
     double time;        /* time that is added to B, or to I if the backward is split; 0 or more */
-    double mem_forward; /* memory that the recomputed layer holds of a microbatch from F to the
-                           backward: from 0 to the layer's own mem_forward */
+    double mem_forward; /* memory of a microbatch that the recomputed layer holds from F to the
+                           backward; at least 0, at most mem_forward of the layer */
 } ppsched_recompute;
 
 /* One layer, or several equal ones in a row. Set `size` to sizeof of this struct. Times and memory
@@ -150,11 +150,12 @@ typedef struct ppsched_layer {
     /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
      * from them. The windows of an op must together take as long as the op. NULL: the windows are
      * not known. Either all entries have windows, or none. Recomputation adds windows before the
-     * windows of I. If it takes at least as long as F, it adds all windows of F. Otherwise it adds
-     * one window, on the channel of F's first window. */
+     * windows of I. If the recomputation takes at least as long as F, these are all windows of F.
+     * Otherwise it is one window, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
     /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
-     * (ppsched_slice_options). They are for whole microbatches, and not negative. */
+     * (ppsched_slice_options). Both kinds of this memory are for whole microbatches, and not
+     * negative. */
     double mem_slice_state;     /* held by each slice from F to its backward, for the state that it
                                    gets from the slice before, such as the state of a scan */
     double mem_slice_gradients; /* with K slices, the device holds (K - 1) / K of this memory, for

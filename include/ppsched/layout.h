@@ -121,8 +121,8 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
  *   - The embedding counts as `first_less` decoders; norm and head together count as `last_less`
  *     decoders. In torchtitan the default of both is 1. Counted in this way, all stages get the
  *     same number of decoders. If this is not possible, the first stages get one decoder more.
- *   - Neither `first_less` nor `last_less` may be larger than the number of decoders that the
- *     smallest stage gets, counted in this way.
+ *   - `first_less` and `last_less` may each be at most the number of decoders that the smallest
+ *     stage gets, counted in this way.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED if torchtitan refuses the layout; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
     ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
@@ -130,10 +130,10 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
 
 /* Finds how many stages torchtitan makes, for ppsched_layout_create_from_torchtitan. `several` is 1
  * if the schedule has several stages per device, as Interleaved1F1B has.
- *   - If `layers_per_stage` is above 0, there are as many stages as needed for this many layers per
- *     stage. Embedding and head count as in ppsched_layout_create_from_torchtitan. Without
- *     `several`, the result must be 1 stage per device. With `several`, it must be a multiple of
- *     the number of devices, with at least 2 stages per device.
+ *   - If `layers_per_stage` is above 0, the number of stages is (`decoders` + `first_less` +
+ *     `last_less`) / `layers_per_stage`, rounded up. Without `several`, the result must be 1 stage
+ *     per device. With `several`, it must be a multiple of the number of devices, with at least 2
+ *     stages per device.
  *   - If `layers_per_stage` is 0, there is 1 stage per device, or 2 with `several`.
  * Errors: ARGUMENT, RANGE; REFUSED if torchtitan refuses the number. */
 PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(

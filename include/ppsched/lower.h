@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowering: makes a schedule that a runtime can run from a schedule of compute ops. It adds sends,
+/* Lowering: turns a schedule of compute ops into a schedule that a runtime can run. It adds sends,
  * receives and the ops of sharded parameters.
  *
  * Sample:
@@ -94,10 +94,10 @@ typedef struct ppsched_lower_options {
                              schedule.
                              3: as 2, but each wait is an op, a WAIT_REDUCE_GRAD after its
                              REDUCE_GRAD, with every lowering. Only receives may be between the two.
-                             4: as 3, but each wait comes as late as possible with one reduction at
-                             a time: right before the device's next REDUCE_GRAD, and at the end of
-                             an iteration that ends in a flush, or at the end of the queue. This is
-                             PyTorch's defer_reduce_grad_wait */
+                             4: as 3, but the device waits as late as it can while at most one of
+                             its reductions is in flight. So a wait comes right before the device's
+                             next REDUCE_GRAD, before a flush, or at the end of the queue, whichever
+                             comes first. This is PyTorch's defer_reduce_grad_wait */
     uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
                                 the PYTORCH lowering. A receive moves to the place right before its
                                 consumer. If the sending device has a higher rank, and there is an

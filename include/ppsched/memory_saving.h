@@ -60,7 +60,7 @@ typedef struct ppsched_offload_options {
  *     other copies on its link, must be done before the B or I. If reloads make the step longer,
  *     they are put earlier for as long as this makes the step shorter.
  *   - A stage pass is not offloaded if its copies do not fit between its F and its backward. With a
- *     prefetch distance, they must fit before the place of its RELOAD. Stage passes that are
+ *     prefetch distance, the copies must fit before the place of its RELOAD. Stage passes that are
  *     recomputed are not offloaded.
  *   - If the schedule with all copies exceeds PPSCHED_QUANTITY_MEM_LIMIT, OFFLOAD_WAITs make an F
  *     or a RELOAD wait for as many copies as needed to stay within the limit. The result is the

@@ -32,8 +32,8 @@ typedef struct ppsched_order_options {
  * microbatch j is a place in the order. The result says which microbatch of the config takes this
  * place.
  *   - `out` receives for each place the number of its microbatch in `config`, M values. All
- *     iterations have the same order. The call fills a buffer: see ppsched.h. A call for only
- *     `*needed` does not search.
+ *     iterations have the same order. The call fills a buffer: see ppsched.h. If it only writes
+ *     `*needed`, it does not search.
  *   - `*ordered` is a copy of the config with microbatch_scale and microbatch_memory_scale in the
  *     new order. Evaluate the schedule with this copy. The caller destroys it.
  *   - For up to 7 microbatches all orders are tried. With more, the search starts from the best of
@@ -56,7 +56,7 @@ typedef struct ppsched_balance {
     uint32_t size;
     uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
                          distributions were tried */
-    double most;      /* sum of the costs of the replica with the largest sum */
+    double most;      /* the largest sum of costs of a replica */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 
@@ -64,7 +64,7 @@ typedef struct ppsched_balance {
  * distribution in which the largest sum of costs of a replica is as small as possible.
  *   - `costs`: the cost of each microbatch, 0 or more, such as its microbatch_scale.
  *   - `out` receives the replica of each microbatch, `count` values. The call fills a buffer: see
- *     ppsched.h. A call for only `*needed` does not search. `balance` receives the figures.
+ *     ppsched.h. If it only writes `*needed`, it does not search. `balance` receives the figures.
  *   - `even_counts` 1: all replicas have the same number of microbatches. If `count` is not a
  *     multiple of `replicas`, some replicas have one more. Frameworks need even counts if replicas
  *     reduce gradients together. 0: the counts may differ.

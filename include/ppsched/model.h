@@ -15,18 +15,18 @@
  *
  * Number of operations for n tokens on one device, in the forward (F), and for the input and weight
  * gradients (I, W):
- *     matrix of m x k            2 n m k, in each of F, I and W
- *     products of the scores     F: 2 n s (key + value size) a / t. With CAUSAL, if scores are not
- *                                kept, half as many. I: twice as many as F if scores are kept.
- *                                If they are not kept, F has two products and I has five: three
- *                                of the key size, two of the value size (FlashAttention-2, arXiv
- *                                2307.08691). W: none
+ *     matrix of m x k            2 * n * m * k, in each of F, I and W
+ *     products of the scores     F: 2 * n * s * (key size + value size) * a / t. With CAUSAL, if
+ *                                scores are not kept, half of this. I: twice the number of F if
+ *                                scores are kept. If they are not kept, F has two products and I
+ *                                has five: three of the key size, two of the value size
+ *                                (FlashAttention-2, arXiv 2307.08691). W: none
  *     other, per element         norm: F 9, I 14, W 7; softmax: F 5, I 8; GELU or SiLU: F 8, I 13;
  *                                residual: F 1, I 2; dropout: F 1, I 1
  * A matrix product reads the bytes of both factors, and writes the bytes of the result.
  *
  * Collectives of a decoder:
- *   - Tensor parallelism sums T h elements after attention and after the MLP, and again in the
+ *   - Tensor parallelism sums T * h elements after attention and after the MLP, and again in the
  *     backward of each. With sequence parallelism each sum becomes an all-gather before the block
  *     and a reduce-scatter after it; W repeats this all-gather.
  *   - Context parallelism all-gathers keys and values, and reduce-scatters their gradients.
@@ -35,7 +35,7 @@
  *
  * Symbols: b samples of a microbatch, s sequence length, h hidden size, f feed-forward size, a
  * heads, k key-value heads, d head size, V vocabulary size; t, c and e the degrees of tensor,
- * context and expert parallelism; T = b s / c tokens of a device; R rows of a device: T / t with
+ * context and expert parallelism; T = b * s / c tokens of a device; R rows of a device: T / t with
  * sequence parallelism, otherwise T.
  *
  * Sample:
@@ -85,8 +85,8 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in last backwards */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, in first forwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in the last backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* weight all-gathers, in the first forwards */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, without host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
@@ -98,7 +98,7 @@ enum ppsched_training_flag {
                                                        dropout, and the mask */
     PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter,
                                                        and so do the first two matrices of a gated
-                                                       MLP: each is one matrix in Megatron-LM */
+                                                       MLP: each group is one in Megatron-LM */
     /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
      * collectives are on channels of their own. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
@@ -110,7 +110,7 @@ enum ppsched_training_flag {
 enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries; in latent attention both query matrices */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* keys; in latent attention the matrix to key_value_rank */
-    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention that from key_value_rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the one from key_value_rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
     PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
@@ -230,7 +230,7 @@ typedef struct ppsched_accelerator {
     double op_time;         /* seconds that the device needs for each op, in addition to its work */
     double host_time;       /* seconds of the host for each op. A pass takes at least their sum */
     double hidden_share;    /* share of an overlapped collective that can be hidden; 0 means 1 */
-    double permute_traffic; /* how often a sort by expert, and the way back, move each row */
+    double permute_traffic; /* how often a sort by expert and its inverse move each row */
     double slowdown;        /* time factor of matrices during a collective; 0 means 1 */
     double fused_permute_traffic; /* the value of permute_traffic with ONE_COPY_A_NODE */
     double bias_traffic;          /* how often adding biases of experts moves each row */
@@ -278,7 +278,7 @@ PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
  * this struct. `active` is the number of parameters that one token uses, embedding and output
  * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
  * in description.h. The counts also include norms (h each, with NORM_BIAS 2h), one final norm,
- * biases (one per output of a matrix), and for E experts a router (h E, its bias E). */
+ * biases (one per output of a matrix), and for E experts a router (h * E, its bias E). */
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
@@ -377,10 +377,10 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        int32_t pass, ppsched_error *error);
 
 /* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
- * are computed as by Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they
- * are T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated
- * MLPs keep 6 T f / t, not 4 T f / t. If scores are not kept, 4 bytes per row and head remain.
- * Experts keep activations for the routed tokens, divided equally among experts. */
+ * follow Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T * h *
+ * (10 + 24 / t + 5 * a * s / (h * t)), with sequence parallelism T * h * (34 + 5 * a * s / h) / t.
+ * Gated MLPs keep 6 * T * f / t, not 4 * T * f / t. If scores are not kept, 4 bytes per row and
+ * head remain. Experts keep activations for the routed tokens, divided equally among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -420,8 +420,8 @@ typedef struct ppsched_update_cost {
     double parameter_time; /* time of the all-gathers of weights */
 } ppsched_update_cost;
 
-/* Computes the cost of the update for a device with `parameters` parameters. `expert_parameters` of
- * them are in experts. With FROZEN_WEIGHTS all of them count as frozen. For parameters that are
+/* Computes the cost of the update for a device with `parameters` parameters, `expert_parameters` of
+ * them in experts. With FROZEN_WEIGHTS all of these count as frozen. For parameters that are
  * trained, make a second call with a model without FROZEN_WEIGHTS, and add its costs.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE if a number is negative or not finite, or
  *   `expert_parameters` is larger than `parameters`. */

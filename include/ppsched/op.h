@@ -20,8 +20,8 @@ extern "C" {
  *
  * Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time
  * only in ppsched_schedule_evaluate_transfers. There a device does nothing in a WAIT_REDUCE_GRAD
- * until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time. They only wait for
- * their place in the queue.
+ * until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time. They only wait for the
+ * ops before them in the queue.
  *
  * Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a
  * stage pass holds between its F and its backward (B or I).

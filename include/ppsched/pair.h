@@ -87,12 +87,12 @@ typedef struct ppsched_pair_times {
  *   - While another channel is busy, a window on channel c does 1 / slowdown[c] of its work per
  *     unit of time.
  *   - Ends that differ by less than 1e-9 of the sum of all times count as equal.
- *   - The result is exact without `weight`, and with `weight` up to PPSCHED_EXACT_WINDOWS windows.
- *     With more windows the call is a search of limited work, and `is_best` says whether the result
- *     is proved.
+ *   - The result is exact without `weight`. With `weight` it is exact for up to
+ *     PPSCHED_EXACT_WINDOWS windows. With more windows the call is a search of limited work, and
+ *     `is_best` says whether the result is proved.
  *   - `out` receives all windows in order of start; at equal starts the forward comes first, then
- *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h. A call for
- *     only `*needed` does not search.
+ *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h. If it only
+ *     writes `*needed`, it does not search.
  * The result is deterministic. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH where a forward or a backward has no windows, or there are
  *   more than PPSCHED_MAX_WINDOWS; RANGE where a time, a slowdown, a channel or `after` is out of
@@ -130,13 +130,13 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *     that is found without `weight`. If `weight` is not set, evaluation refuses schedules that
  *     have pairs with an I (MISMATCH).
  *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
- *     backward at the `backward_end`. So ops on other devices that need an output need not wait for
- *     the pair's end. In lowered schedules with a channel model, sends come after the pair. If the
- *     overlapped times were set by the caller, both outputs are sent at the end of the pair.
+ *     backward at the `backward_end`. So an op on another device can read an output before the pair
+ *     ends. In lowered schedules with a channel model, sends come after the pair. If the overlapped
+ *     times were set by the caller, both outputs are sent at the end of the pair.
  *   - If the config is converted to fewer stages, the windows of joined stages are put one after
  *     another. For backwards, the windows of the last stage come first. Windows cannot be divided,
  *     so a conversion to more stages is refused.
- *   - If times of ops or pairs are set afterwards, these replace the windows.
+ *   - Times of ops or pairs that are set afterwards replace the windows.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order, and where stages have
  *   different slowdowns, or only some have a weight gradient; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,

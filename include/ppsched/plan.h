@@ -58,7 +58,7 @@ typedef struct ppsched_plan ppsched_plan;
  *     of layers per device, at most 64. Up to 16, all these numbers are tried. From 17 on, only
  *     quotients are tried: the layers per device divided by 1, 2, 3 and so on, and rounded down.
  *     For the quotients, layers that must be in the first or last stage do not count. On one
- *     device, only 1 is tried, unless the caller names strategies.
+ *     device, only 1 is tried; more only if the caller names strategies.
  *   - The plan ignores `embedding` and `head`, and the config's lists with values per stage.
  *   - The search for splits ignores `lower`. */
 typedef struct ppsched_split_options {
@@ -79,10 +79,10 @@ typedef struct ppsched_split_options {
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
  * work of a slice in the middle of the sequence. With layers, attention_share may differ by stage:
  * it is the mean of attention_share of the stage's layers, weighted with their times without
- * recomputation. The search for splits counts all slices of a microbatch with their mean. For a W,
- * slice_time is not added. Memory and bytes
- * are divided by K; mem_slice_state and mem_slice_gradients of layers are added. If the config has
- * slices already, the costs of these slices do not change. Set `size` to sizeof of this struct. */
+ * recomputation. The search for splits gives each slice of a microbatch the mean cost of all its
+ * slices. For a W, slice_time is not added. Memory and bytes are divided by K; mem_slice_state and
+ * mem_slice_gradients of layers are added. If the config has slices already, the costs of these
+ * slices do not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
@@ -125,10 +125,10 @@ typedef struct ppsched_ranking_options {
  * By default group size D is tried. Of the other sizes g from 1 to M that the strategy supports,
  * the following are tried:
  *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all sizes.
- *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. Let c be the smallest size above 5 g / 4 that gives fewer groups than size c - 1. The
- *     size that follows g among the sizes tried is then at most c. If c is above 3 g / 2,
- *     and g is 32 or more, ceil(4 g / 3) is used in place of c.
+ *   - Otherwise: 1, the sizes from (D+1)/2 to 2D in steps of ceil(D/16), and D. Further sizes up to
+ *     M fill the gaps: after a size g comes c, if none of the sizes named so far is between g and
+ *     c. c is the smallest size above 5 * g / 4 that gives fewer groups than the size c - 1. If c
+ *     is above 3 * g / 2, and g is 32 or more, ceil(4 * g / 3) is used in place of c.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
  *   - If M is above 64, or V above 16: only the sizes of the list above that divide M. If M * V * D
  *     is at most 5000, also the sizes of the list above that are from D to 2D.
@@ -185,28 +185,28 @@ typedef struct ppsched_plan_options {
                               refused, and splits follow its rules. Default: none */
     uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
                               second time, with offload. Under a memory limit, such a candidate
-                              offloads only as much as needed to fit; without a limit, everything
-                              (ppsched_schedule_offload). If it needs no offload, it is refused.
-                              Under a memory limit, and without layers, candidates of auto are also
-                              listed a second time. There the search chooses order and offload
-                              together. The config must have host_bandwidth or, if there are no
-                              layers, offload_times. With layers, the search for splits also counts
-                              the offload transfers. With layers, candidates with groups are listed
-                              with offload only for the group sizes D and (D+1)/2 or, if
-                              `group_sizes` is set, for these sizes. With `lower`, offload comes
-                              before the lowering. `offload` together with scenarios is an ARGUMENT
-                              error. Default: 0 */
+                              offloads only as much as needed to fit; without a limit, it offloads
+                              everything (ppsched_schedule_offload). A candidate that needs no
+                              offload is refused. Under a memory limit, and without layers,
+                              candidates of auto are also listed a second time. For candidates of
+                              auto, the search chooses order and offload together. The config must
+                              have host_bandwidth or, if there are no layers, offload_times. With
+                              layers, the search for splits also counts the offload transfers. With
+                              layers, candidates with groups are listed with offload only for the
+                              group sizes D and (D+1)/2 or, if `group_sizes` is set, for these
+                              sizes. With `lower`, offload comes before the lowering. `offload`
+                              together with scenarios is an ARGUMENT error. Default: 0 */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
-                                   devices. If there are only few different orders, it tries all,
-                                   otherwise some. See ppsched_plan_get_device_order. Lists by
-                                   device or link, and device_factors and link_factors of scenarios,
-                                   number devices as the config does. Bounds hold for all orders.
-                                   Default: 0 */
+                                   devices. If there are only few different orders, it tries all of
+                                   them, otherwise some of them. See ppsched_plan_get_device_order.
+                                   Lists by device or link, and device_factors and link_factors of
+                                   scenarios, number devices as the config does. Bounds hold for all
+                                   orders. Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
-                                     cannot be among the best. Candidates that are left out are
-                                     neither evaluated nor refused. They are ranked after all
-                                     others.
+                                     cannot be among the best. Candidates that are left out are not
+                                     evaluated, and they do not count as refused. They are ranked
+                                     after all others.
                                    - The best candidates and their ranks are the same as without
                                      `top`, except where times or memory differ by less than a share
                                      of 2^-40.
@@ -359,7 +359,7 @@ PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t c
  * options. If the placement is V or bidirectional, the config has it too, so that a builder places
  * the stages as the schedule does.
  * Errors: ARGUMENT; RANGE, also for a candidate past the last; REFUSED if the config's stages
- *   cannot be converted to the candidate's; NO_MEMORY. */
+ *   cannot be converted to the candidate's stages; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);

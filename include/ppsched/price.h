@@ -13,8 +13,8 @@
  * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
  * to them. It sums one stage after the other, in bubbles and while other backwards run. With
  * OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order of their first
- * forwards. With sharding 3 each microbatch gathers weights and sums gradients; with these flags,
- * the computation of the layers hides this time.
+ * forwards. With sharding 3 each microbatch gathers weights and sums gradients; with these two
+ * flags, the computation of the layers hides this time.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -59,20 +59,20 @@ extern "C" {
 #endif
 
 /* The order of the dimensions of parallelism in the numbers of a job's ranks. From one rank to the
- * next, the first dimension changes first. A node has consecutive ranks, so the first dimensions
+ * next, the first dimension changes fastest. A node has consecutive ranks, so the first dimensions
  * are inside a node. Context and expert parallelism come between tensor parallelism and the last
  * two dimensions. */
 enum ppsched_rank_order {
     PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
                                              of Megatron-LM. From one device of a pipeline to the
-                                             next, the rank rises by t * c times the number of
-                                             replicas. With one replica both orders are the same */
+                                             next, the rank rises by t * c * (number of replicas).
+                                             With one replica both orders are the same */
     PPSCHED_RANK_ORDER_PIPELINE_FIRST = 1 /* tp-cp-ep-pp-dp: pipelines, then replicas. Megatron-LM's
                                              --use-tp-pp-dp-mapping. From one device of a pipeline
                                              to the next, the rank rises by t * c. In both orders,
                                              these two devices use the links inside a node if they
-                                             share a node in every replica. With experts, e times
-                                             the tensor parallelism of experts must be t times c */
+                                             share a node in every replica. With experts, e *
+                                             (tensor parallelism of experts) must equal t * c */
 };
 
 /* The name of an order: its dimensions, such as "tp-cp-ep-dp-pp". NULL for an unknown number. */
@@ -188,12 +188,12 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
                                                       const ppsched_price *price,
                                                       ppsched_error *error);
 
-/* The latency and bandwidth of the link between two devices of a pipeline, as prices have it. If
- * the devices share a node in each replica, this is the link inside a node. If they share only a
- * pod in each replica, it is the link between nodes. Otherwise it is the slowest link that the job
- * uses. If the model has a table with sends, the call returns values from these measured sends. A
- * NULL `pipeline` means one device; of the pipeline only the devices and the order of ranks are
- * read. Either output may be NULL.
+/* The latency and bandwidth of the link between two devices of a pipeline, as prices use it. If the
+ * devices share a node in each replica, this is the link inside a node. If they share only a pod in
+ * each replica, it is the link between nodes. Otherwise it is the slowest link that the job uses.
+ * If the model has a table with sends, the call returns values from these measured sends. A NULL
+ * `pipeline` means one device; of the pipeline only the devices and the order of ranks are read.
+ * Either output may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
  * of ranks that the experts do not allow, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
@@ -215,12 +215,23 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
  * of the embedding and its copies. Each stage with MTP layers has a copy. If the embedding is tied,
  * the last stage has a copy, too. The sum is an all-reduce. Its devices are in different nodes,
  * unless the whole job is in one node. If the model has a table with all-reduces, the time is
- * scaled to these measured all-reduces. The time is 0 if the model has no MTP layers and its
- * embedding is not tied, if it has adapters, or if there are fewer than 2 copies.
+ * scaled to these measured all-reduces. The time is 0 in three cases: the model has no MTP layers,
+ * and its embedding is not tied; the model has adapters; there are fewer than 2 copies.
  * Errors: ARGUMENT; RANGE for more copies than devices, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model,
                                                          uint32_t copies, int64_t devices,
                                                          ppsched_error *error);
+
+/* The share of causal attention in the time of a pass of one layer of a row, from 0 to 1. For plans
+ * of slices (ppsched_slice_options), set attention_share of ppsched_layer to the mean of the shares
+ * of F, I and W, weighted with the times of these passes. The share is an estimate: it is the part
+ * of the time that grows with the square of the sequence length. The share is 0 if the model is not
+ * causal, and if the pass takes no time, as without an accelerator.
+ * Errors: ARGUMENT; RANGE for a row or a pass that the model does not have. */
+PPSCHED_API ppsched_status ppsched_model_get_attention_share(double *out,
+                                                             const ppsched_model *model,
+                                                             uint32_t row, int32_t pass,
+                                                             ppsched_error *error);
 
 #ifdef __cplusplus
 }

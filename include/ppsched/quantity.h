@@ -14,9 +14,9 @@ extern "C" {
 /* Lists of numbers that describe the problem. The comment of each quantity says how many values its
  * list may have. D is the number of devices, S the number of stages. So "1 or S values" means one
  * value for all stages, or one value per stage. Times and memory are in units of the caller's
- * choice. Values must not be negative unless the comment has another rule. They must be finite,
- * except bandwidths and slowdowns. The number of a quantity divided by 16, rounded down, is the
- * number of its topic. */
+ * choice. Values are 0 or more, unless the comment has another rule. They are finite, except
+ * bandwidths and slowdowns. The number of a quantity divided by 16, rounded down, is the number of
+ * its topic. */
 enum ppsched_quantity {
     /* --- times of ops --- */
 
@@ -75,15 +75,15 @@ enum ppsched_quantity {
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S values. Default: 1. If
-     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given, the default is minus the sum of
-     * these two and MEM_RECOMPUTED_BACKWARD_INPUT, but at least 0. */
+     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given, the default is
+     * -(MEM_BACKWARD_INPUT + MEM_BACKWARD_WEIGHT + MEM_RECOMPUTED_BACKWARD_INPUT), but at least
+     * 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
     /* Change of a stage pass's memory by I: 1 or S values. If negative, I releases this memory at
      * its end. If positive, the memory is held from the start of I until W ends, and also while a B
      * runs. Example: output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given,
-     * the default is minus the sum of MEM_FORWARD, MEM_BACKWARD_WEIGHT and
-     * MEM_RECOMPUTED_BACKWARD_INPUT. */
+     * the default is -(MEM_FORWARD + MEM_BACKWARD_WEIGHT + MEM_RECOMPUTED_BACKWARD_INPUT). */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
     /* Change of a stage pass's memory when W ends: 1 or S values. Each value must be 0 or less.

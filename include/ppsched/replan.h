@@ -117,7 +117,7 @@ typedef struct ppsched_replan_figures {
                                  than the move took. 0 if nothing changes, or if the running split
                                  cannot stay */
     uint32_t group_size;      /* group size of the result: the group size of the options, or the
-                                 nearest that the strategy supports on these devices; 0 if the
+                                 nearest size that the strategy supports on these devices; 0 if the
                                  strategy has none */
     uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;

@@ -99,10 +99,10 @@ typedef struct ppsched_replica {
 /* Finds the shares for which the slowest replica takes the least time.
  *   - `configs` has one config for each replica, with the replica's devices and their speeds, links
  *     and limits. The call ignores their numbers of microbatches and their lists with values per
- *     stage. Equal replicas may have the same config; the call then takes less time.
+ *     stage. Equal replicas may share one config; the call then takes less time.
  *   - For each number of microbatches, a replica has the split that the search of plans finds. With
- *     these splits, the shares are the best: the call leaves out a number of microbatches only if
- *     the lower bound on its time is above the result.
+ *     these splits, no other shares are better: the call skips a number of microbatches of a
+ *     replica only if the lower bound on the time for this number is above the result.
  *   - Every replica takes at least one microbatch, and fits the memory limits.
  * The loss of a replica must be the sum over its microbatches, divided by the number of all
  * microbatches of the global batch. It must not be the mean over the replica's own microbatches.

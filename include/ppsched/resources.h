@@ -31,10 +31,10 @@ typedef struct ppsched_link {
 typedef struct ppsched_op_buffer {
     uint32_t slot;  /* for a receive: number of its buffer on this device. The buffer is used again
                        after `until`. For a send PPSCHED_NONE */
-    uint32_t until; /* position in the queue of the op after which the buffer is free. For a
-                       receive, this is the op that needs the value. For a send, this is the first
-                       compute op of this device that can run only after the other device has used
-                       the value. PPSCHED_NONE if there is no such op before the end of the queue */
+    uint32_t until; /* the buffer is free after the op at this position in the queue. For a receive,
+                       this is the op that needs the value. For a send, this is the first compute op
+                       of this device that can run only after the other device has used the value.
+                       PPSCHED_NONE if there is no such op before the end of the queue */
 } ppsched_op_buffer;
 
 /* Lists the links of a lowered schedule. They are ordered by receiving device, then by first

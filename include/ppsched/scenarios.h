@@ -115,8 +115,8 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
  * factors are 1, the makespan is the same as in ppsched_schedule_evaluate, to the last bit. NULL
  * `options` mean no factors.
  *   - The config's progress callback receives the share of the scenarios that are done.
- *   - The time of the call is linear in ops * scenarios, its memory in ops + scenarios. A scenario
- *     allocates nothing.
+ *   - The time of the call is linear in ops * scenarios, and its memory is linear in ops +
+ *     scenarios. A scenario allocates nothing.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for schedules with RECOMPUTE, OFFLOAD or
  *   RELOAD; RANGE for a number of scenarios other than 1 to PPSCHED_MAX_SCENARIOS, for a jitter or
  *   a factor that is out of range, and if a sum of times is too large for a double; MISMATCH for a

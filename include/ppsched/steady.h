@@ -3,10 +3,10 @@
  * its times repeat, the time and memory of the call do not grow with the number of microbatches.
  *
  * The order of a rule has a prefix, a block of ops that repeats, and a suffix. After some
- * microbatches, called the transient, its times repeat, too, with a period of one or more blocks.
- * The call times more and more microbatches op by op. It stops when, in several successive blocks,
- * every op starts exactly one period later than the same op of the period before. This proves the
- * times of all blocks after them.
+ * microbatches (the *transient*), the times of the ops repeat, too, with a period of one or more
+ * blocks. The call times more and more microbatches op by op. It stops when, in several successive
+ * blocks, every op starts exactly one period later than the same op of the period before. This
+ * proves the times of all later blocks.
  *
  * Sample:
  *     ppsched_config *config = NULL;

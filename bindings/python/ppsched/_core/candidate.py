@@ -14,9 +14,9 @@ class Candidate(NamedTuple):
     options: options of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
     memory_limit: the limit of all devices; None if there is none, NaN if they differ.
     status: "fits", "over limit", "refused", or "left out" (by `top` of the plan); reason: why, in words.
-    Figures, which are None if the candidate is refused or left out (but a candidate that is left out has a bound):
+    Figures. They are None if the candidate is refused. If it is left out, they are None except bound.
       step_time, makespan, span, bubble; peak_memory: on peak_device; bytes, transfers: between devices in an iteration.
-      limit_device: the first device over its limit; overshoot: the largest overshoot of a device over its limit.
+      limit_device: the first device over its limit; overshoot: the most by which a device exceeds its limit.
       bound: lower bound for this placement, None with scenarios; least_bound: the least bound of all candidates under this memory limit,
         for any placement.
       proved: the candidate fits and reaches its bound; or, with layers, no other split is shorter with this strategy and these options.

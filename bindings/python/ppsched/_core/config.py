@@ -192,7 +192,7 @@ class Config:
       Per forward stage, or pair of stages: overlapped_times.
       Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, a factor only on
         memory and bytes; for schedules of forwards microbatch_request, the number of the request to which the microbatch belongs.
-      Per slice, or for each stage per slice (those of all slices on stage 0 first): slice_scale, a factor on times.
+      Per slice, or per slice for each stage (first for all slices on stage 0): slice_scale, a factor on times.
       Per device for F, then for B, I and W: device_scale, a factor on times. The same per stage, for each kind of op: stage_scale.
       Per device, with layers: layer_types, the number of its device type; "device_scale" of the layers has factors on times by type.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
@@ -506,8 +506,8 @@ class Config:
     microbatch_memory_scale = Values("Factor only on memory and bytes, per microbatch (default: microbatch_scale).")
     microbatch_request = Values("For schedules of forwards: number of the request to which a microbatch belongs; microbatches in a row with the "
                                 "same number are chunks of one request")
-    slice_scale = Values("Factor on times, in addition to the factor of the microbatch, per slice, or for "
-                         "each stage per slice: those of all slices on stage 0, then on stage 1 and so on.")
+    slice_scale = Values("Factor on times, in addition to the factor of the microbatch: one per slice, or one per slice for each stage (first for "
+                         "all slices on stage 0, then on stage 1 and so on).")
     op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or one each for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")

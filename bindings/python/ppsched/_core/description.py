@@ -108,9 +108,9 @@ class Description(Shared):
 
     @classmethod
     def guess(cls, values: Union[str, Mapping[str, Any]]) -> "Description":
-        """A first draft of a description, from a config.json of any family. For an unknown family it uses the fields with usual names.
-        warnings has the names of fields that are not understood, and of missing sizes, which are then 1. Without warnings the description
-        is complete."""
+        """A first draft of a description, from a config.json of any family. For an unknown family it uses the fields that have
+        usual names. warnings has the names of fields that are not understood, and of missing sizes, which are then 1. Without
+        warnings the description is complete."""
         made, text = cls.__new__(cls), _text_of(values).encode()
         made._handle = new_handle(lib.ppsched_description_guess, text, len(text), None)
         made._finish()
@@ -165,7 +165,7 @@ class Description(Shared):
 
     @property
     def warnings(self) -> List[str]:
-        """Fields of the text that are unknown, and so are ignored."""
+        """Unknown fields of the text, which are ignored."""
         count = lib.ppsched_description_warning_count(self._handle)
         return [decoded(lib.ppsched_description_warning_at(self._handle, number)) for number in range(count)]
 

@@ -40,8 +40,8 @@ class MeasuredLayer(NamedTuple):
 
 class MeasuredCollective(NamedTuple):
     """The measured time, in seconds, of one collective of `group` devices that are spread over `span` devices (0: over `group`). name:
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all" or "send"; bytes: bytes of the whole value; for the last two, bytes that a
-    device sends."""
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all" or "send"; bytes: bytes of the whole value; for "all_to_all" and
+    "send", bytes that a device sends."""
 
     name: str
     bytes: float

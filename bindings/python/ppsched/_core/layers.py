@@ -87,7 +87,8 @@ class StageLayers(TypedDict):
 
 
 class Split(NamedTuple):
-    """The number of layers of each stage; and for each layer 0 (no recomputation), or the number from 1 of its kind of recomputation."""
+    """The number of layers of each stage; and for each layer 0 (no recomputation), or the number of its kind of recomputation,
+    counted from 1."""
 
     layers: List[int]
     recomputes: List[int]

@@ -49,7 +49,8 @@ class Layout(Shared):
     def __init__(self, text: str, devices: int, *, chunks: Optional[int] = None, decoders: Optional[int] = None,
                  mtps: Optional[int] = None, launcher: bool = False, overlap: bool = True) -> None:
         """chunks, decoders, mtps: numbers that the string must have; None: any. launcher: also make the checks of Megatron-LM's launcher,
-        which refuses several chunks on one device, or on two without overlap of communication."""
+        which refuses several chunks per device if there is one device, or if there are two and communication does not
+        overlap."""
         rules = sized(_abi.LayoutRules)
         rules.chunks = _optional("chunks", chunks)
         rules.decoders, rules.no_decoders = integer("decoders", decoders or 0), decoders == 0
@@ -98,9 +99,9 @@ class Layout(Shared):
                    last_less: int = 1) -> "Layout":
         """The layout that torchtitan has for `decoders` decoders; `modules` has torchtitan's names of a stage.
 
-        stages: number of stages; without devices also the number of devices. Without stages, schedule (1F1B, Interleaved1F1B, ...) and
-        layers_per_stage decide. first_less, last_less: number of decoders that the embedding counts as, and that norm and head together
-        count as.
+        stages: number of stages; if devices is not given, also the number of devices. If stages is not given, schedule (1F1B,
+        Interleaved1F1B, ...) and layers_per_stage decide. first_less, last_less: number of decoders that the embedding counts
+        as, and that norm and head together count as.
         """
         if devices is None and stages is None:
             raise Error("give stages, or devices with the schedule, or both")
@@ -135,12 +136,12 @@ class Layout(Shared):
 
     @property
     def decoders(self) -> int:
-        """Of all stages."""
+        """The number of these layers in all stages."""
         return sum(stage.decoders for stage in self.stages)
 
     @property
     def mtps(self) -> int:
-        """Of all stages."""
+        """The number of these layers in all stages."""
         return sum(stage.mtps for stage in self.stages)
 
     @property

@@ -245,13 +245,21 @@ class Model(Shared):
         """The cost of one layer of a row in a pass, for one microbatch."""
         return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, self._number(layer), member(ModelPass, "pass", kind))
 
+    def pass_attention_share(self, layer: str, kind: Union[str, int]) -> float:
+        """The share of causal attention in the time of one layer of a row in a pass. It is an estimate: the part of the time that grows with the
+        square of the sequence length."""
+        out = ctypes.c_double()
+        call(lib.ppsched_model_get_attention_share, ctypes.byref(out), self._handle, self._number(layer), member(ModelPass, "pass", kind))
+        return out.value
+
     def memory(self, layer: str) -> LayerMemory:
         """The memory of one layer of a row."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0, pipeline: Any = None) -> UpdateCost:
-        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all of
-        them count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of ranks."""
+        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all
+        parameters count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of
+        ranks."""
         if pipeline is not None:
             given = ctypes.byref(pipeline), parameters, expert_parameters
             return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_pipeline_update_cost, *given)
@@ -283,7 +291,8 @@ class Model(Shared):
         return latency.value, bandwidth.value
 
     def pipeline_link(self, pipeline: Any, one: int, other: int) -> Tuple[float, float]:
-        """The same between two devices of a pipeline, a record of the library: by the node or pod that they share in each replica."""
+        """The same between two devices of a pipeline, by the node or pod that they share in each replica. pipeline: a record of
+        the library."""
         latency, bandwidth = ctypes.c_double(), ctypes.c_double()
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
         return latency.value, bandwidth.value
@@ -343,8 +352,7 @@ class Model(Shared):
     def _attention_times(self, layers: Optional[Layers]) -> List[LayerTime]:
         if not self.description.causal:
             return []
-        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)
-        return attention_times(self, double, layers)
+        return attention_times(self, layers)
 
 
 # --- the list of layers as rows ---

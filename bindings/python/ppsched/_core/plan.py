@@ -276,8 +276,8 @@ class Plan(Shared, Sequence[Candidate]):
         return None if own is None else own.schedule
 
     def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
-        """One iteration of a candidate's schedule, for runtimes that repeat it. If iterations do not flush, or if the search planned for
-        their number, all iterations."""
+        """One iteration of a candidate's schedule, for runtimes that repeat it. All iterations if they do not flush, or if the
+        search planned for their number."""
         config, made = self.config_of(candidate), self._made(candidate)
         if made is not None:
             return made
@@ -316,8 +316,8 @@ class Plan(Shared, Sequence[Candidate]):
 
         .png, .svg, .pdf: a picture of its timeline. .csv: its order, not lowered, as torchtitan and PyTorch read it. .trace.json: its trace.
         .json, .txt: its schedule with all times (unlike `pick -o`, which writes its answer). .html: a page with this candidate first, and
-        all that rank after it; for the best candidate that is the page of the plan. If its microbatches have an order, a CSV gets a second
-        file with the ending .order.json.
+        all that rank after it; for the best candidate that is the page of the plan. If the candidate's microbatches have an
+        order, the CSV gets a second file with the ending .order.json.
 
         format: as in Timeline.export, instead of the ending; time_scale: microseconds per unit of time in a trace.
         """
@@ -496,26 +496,28 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
       slices: numbers of slices per microbatch, such as [1, 2, 4, 8], for a config with whole microbatches. An op of slice k of K takes
         (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time. With layers, the default of
         attention_share is the mean of attention_share of the stage's layers.
-      offload: candidates of rules are also listed with offload (Candidate.offloaded). They offload only as many activations as needed to
-        fit the memory limit; without a limit all. The config must have host_bandwidth or offload_times.
+      offload: candidates of rules are also listed with offload (Candidate.offloaded). They offload only as many activations as
+        needed to fit the memory limit; without a limit, they offload all. The config must have host_bandwidth or offload_times.
 
-    layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are recomputed if the
-      candidate does not fit without (Plan.split). By default chunks are then all numbers for which there are enough layers. Costs of stages
-      in the config are ignored. empty_stages: stages in the middle may have no layers. split_effort: work of the split search, 1 to 4;
-      each value takes up to 8 times as long as the value before (default: 3).
+    layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are
+      recomputed if the candidate does not fit without recomputation (Plan.split). By default chunks are then all numbers for
+      which there are enough layers. Costs of stages in the config are ignored. empty_stages: stages in the middle may have no
+      layers. split_effort: work of the split search, 1 to 4; each value takes up to 8 times as long as the value before
+      (default: 3).
     free_device_order: with layers, the order of devices is searched, too (Candidate.device_order). Lists of devices and links, and
       device_factors and link_factors, number devices as the config does.
-    top: how many of the best are wanted, 0 for all. Candidates that cannot be among them, by their bounds, are left out, and rank last.
+    top: how many of the best candidates are wanted, 0 for all. Candidates that cannot be among them, by their bounds, are left
+      out, and rank last.
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: candidates that this runtime cannot run are refused, and splits
       follow its rules.
     lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard, unshard_lookahead
-      ("full", "auto" or "needed"), reduce_grad (without 2), reduce_every and receive_prefetch are as in Schedule.lower. The time of a step
-      is the time of all iterations divided by their number.
+      ("full", "auto" or "needed"), reduce_grad (but not 2), reduce_every and receive_prefetch are as in Schedule.lower. The
+      time of a step is the time of all iterations divided by their number.
     order_effort: 1 to 10: for each candidate, search for the best order of microbatches that differ (Plan.microbatch_order).
     scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
       "worst" (Candidate.scenario_time).
-    progress: a function that is called with the done share of the work and the best step time so far. If it returns False, the plan raises
-      ppsched.Cancelled.
+    progress: a function that is called with the share of the work that is done and the best step time so far. If it returns
+      False, the plan raises ppsched.Cancelled.
     """
     given = {name: value for name, value in locals().items() if name not in ("config", "progress")}
     config_of(config)

@@ -38,12 +38,13 @@ def _count(name: str, value: object) -> int:
 
 def prefill_chunks(config: Config, tokens: Union[int, Sequence[int]], *, constant: float = 0, linear: float = 0, quadratic: float = 0, block: int = 1,
                    chunks: Optional[int] = None, strategy: str = "looped_bfs", progress: Optional[Progress] = None) -> Chunks:
-    """Cuts a prompt, or several, into chunks, so that the strategy's schedule of forwards is as short as can be found. tokens: of the prompt,
-    or of each of several.
+    """Cuts a prompt, or several, into chunks, so that the strategy's schedule of forwards is as short as can be found. tokens:
+    number of tokens of the prompt, or a list with the number of each prompt.
 
-    A chunk of n tokens after p earlier tokens of its prompt takes constant + linear n + quadratic n (p + n / 2), times the forward time of its stage. All
-    chunks except the last of a prompt have a multiple of `block` tokens. chunks: their number, or None if the search chooses it. config: a problem of
-    forwards only; its number of microbatches is ignored.
+    A chunk of n tokens after p earlier tokens of its prompt takes the forward time of its stage, multiplied by constant +
+    linear * n + quadratic * n * (p + n / 2). In each chunk of a prompt except the last, the number of tokens is a multiple of
+    `block`. chunks: their number, or None if the search chooses it. config: a problem of forwards only; its number of
+    microbatches is ignored.
     """
     given = sized(_abi.Prefill)
     given.block = _count("block", block)

@@ -182,13 +182,14 @@ class Schedule(Shared):
               split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None,
               reduce_every: int = 1) -> "Schedule":
         """Makes a schedule that a runtime can run. The lowering says where sends and receives are put: "pytorch", "by_time",
-        "just_in_time"; with "none" there are none, and only the other passes run.
+        "just_in_time"; with "none" no sends and receives are added, and only the other passes run.
 
         unshard: the largest number of stages whose parameters a device holds at once; 0: no UNSHARD and RESHARD. unshard_lookahead: how
         many of the next stages a device gathers ahead: "full" (as many as unshard), "auto" (r + 2 on device r), a number for each device,
         or "needed" (as late as possible without delaying compute ops, by the config's times). reduce_grad: 1 adds REDUCE_GRAD after the
-        last weight gradient of a stage; 2 is for "pytorch", and as in PyTorch 2.15, where a wait for the REDUCE_GRAD takes a turn. 3 and 4
-        add the wait, too: 3 right after the REDUCE_GRAD, 4 before the next one of the device (PyTorch's defer_reduce_grad_wait).
+        last weight gradient of a stage; 2 does the same, and with "pytorch" a wait for the REDUCE_GRAD takes a turn of the device,
+        as in PyTorch 2.15. 3 and 4 also add a WAIT_REDUCE_GRAD: 3 right after the REDUCE_GRAD, 4 right before the device's next
+        REDUCE_GRAD (PyTorch's defer_reduce_grad_wait).
         merge_backwards: joins each I and the W right after it to a B. split_backwards: the reverse. defer_receives: as PyTorch's
         defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a receive comes before its consumer, if possible (default: 1).
         reduce_every: with reduce_grad, how many iterations are summed up before gradients are reduced (default: 1); it must divide the
@@ -208,7 +209,8 @@ class Schedule(Shared):
         RELOAD, as late as possible with a copy that is done in time. With until_limit, offloads only as many stage passes as needed to fit
         the config's memory limit. Recomputed stage passes are not offloaded.
 
-        share: on each device only the stage passes that are held longest, up to this share of the memory of all of them.
+        share: on each device, offloads only the stage passes that are held longest, up to this share of the memory of all stage
+        passes.
         prefetch_distance: number of ops of the device between a RELOAD and its backward; not with until_limit.
         """
         return Schedule(offloaded(self, chunks, until_limit, share, prefetch_distance), self.config)
@@ -473,9 +475,9 @@ def generate(strategy: Union[str, Function], config: Config, *,
              progress: Optional[Progress] = None) -> Schedule:
     """Builds the schedule of a strategy, or of your own function that appends ops to a builder. The result is checked.
 
-    progress: a function that strategies that search call now and then. Its arguments are the done share of the work, 0 to 1, and the span
-    (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search raises ppsched.Cancelled. Ctrl-C
-    ends a search, too, with KeyboardInterrupt.
+    progress: a function; strategies that search call it now and then. Its arguments are the share of the work that is done, 0
+    to 1, and the span (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search
+    raises ppsched.Cancelled. Ctrl-C ends a search, too, with KeyboardInterrupt.
     """
     config_of(config)
     check_progress(progress)

@@ -78,8 +78,9 @@ class Idle(NamedTuple):
     part of this that is due to more work on other devices. transfer: the input is being transferred; link: the input waits for its link,
     which transfers other values; head_of_line: the input or its receive waits for other sends and receives in its channel. weights: the
     parameters are not gathered yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: a call
-    of a send or receive runs, on this device or on the device that sends the input. slow_devices: idle time that does not
-    exist if all devices are as fast as stated, with the same order; the other parts exclude it.
+    of a send or receive runs, on this device or on the device that sends the input. slow_devices: additional idle time because
+    of device_speeds, device_scale, stage_scale and device_overhead, compared to the same order without them; the other parts
+    exclude it.
     """
 
     fill: float

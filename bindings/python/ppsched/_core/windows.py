@@ -21,7 +21,7 @@ Row = Tuple[str, float, int]  # channel, time, and how many windows of the backw
 
 
 class StageWindows(NamedTuple):
-    """Those of one stage, or of one pair, checked."""
+    """The windows of one stage, or of one pair, checked."""
 
     lists: Dict[str, List[Row]]
     slowdown: Dict[str, float]
@@ -237,12 +237,12 @@ def time_of_pair(stage: StageWindows, where: str = "", order: Optional[Union[str
 
 
 def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = None, pairs: int = 1) -> PairTime:
-    """Finds how long a forward and a backward take that a device runs at the same time, with the best order of their windows.
+    """Finds how long a forward and a backward take if a device runs them at the same time, in the best order of their windows.
 
     windows: {"forward": [("compute", 3), ("network", 2)], "backward": [...]}: the windows of each, by channel and time, in the order in
-      which they run. "weight": the same, with a third number: how many windows of the backward must end before it. "slowdown":
-      {"compute": 1.1}: factor on the time of a channel's windows while another channel is busy. A window starts as soon as it is ready
-      and its channel is free.
+      which they run. "weight": the same, with a third number: how many windows of the backward must end before the window
+      starts. "slowdown": {"compute": 1.1}: factor on the time of a channel's windows while another channel is busy. A window
+      starts as soon as it is ready and its channel is free.
     order: a given order, such as "FBFB": each letter says whose window is next. Each channel then runs its windows in this order, and
       waits for the next one.
     pairs: number of pairs in a row. A pair may start before the pair before it ends. order is the order of one pair.
