@@ -22,7 +22,7 @@ extern "C" {
  * PREFIX.<rank>.et. Immutable.
  * Lifetime: the caller destroys it. It holds a reference to its schedule. The config may be
  *   destroyed before it.
- * Thread-safety: any number of threads may read it at once. */
+ * Thread-safety: any number of threads may read it at the same time. */
 typedef struct ppsched_chakra ppsched_chakra;
 
 /* How many bytes a message has in the traces. */
@@ -79,8 +79,8 @@ typedef struct ppsched_chakra_options {
  *   REFUSED for
  *   - fewer than two devices, a schedule that is not lowered, and a device without ops;
  *   - an UNSHARD or REDUCE_GRAD that takes time;
- *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives at once, and a send in a trace
- *     delays no device;
+ *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives immediately, and a send in a
+ *     trace delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message at time 0 that takes no time;
  *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
@@ -120,13 +120,15 @@ typedef struct ppsched_chakra_trace {
  * `*config` is made.
  *   - The ops are read from the names of nodes, and their order from the ids. Traces of other
  *     programs are read in the same way. If the name of a node in such a trace is not the name of
- *     an op, the message of `error` has this name, and the number and the total time of the trace's
- *     compute nodes. It also names the program, if the trace does.
+ *     an op, the call fails. The message of `error` then has this name, and the number and the
+ *     total time of the trace's compute nodes. If the trace names its program, the message names
+ *     it, too.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES the config also
- *     gets a bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in
- *     one case: messages of a stage differ in size, but messages of each link do not.
+ *   - Sizes of messages become bytes by stage; a size of 1 means that there are none. With TIMES
+ *     the config also gets a bandwidth. There is one exception with TIMES: if messages of a stage
+ *     differ in size, but messages of each link do not, sizes become latencies of links
+ *     (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
  *     schedule does not have these ops.
  * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are

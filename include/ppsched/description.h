@@ -175,8 +175,8 @@ typedef struct ppsched_block {
     uint32_t state_size;     /* size of Mamba's state */
     uint32_t groups;         /* number of Mamba-2's groups; 0 means 1 */
     uint32_t time_step_rank; /* rank of Mamba's time step */
-    uint32_t ratio;          /* number of tokens that are compressed to one; 0 means that there is
-                                no compression, only the window */
+    uint32_t ratio;          /* number of tokens that are compressed to one. 0 means no compression:
+                                there is only the window */
     uint32_t output_groups;  /* number of groups of the output projection */
     uint32_t output_rank;    /* rank of each group of the output projection */
     uint32_t width; /* width of an MLP or an expert; number of channels of Mamba. In Mamba-2 this is
@@ -258,8 +258,8 @@ typedef struct ppsched_description_info {
     uint32_t mtp_kind;   /* the kind of the MTP layers, as an index into `kinds` */
     uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
                             means 1 */
-    uint32_t stream_interval;  /* after each group of this many layers, one more stream of size h is
-                                  sent from stage to stage (Kimi K3); 0: none */
+    uint32_t stream_interval;  /* each time after this number of layers, one more stream of size h
+                                  is sent from stage to stage (Kimi K3); 0: none */
     uint64_t extra_parameters; /* number of other parameters of the whole model. They count with the
                                   embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
@@ -272,7 +272,7 @@ typedef struct ppsched_description_info {
 /* A description of a model.
  * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference. A
  *   description has copies of its inputs. Models hold their own reference.
- * Thread-safety: any number of threads may use it at once. */
+ * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_description ppsched_description;
 
 /* Makes a description. Fields that are 0 get their defaults. `environment` may be NULL.
@@ -314,8 +314,8 @@ enum ppsched_transformer_flag {
 };
 
 /* A decoder-only transformer, described in one struct. Each layer has attention, and an MLP or
- * experts of one size. Set `size` to sizeof of this struct. Parts that the model does not have are
- * 0. */
+ * experts of one size. Set `size` to sizeof of this struct. Fields of parts that the model does not
+ * have are 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
     uint32_t flags; /* enum ppsched_transformer_flag */
@@ -363,9 +363,8 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
 /* Reads a first draft of a description from a config.json, also of an unknown family. The call uses
  * the fields that have usual names. There is a warning for each field that is not understood, and
  * for each part of the model that is not counted, such as an unknown vision tower. There is also a
- * warning for each size that is missing; the size is 1 in this case. The text of a warning is the
- * name of the field or size. Without warnings the description is complete. `environment` may be
- * NULL.
+ * warning for each size that is missing; such a size is 1. The text of a warning is the name of the
+ * field or size. If there are no warnings, the description is complete. `environment` may be NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,
