@@ -30,10 +30,11 @@ typedef struct ppsched_bound {
                            proof */
     double work;        /* bound from the work of a device: the device must run all its ops. For the
                            makespan the device must also wait for its first input */
-    double fill_drain;  /* bound from a path. The path goes from the first F of stage 0 to a device,
-                           through all Fs and Is of this device, and back to the last W of stage 0.
-                           The span of stage 0's device includes the whole path. With forwards only,
-                           the path ends with the last F, and the bound on the span is 0 */
+    double fill_drain;  /* bound from a path of ops, each of which waits for the op before it. The
+                           path goes from the first F of stage 0 to a device, through all Fs and Is
+                           of this device, and back to the last W of stage 0. The span of stage 0's
+                           device includes the whole path. With forwards only, the path ends with
+                           the last F, and the bound on the span is 0 */
     double memory;      /* bound from memory: each activation is held for at least the shortest
                            possible time, and the activations of a device must fit into its memory
                            limit. 0 without a memory limit */

@@ -143,8 +143,8 @@ typedef struct ppsched_calibrated_run {
     double step_time;      /* the measured time in seconds */
     double error_before;   /* with the start device */
     double error_after;    /* after the fit */
-    double error_left_out; /* with constants that are fitted to all other runs, in one step of the
-                              fit that starts from the constants fitted to all runs */
+    double error_left_out; /* with constants that are fitted to all other runs. This fit starts from
+                              the constants that are fitted to all runs, and makes one step */
 } ppsched_calibrated_run;
 
 /* The first function returns the number of runs. The second describes one of them.

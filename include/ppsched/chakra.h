@@ -30,8 +30,9 @@ enum ppsched_chakra_sizes {
     PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes in the config, but at least 1. The
                                        simulated network decides how long a message takes */
     PPSCHED_CHAKRA_SIZES_TIMES = 1  /* 2 bytes per nanosecond of the config's transfer time (latency
-                                       included), at least 1 byte. A network without latency that
-                                       carries 2 bytes per nanosecond takes exactly this time */
+                                       included), at least 1 byte. On a network with 2 bytes per
+                                       nanosecond and no latency, a message takes exactly the
+                                       transfer time */
 };
 
 /* How traces represent a link between two devices. */
@@ -63,17 +64,17 @@ typedef struct ppsched_chakra_options {
  *     a COMP node with a duration in whole microseconds. A COMP node waits for the COMP node before
  *     it (ctrl_deps) and for the receives of its inputs (data_deps). A send waits for its producer
  *     (data_deps) and for the send before it (ctrl_deps). A receive waits for nothing.
- *   - Ops that take no time have no node. If a node needs such an op, it waits for the nodes for
- *     which that op waits.
+ *   - Ops that take no time have no node. If a node needs such an op, the node waits instead for
+ *     the nodes for which that op waits.
  *   - If the schedule flushes, there are rounds of messages between all devices after each
  *     iteration except the last. With TIMES these messages take no time.
  *   - Tags distinguish transfers. A tag is (d * stages + stage) * microbatches + microbatch. Here d
  *     is 1 for a gradient and 0 for an activation, `stage` is the receiving stage, and
- *     `microbatches` is the number in all iterations. With slices, the formula counts micro-slices
- *     (slices of a microbatch) in place of microbatches. ASTRA-sim does not distinguish tags of
- *     500,000,000 or more. If the formula could give such a tag, all tags follow another rule: each
- *     tag is the number of earlier transfers on its link.
- * Schedule and config must have the same numbers of devices and stages.
+ *     `microbatches` is the number of microbatches in all iterations. With slices, the formula
+ *     counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim does not
+ *     distinguish tags of 500,000,000 or more. If the formula could give such a tag, all tags
+ *     follow another rule: each tag is the number of earlier transfers on its link.
+ * Schedule and config must have the same number of devices, and the same number of stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
  *   REFUSED for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channel models describe how a runtime sends and receives. For a channel model, the library proves
- * that a lowered schedule does not deadlock. */
+/* Channel models describe how a runtime sends and receives. With a channel model, the library can
+ * prove that a lowered schedule does not deadlock. */
 #ifndef PPSCHED_CHANNEL_H
 #define PPSCHED_CHANNEL_H
 
@@ -72,8 +72,8 @@ typedef struct ppsched_wait {
  *     no error.
  *   - If there are several wait cycles, the call reports one of the shortest. The report begins
  *     with the lowest device of this cycle.
- *   - For each wait the message names the device that is waited for. If a device waits for itself,
- *     the message names the op that is waited for, and the position of this op.
+ *   - For each wait the message names the device for which the waiting device waits. If a device
+ *     waits for itself, the message names the op for which it waits, and the position of this op.
  *   - One run of the model is a proof for all speeds: a schedule that runs to its end at one speed
  *     does so at every speed.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also, with `*count` 0, where sends and

@@ -31,8 +31,8 @@ extern "C" {
 /* A problem.
  * Lifetime: the caller destroys it. Schedules and timelines copy the values that they use, so the
  *   config may be destroyed before them.
- * Thread-safety: any number of threads may read a config and build from it at the same time. While
- *   one thread changes it, no other thread may use it. */
+ * Thread-safety: any number of threads may read a config and build schedules from it at the same
+ *   time. While one thread changes it, no other thread may use it. */
 typedef struct ppsched_config ppsched_config;
 
 /* The largest sizes. PPSCHED_MAX_STAGES is the largest number of stages, and also the largest

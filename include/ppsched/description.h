@@ -5,8 +5,8 @@
  *
  * A layer is a list of blocks. A block is a mixer (attention, delta rule, Mamba, convolution) or a
  * feed-forward (MLP, experts). A block reads the residual stream through a norm, and adds its
- * result to this stream. A kind of layer is a list of blocks with a name. The model has a list of
- * the kinds of its layers. Examples: a layer of Llama is attention, then an MLP. A layer of
+ * result to this stream. A kind of layer is a list of blocks with a name. A model is a list that
+ * says the kind of each layer. Examples: a layer of Llama is attention, then an MLP. A layer of
  * Nemotron-H is a single block. A layer of Falcon-H1 is attention and Mamba in parallel, then an
  * MLP.
  *
@@ -67,9 +67,9 @@ extern "C" {
  *                        decay_rank it is KDA (arXiv 2510.26692)
  *   MAMBA                heads head_size state_size [groups convolution]: Mamba-2 (arXiv
  *                        2405.21060). With the flag MAMBA_1: width state_size time_step_rank
- *                        [convolution]: Mamba (arXiv 2312.00752). MAMBA_1 has no parameters for
- *                        norms of its inner projections, which some models have (Jamba): put them
- *                        in extra_parameters
+ *                        [convolution]: Mamba (arXiv 2312.00752). Some models (Jamba) have norms
+ *                        of the inner projections. MAMBA_1 does not count the parameters of these
+ *                        norms: put them in extra_parameters
  *   CONVOLUTION          convolution: a gated short convolution of h channels (LFM2), 4 h h + c h.
  *                        The flag BIAS adds 5 h: 3 h for the first projection, h for the
  *                        convolution, h for the last projection
@@ -260,8 +260,8 @@ typedef struct ppsched_description_info {
                             means 1 */
     uint32_t stream_interval;  /* each time after this number of layers, one more stream of size h
                                   is sent from stage to stage (Kimi K3); 0: none */
-    uint64_t extra_parameters; /* number of other parameters of the whole model. They count with the
-                                  embedding */
+    uint64_t extra_parameters; /* number of other parameters of the whole model. They are counted
+                                  with the embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
     uint32_t layer_input;      /* elements per token that each layer gets from the embedding in
                                   addition to its input (Gemma 4 E2B and E4B). Stages also send
@@ -341,7 +341,7 @@ typedef struct ppsched_transformer {
     uint32_t dense_layers;    /* number of first layers that have no experts */
     uint32_t expert_interval; /* after the dense layers, layer i (counted from 0 over all layers)
                                  has experts if i + expert_offset is a multiple of this number. 0:
-                                 all these layers have experts */
+                                 all layers after the dense layers have experts */
     uint32_t expert_offset;
     uint32_t mtp_layers;          /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
                                      2412.19437). Each of them is like the last layer, with a

@@ -239,7 +239,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *   - With PPSCHED_QUANTITY_SEND_OVERHEAD, a device that reaches a send or a receive is in a call
  *     for this time. At the end of the call the device continues, and the send or receive may
  *     start. Sends and receives have the same overhead.
- *   - If the model is `batched`, sends and receives in a row form a batch; a flush ends a batch.
+ *   - If the model is `batched`, consecutive sends and receives form a batch; a flush ends a batch.
  *     Each op of a batch has a call, one call after another, and all ops are issued at the end of
  *     the last call. PyTorch's batch_isend_irecv does the same: it makes one call per op, in a
  *     group whose ops start only when the group ends. PyTorch's pipeline runtime calls
@@ -250,11 +250,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     they are "done" by the rules above.
  *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
  *     after it. They run on a channel of their device, one after another in the order of its queue.
- *     Each of them starts no earlier than the device reaches it in its queue. F, B, I and W of a
- *     stage wait for its UNSHARD; a REDUCE_GRAD starts after the last W. While an UNSHARD or
- *     REDUCE_GRAD runs, the device continues, slower by the factor
- *     PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for all UNSHARDs and
- *     REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the device does nothing until the REDUCE_GRAD is done.
+ *     None of them starts before the device reaches it in the queue. F, B, I and W of a stage wait
+ *     for its UNSHARD; a REDUCE_GRAD starts after the last W. While an UNSHARD or REDUCE_GRAD runs,
+ *     the device continues, slower by the factor PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and
+ *     the makespan wait for all UNSHARDs and REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the device does
+ *     nothing until the REDUCE_GRAD is done.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
  *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
  *     op waits for its copy after its receive is done, this part of the wait is `reload`.

@@ -115,7 +115,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * costs takes 10 s. `tell` is a progress callback, which may stop the call, or NULL. `tell` runs on
  * the caller's thread, with `user`. The call goes over the ops once for each group of 16 stages. It
  * calls `tell` at least once per 65,536 of these ops, which take some milliseconds. In the
- * ppsched_progress that it receives, `best` is always infinite.
+ * ppsched_progress that `tell` receives, `best` is always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;
  *   CANCELLED where `tell` returned a value other than 0 (`out` then has the stages that were
  *   done). */

@@ -207,8 +207,8 @@ typedef struct ppsched_job_layout {
                             best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
-    double least_memory; /* lower bound in bytes on the memory of one device: the device for which
-                            this bound minus its memory limit is largest */
+    double least_memory; /* lower bound in bytes on the memory of one device. Of all devices, this
+                            is the one whose bound minus memory limit is largest */
     int32_t rank_order;  /* enum ppsched_rank_order */
     uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
                             permutation in lexicographic order. 0: the order of the options */
@@ -229,9 +229,9 @@ typedef struct ppsched_job_found {
                          runtimes run exactly the order, the split and the recomputation. A rule of
                          thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* peak memory in bytes of one device, with its send and receive buffers: the
-                         device for which its memory minus its memory limit is largest. If all
-                         limits are equal, this is the fullest device */
+    double memory;    /* peak memory in bytes of one device, send and receive buffers included. Of
+                         all devices, this is the one whose memory minus memory limit is largest. If
+                         all limits are equal, this is the fullest device */
     double memory_limit; /* memory limit in bytes of this device */
 } ppsched_job_found;
 
@@ -241,7 +241,7 @@ typedef struct ppsched_job_found {
  * the layout can be faster than this, the state is SLOWER. If `above` is infinite, the layout is
  * priced in any case. If the state is PRICED, `*out` receives the price, which the caller destroys.
  * If the state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by
- * the fewest bytes. In all other states it receives NULL. The result does not depend on which
+ * the fewest bytes. In all other states `*out` receives NULL. The result does not depend on which
  * layouts were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,

@@ -36,8 +36,8 @@ enum ppsched_runtime {
  * struct. A field that is 0 has its default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would run another order than this
-                        schedule */
+    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would run an order other than the
+                        order of the schedule */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
                         the runtime has exactly this order, otherwise "schedule.csv". COLOSSALAI

@@ -98,9 +98,9 @@ typedef struct ppsched_recompute {
                            backward; at least 0, at most mem_forward of the layer */
 } ppsched_recompute;
 
-/* One layer, or several equal ones in a row. Set `size` to sizeof of this struct. Times and memory
- * are in the caller's units. They are finite and not negative, except that mem_backward_weight is 0
- * or less and mem_backward_input may have any sign.
+/* One layer, or several consecutive equal layers. Set `size` to sizeof of this struct. Times and
+ * memory are in the caller's units. They are finite and not negative, except that
+ * mem_backward_weight is 0 or less and mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
  *   - If only mem_backward_input is 0, I releases the memory that W does not release. If only
@@ -111,7 +111,7 @@ typedef struct ppsched_recompute {
  *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
-    uint32_t count;   /* number of equal layers in a row; 0 means 1 */
+    uint32_t count;   /* number of consecutive equal layers; 0 means 1 */
     const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or a name of the
                          caller's choice; copied */
     int32_t place;    /* enum ppsched_layer_place */

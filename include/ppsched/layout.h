@@ -163,7 +163,8 @@ PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout,
 
 /* Writes the string for --pipeline-model-parallel-layout. From this string, Megatron-LM reads the
  * same stages.
- *   - 3 or more equal letters in a row are written as `x*n`, and stages that repeat as `(...)*n`.
+ *   - 3 or more consecutive equal letters are written as `x*n`, and stages that repeat as
+ *     `(...)*n`.
  *   - The result is the shortest string with groups of up to 16 stages.
  * Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, BUFFER. */

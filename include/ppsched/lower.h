@@ -80,13 +80,14 @@ typedef struct ppsched_lower_options {
     uint32_t merge_backwards; /* 1: each I that has its W right after it becomes a B */
     uint32_t split_backwards; /* 1: each B outside overlapped pairs becomes an I with its W right
                                  after it */
-    uint32_t unshard;         /* the largest number of stages whose parameters a device holds at
-                                 once (in PyTorch: max_active_stages, which is 3). 0: no UNSHARD and
-                                 no RESHARD. `unshard_lookahead` says how long before a stage's next
-                                 op its UNSHARD comes. The RESHARD of a stage comes as soon as the
-                                 stage is not among the next `unshard` stages of the queue, or else
-                                 at the end of the queue. If the last of these next stages begins an
-                                 overlapped pair of two stages, the device holds one stage more */
+    uint32_t unshard;         /* the largest number of stages whose parameters a device holds at the
+                                 same time (in PyTorch: max_active_stages, which is 3). 0: no
+                                 UNSHARD and no RESHARD. `unshard_lookahead` says how long before a
+                                 stage's next op its UNSHARD comes. The RESHARD of a stage comes as
+                                 soon as the stage is not among the next `unshard` stages of the
+                                 queue, or else at the end of the queue. If the last of these next
+                                 stages begins an overlapped pair of two stages, the device holds
+                                 one stage more */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
                              2: adds the same REDUCE_GRADs as 1. In addition, in the PYTORCH
                              lowering the device uses its next turn to wait for the REDUCE_GRAD, as

@@ -56,7 +56,7 @@ typedef struct ppsched_balance {
     uint32_t size;
     uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
                          distributions were tried */
-    double most;      /* /* the costs of the replica with the largest sum of costs */
+    double most;      /* the largest sum of costs that a replica has */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 

@@ -442,7 +442,7 @@ typedef struct ppsched_calibration {
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
  * to `*out`. `calibration` may be NULL.
- *   - Entries have the names of the rows. Equal layers in a row are one entry.
+ *   - Entries have the names of the rows. Consecutive equal layers are one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights. mem_static
  *     is the gradients and optimizer states.
  *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. An MTP layer has

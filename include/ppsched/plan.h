@@ -77,17 +77,17 @@ typedef struct ppsched_split_options {
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
- * work of a slice in the middle of the sequence. With layers, attention_share may differ by stage:
- * it is the mean of attention_share of the stage's layers, weighted with their times without
- * recomputation. The search for splits gives each slice the mean cost of all slices of the
+ * work of a slice in the middle of the sequence. With layers, each stage has its own
+ * attention_share: the mean of attention_share of its layers, weighted with the times of the layers
+ * without recomputation. The search for splits gives each slice the mean cost of all slices of the
  * microbatch. For a W, slice_time is not added. Memory and bytes are divided by K; mem_slice_state
  * and mem_slice_gradients of layers are added. If the config has slices already, the costs of these
  * slices do not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
-    const uint32_t *slices; /* numbers of slices K to try. Values above 1 need a config of whole
-                               microbatches. With values above 1, only strategies that support
+    const uint32_t *slices; /* numbers of slices K to try. For values above 1, the config must have
+                               whole microbatches. With values above 1, only strategies that support
                                slices are tried, unless `strategies` is set. Default: the config's
                                slices */
     double slice_time;      /* time that is added to F, B and I of each slice, because kernels are
@@ -200,8 +200,8 @@ typedef struct ppsched_plan_options {
                                    devices. If there are only few different orders, it tries all of
                                    them, otherwise some of them. See ppsched_plan_get_device_order.
                                    Lists by device or link, and device_factors and link_factors of
-                                   scenarios, number devices as the config does. Bounds hold for all
-                                   orders. Default: 0 */
+                                   scenarios, use the numbers that devices have in the config.
+                                   Bounds hold for all orders. Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
                                      cannot be among the best. Candidates that are left out are not
@@ -381,8 +381,8 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
  * limit is the same for all devices. `candidate` may be NULL. The call is for plans in which no
  * candidate fits.
  *   - If several candidates need the same limit, `*candidate` is the one with the best rank.
- *   - Candidates whose strategy is a search, and rules with offload, are tried again under other
- *     limits. Searches with offload are not tried.
+ *   - Candidates whose strategy is a search, and candidates of rules with offload, are tried again
+ *     under other limits. Searches with offload are not tried.
  *   - With layers, splits and recomputation depend on the limit. So only a few candidates are
  *     tried: the rules that need the least memory, and the searches with the best ranks. A limit
  *     below the result may then work, too.

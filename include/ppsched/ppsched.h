@@ -25,7 +25,7 @@
  *   describe a model                       ppsched_description_read                 description.h
  *   estimate what a model costs            ppsched_layers_from_model                model.h
  *   lower: add sends and receives          ppsched_schedule_lower                   lower.h
- *   prove that a schedule cannot deadlock   ppsched_schedule_prove                   channel.h
+ *   prove that a schedule cannot deadlock  ppsched_schedule_prove                   channel.h
  *   time a schedule with its transfers     ppsched_schedule_evaluate_transfers      evaluate.h
  *   get receive buffers and their slots    ppsched_schedule_get_buffers             resources.h
  *   export a schedule                      ppsched_schedule_export                  export.h

@@ -196,7 +196,7 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
  * `pipeline` means one device. The call reads only `devices` and `rank_order` of the pipeline.
  * Either output may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
- * of ranks that the experts do not allow, and for a model without an accelerator. */
+ * of ranks that expert parallelism does not allow, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
                                                            const ppsched_model *model,
                                                            const ppsched_pipeline *pipeline,
@@ -206,19 +206,19 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, doub
 /* The cost of the update as ppsched_model_get_update_cost computes it, for a pipeline whose order
  * of ranks may put replicas farther apart. A NULL `pipeline` means one device. The call reads only
  * `devices` and `rank_order` of the pipeline.
- * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that the experts do not
- * allow. */
+ * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that expert parallelism
+ * does not allow. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
     ppsched_update_cost *out, const ppsched_model *model, const ppsched_pipeline *pipeline,
     double parameters, double expert_parameters, ppsched_error *error);
 
 /* The time in which the gradients of the embedding and its copies are summed. This sum runs once a
  * step, on `copies` devices of a job of `devices` devices. Each stage with MTP layers has a copy.
- * If the embedding is tied, the last stage has a copy, too. The sum is an all-reduce. Its devices
- * are in different nodes, unless the whole job is in one node. If the model has a table with
- * all-reduces, the time is scaled by these measured all-reduces. The time is 0 in three cases: the
- * model has no MTP layers, and its embedding is not tied; the model has adapters; there are fewer
- * than 2 copies.
+ * If the embedding is tied, the last stage has a copy, too. The sum is an all-reduce. The devices
+ * of this all-reduce are in different nodes, unless the whole job is in one node. If the model has
+ * a table with all-reduces, the time is scaled by these measured all-reduces. The time is 0 in
+ * three cases: the model has no MTP layers, and its embedding is not tied; the model has adapters;
+ * there are fewer than 2 copies.
  * Errors: ARGUMENT; RANGE for more copies than devices, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model,
                                                          uint32_t copies, int64_t devices,

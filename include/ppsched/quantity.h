@@ -279,7 +279,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
     /* Only for schedules of forwards: the number of the request to which a microbatch belongs, 1 or
-     * M whole numbers. Microbatches in a row with the same number are chunks of one request. On
+     * M whole numbers. Consecutive microbatches with the same number are chunks of one request. On
      * each stage a chunk runs after the chunk before. Default: each microbatch is a separate
      * request. */
     PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115

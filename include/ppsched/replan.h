@@ -126,7 +126,7 @@ typedef struct ppsched_replan_figures {
 typedef struct ppsched_layer_move {
     uint32_t first_layer;
     uint32_t layer_count; /* number of layers that move */
-    uint32_t from_device; /* the device that holds them; PPSCHED_NONE: they are loaded */
+    uint32_t from_device; /* the device that holds the layers; PPSCHED_NONE: they are loaded */
     uint32_t to_device;
     double bytes;
 } ppsched_layer_move;

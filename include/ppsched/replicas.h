@@ -75,8 +75,8 @@ typedef struct ppsched_replicas_figures {
     double step_time;       /* step time of the replica that takes longest */
     double equal_step_time; /* the same if all shares are equal, and each replica has its best
                                split. If the number of microbatches is not a multiple of the number
-                               of replicas, the first replicas take one more. 0 if a replica cannot
-                               run its share */
+                               of replicas, the first replicas take one microbatch more. 0 if a
+                               replica cannot run its share */
 } ppsched_replicas_figures;
 
 /* The share of a replica. Set `size` to sizeof of this struct. The replicas own the data behind the

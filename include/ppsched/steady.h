@@ -81,8 +81,8 @@ typedef struct ppsched_steady_period {
                            all sums are exact */
 } ppsched_steady_period;
 
-/* Computes the figures that ppsched_schedule_evaluate would have for the schedule that
- * ppsched_schedule_generate would make.
+/* Computes figures of the schedule that ppsched_schedule_generate would make. They are the figures
+ * that ppsched_schedule_evaluate would compute for this schedule.
  *   - If all times are multiples of one power of two, the figures are equal to the last bit,
  *     because all sums are exact.
  *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures

@@ -197,8 +197,8 @@ class Config:
       Per slice, or per slice for each stage (first for all slices on stage 0): slice_scale, a factor on times.
       Per device for F, then for B, I and W: device_scale, a factor on times.
       Per stage and device (first all devices of stage 0) for F, then for B, I and W: stage_scale, a factor on times.
-      Per device, with layers: layer_types, the number of the type of the device. "device_scale" of the layers has factors on times
-        by type.
+      Per device, with layers: layer_types, the number of the type of the device. "device_scale" of the layers has factors on
+        times by type.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
     All arguments are also attributes. Lists are as they were given, or empty for the default.
