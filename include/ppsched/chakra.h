@@ -22,7 +22,7 @@ extern "C" {
  * PREFIX.<rank>.et. Immutable.
  * Lifetime: the caller destroys it. It holds a reference to its schedule. The config may be
  *   destroyed before it.
- * Thread-safety: any number of threads may read it at once. */
+ * Thread-safety: any number of threads may read it at the same time. */
 typedef struct ppsched_chakra ppsched_chakra;
 
 /* How many bytes a message has in the traces. */
@@ -30,8 +30,9 @@ enum ppsched_chakra_sizes {
     PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes in the config, but at least 1. The
                                        simulated network decides how long a message takes */
     PPSCHED_CHAKRA_SIZES_TIMES = 1  /* 2 bytes per nanosecond of the config's transfer time (latency
-                                       included), at least 1 byte. A network without latency that
-                                       carries 2 bytes per nanosecond takes exactly this time */
+                                       included), at least 1 byte. On a network with 2 bytes per
+                                       nanosecond and no latency, a message takes exactly the
+                                       transfer time */
 };
 
 /* How traces represent a link between two devices. */
@@ -63,24 +64,24 @@ typedef struct ppsched_chakra_options {
  *     a COMP node with a duration in whole microseconds. A COMP node waits for the COMP node before
  *     it (ctrl_deps) and for the receives of its inputs (data_deps). A send waits for its producer
  *     (data_deps) and for the send before it (ctrl_deps). A receive waits for nothing.
- *   - Ops that take no time have no node. If a node needs such an op, it waits for the nodes for
- *     which that op waits.
+ *   - Ops that take no time have no node. If a node needs such an op, the node waits instead for
+ *     the nodes for which that op waits.
  *   - If the schedule flushes, there are rounds of messages between all devices after each
  *     iteration except the last. With TIMES these messages take no time.
  *   - Tags distinguish transfers. A tag is (d * stages + stage) * microbatches + microbatch. Here d
  *     is 1 for a gradient and 0 for an activation, `stage` is the receiving stage, and
- *     `microbatches` is the number in all iterations. With slices, the formula counts micro-slices
- *     (slices of a microbatch) in place of microbatches. ASTRA-sim does not distinguish tags of
- *     500,000,000 or more. If the formula could give such a tag, all tags follow another rule: each
- *     tag is the number of earlier transfers on its link.
- * Schedule and config must have the same numbers of devices and stages.
+ *     `microbatches` is the number of microbatches in all iterations. With slices, the formula
+ *     counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim does not
+ *     distinguish tags of 500,000,000 or more. If the formula could give such a tag, all tags
+ *     follow another rule: each tag is the number of earlier transfers on its link.
+ * Schedule and config must have the same number of devices, and the same number of stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
  *   REFUSED for
  *   - fewer than two devices, a schedule that is not lowered, and a device without ops;
  *   - an UNSHARD or REDUCE_GRAD that takes time;
- *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives at once, and a send in a trace
- *     delays no device;
+ *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives immediately, and a send in a
+ *     trace delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message at time 0 that takes no time;
  *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
@@ -120,13 +121,15 @@ typedef struct ppsched_chakra_trace {
  * `*config` is made.
  *   - The ops are read from the names of nodes, and their order from the ids. Traces of other
  *     programs are read in the same way. If the name of a node in such a trace is not the name of
- *     an op, the message of `error` has this name, and the number and the total time of the trace's
- *     compute nodes. It also names the program, if the trace does.
+ *     an op, the call fails. The message of `error` then has this name, and the number and the
+ *     total time of the trace's compute nodes. If the trace names its program, the message names
+ *     it, too.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES the config also
- *     gets a bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in
- *     one case: messages of a stage differ in size, but messages of each link do not.
+ *   - Sizes of messages become bytes by stage; a size of 1 means that there are none. With TIMES
+ *     the config also gets a bandwidth. There is one exception with TIMES: if messages of a stage
+ *     differ in size, but messages of each link do not, sizes become latencies of links
+ *     (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
  *     schedule does not have these ops.
  * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are

@@ -53,8 +53,8 @@ typedef struct ppsched_finding {
  *   - All queues can run to their end, without a wait cycle.
  * The result is OK for a valid schedule. Otherwise it is INVALID_SCHEDULE, with up to four findings
  * in the message of `error`. The call writes up to `capacity` findings to `out`. To `*count` (may
- * be NULL) it writes how many there are in all. If there are more findings than `capacity`, this is
- * no error. The time of the call is linear in the number of ops.
+ * be NULL) it writes how many there are in all. It is no error if there are more findings than
+ * `capacity`. The time of the call is linear in the number of ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; NO_MEMORY. On errors other than INVALID_SCHEDULE nothing is
  *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,

@@ -10,7 +10,7 @@
  *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best of them.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
  *     processes. The caller takes layouts in the order of their numbers. The caller stops when the
- *     bound of the next layout is above the time of the worst layout that it still wants.
+ *     bound of the next layout is above the time of the worst layout that the caller still wants.
  * Both ways give the same layouts, to the last bit.
  *
  * Sample:
@@ -140,20 +140,20 @@ typedef struct ppsched_job_options {
                                          of one type, and the devices of a type are consecutive in
                                          the pipeline. With up to 3 types, all orders of the types
                                          are tried; with more, only the given order. Each type has
-                                         its own nodes. A link between devices of two types has the
-                                         larger latency and the smaller bandwidth of both types'
-                                         links between nodes or, if they have pods, between pods.
-                                         With types, the order of ranks must be DATA_FIRST, and
-                                         `table` must be NULL. Types are read only during the
-                                         call */
+                                         its own nodes. A link between devices of two types follows
+                                         from the links that each type has between nodes or, if it
+                                         has pods, between pods: the latency is the larger of both,
+                                         the bandwidth the smaller. With types, the order of ranks
+                                         must be DATA_FIRST, and `table` must be NULL. Types are
+                                         read only during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
  * memory come last.
  * Lifetime: the caller destroys it. It copies its other arguments, and holds a reference to the
  *   description.
- * Thread-safety: any number of threads may use it at once, also with ppsched_job_evaluate_layout.
- *   While ppsched_job_run runs, no other thread may use it. */
+ * Thread-safety: any number of threads may use it at the same time, also with
+ *   ppsched_job_evaluate_layout. While ppsched_job_run runs, no other thread may use it. */
 typedef struct ppsched_job ppsched_job;
 
 /* Makes a job: lists its layouts, and computes their bounds. The call ignores the parallelism, the
@@ -207,8 +207,8 @@ typedef struct ppsched_job_layout {
                             best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
-    double least_memory; /* lower bound in bytes on the memory of one device: the device for which
-                            this bound minus its memory limit is largest */
+    double least_memory; /* lower bound in bytes on the memory of one device. Of all devices, this
+                            is the one whose bound minus memory limit is largest */
     int32_t rank_order;  /* enum ppsched_rank_order */
     uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
                             permutation in lexicographic order. 0: the order of the options */
@@ -229,20 +229,20 @@ typedef struct ppsched_job_found {
                          runtimes run exactly the order, the split and the recomputation. A rule of
                          thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* peak memory in bytes of one device, with its send and receive buffers: the
-                         device for which its memory minus its memory limit is largest. If all
-                         limits are equal, this is the fullest device */
+    double memory;    /* peak memory in bytes of one device, send and receive buffers included. Of
+                         all devices, this is the one whose memory minus memory limit is largest. If
+                         all limits are equal, this is the fullest device */
     double memory_limit; /* memory limit in bytes of this device */
 } ppsched_job_found;
 
 /* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
  * combination that fits. If at least one pipeline that fits can be run by a runtime, the call
  * compares only pipelines that a runtime can run. `above` is a time in seconds: if no pipeline of
- * the layout can be faster than this, the state is SLOWER. With infinity, the layout is priced in
- * any case. If the state is PRICED, `*out` receives the price, which the caller destroys. If the
- * state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the
- * fewest bytes. In all other states it receives NULL. The result does not depend on which layouts
- * were priced before.
+ * the layout can be faster than this, the state is SLOWER. If `above` is infinite, the layout is
+ * priced in any case. If the state is PRICED, `*out` receives the price, which the caller destroys.
+ * If the state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by
+ * the fewest bytes. In all other states `*out` receives NULL. The result does not depend on which
+ * layouts were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
@@ -257,7 +257,8 @@ PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,
                                                     ppsched_error *error);
 
-/* Prices as many layouts as are needed to find the `top` best layouts. May be called once.
+/* Prices as many layouts as are needed to find the `top` best layouts. The call may be made only
+ * once.
  * Errors: ARGUMENT; CANCELLED if the progress callback stops the call (then nothing is ranked);
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);

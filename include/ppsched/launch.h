@@ -36,7 +36,8 @@ enum ppsched_runtime {
  * struct. A field that is 0 has its default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would not run exactly this order */
+    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would run an order other than the
+                        order of the schedule */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
                         the runtime has exactly this order, otherwise "schedule.csv". COLOSSALAI
@@ -69,7 +70,7 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs the
  *     order of 1F1B exactly. PRIMUS runs some orders exactly. For all other orders, SAIL and PRIMUS
  *     compute an order of the same kind themselves. The name of the schedule says which kind. With
- *     `exact`, SAIL and PRIMUS are refused for these other orders.
+ *     `exact`, SAIL and PRIMUS are refused for these orders.
  * Errors: ARGUMENT, also for an unknown runtime or a file name that does not fit in a line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if the split has another number of stages;
  *   INVALID_SCHEDULE if the schedule cannot be run at all; REFUSED if this runtime cannot run the

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* A prompt or several, and the cost of chunks. The F of a chunk of n tokens, after p earlier tokens
+/* One or more prompts, and the cost of chunks. The F of a chunk of n tokens, after p earlier tokens
  * of its prompt, takes the forward time of its stage, multiplied by
  *   constant + linear * n + quadratic * n * (p + n / 2).
  * Set `size` to sizeof of this struct. */
@@ -26,8 +26,8 @@ typedef struct ppsched_prefill {
     uint32_t size;
     uint32_t chunks;  /* number of chunks of all prompts together. 0: the call chooses the number */
     uint64_t tokens;  /* number of tokens of the prompt, at least 1; 0 with `prompts` */
-    uint64_t block;   /* in each chunk of a prompt except the last, the number of tokens is a
-                         multiple of this number. 0 means 1 */
+    uint64_t block;   /* the number of tokens of a chunk is a multiple of this number, except in the
+                         last chunk of a prompt. 0 means 1 */
     double constant;  /* `constant` of the formula above; 0 or more */
     double linear;    /* `linear` of the formula above: cost per token; 0 or more */
     double quadratic; /* `quadratic` of the formula above: cost per pair of tokens; 0 or more */

@@ -19,8 +19,8 @@ TITAN_SCHEDULES = {"1F1B": False, "GPipe": False, "Interleaved1F1B": True, "Loop
 
 
 class LayoutStage(NamedTuple):
-    """The number of layers of each kind in a stage. The kinds run in this order. str() is one word, such as Et4 or t13mL; - means no
-    layers."""
+    """The number of layers of each kind in a stage. The kinds run in this order. str() is one word, such as Et4 or t13mL; the
+    word "-" means no layers."""
 
     embeddings: int = 0
     decoders: int = 0
@@ -151,8 +151,8 @@ class Layout(Shared):
         return [pairs[device::self.devices] for device in range(self.devices)]
 
     def modules(self, stage: int, rotary: bool = False) -> List[str]:
-        """torchtitan's names of the modules of a stage. rotary: add rotary_emb to each stage, which torchtitan's backend for transformers
-        needs."""
+        """torchtitan's names of the modules of a stage. rotary: also add rotary_emb to each stage, as torchtitan's backend for
+        transformers needs."""
         if not 0 <= integer("stage", stage) < len(self.stages):
             raise Error(f"there is no stage {stage} of {len(self.stages)}", Status.ERROR_RANGE)
         return text_of(lib.ppsched_layout_write_modules, self._handle, stage, bool(rotary)).split()
