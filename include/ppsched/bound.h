@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bounds on the time of an iteration with a given placement. No schedule with this placement
- * is faster. */
+ * takes less time than these bounds. */
 #ifndef PPSCHED_BOUND_H
 #define PPSCHED_BOUND_H
 
@@ -39,24 +39,25 @@ typedef struct ppsched_bound {
                            possible time, and the activations of a device must fit into its memory
                            limit. 0 without a memory limit */
     double least_limit; /* the least memory limit, the same for all devices, under which a schedule
-                           exists. This limit counts static memory and activations, also activations
-                           that an I or a B adds. Schedules that hold memory for other causes may
-                           need a higher limit. Schedules with RECOMPUTE or OFFLOAD may need a lower
-                           one */
+                           exists. This limit includes static memory and activations, and also the
+                           activations that an I or a B adds. Schedules that hold memory for other
+                           causes may need a higher limit. Schedules with RECOMPUTE or OFFLOAD may
+                           need a lower one */
     double one_machine; /* bound from the order of ops on a device. The device runs its ops one
                            after another, each no earlier than its input can arrive. The bound also
-                           counts the ops that must follow the last of these ops. The bound is 0
-                           (not computed) in these cases: only forwards; overlapped_times; two
-                           copies of the model; slices; microbatches that differ; very many ops */
+                           includes the time of the ops that must follow the last of these ops. The
+                           bound is 0 (not computed) in these cases: only forwards;
+                           overlapped_times; two copies of the model; slices; microbatches that
+                           differ; very many ops */
     double proof; /* `known` of ppsched_config_prove_bound, if the call proved that no schedule is
                      better; 0 otherwise */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum
  * ppsched_objective).
- *   - The bounds also hold for schedules that have B in place of I and W, or overlapped pairs. This
- *     is so even if B takes less time than I and W together, or if a pair takes less time than its
- *     two ops together.
+ *   - The bounds also hold for schedules with overlapped pairs, and for schedules that have B in
+ *     place of I and W. This is so even if B takes less time than I and W together, or if a pair
+ *     takes less time than its two ops together.
  *   - The bounds are computed even if the memory limits are too small for any schedule. Compare the
  *     limits with `least_limit`.
  *   - The values are sums of doubles. Because of rounding they may be slightly above the time of a

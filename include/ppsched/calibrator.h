@@ -7,7 +7,8 @@
  * The fit minimises a sum of squares. Each run adds log(priced step time / measured step time)^2.
  * Each constant adds (noise / spread * log(fitted value / start value))^2. So a constant moves away
  * from its start value only if the runs require this. A single run already moves the constants on
- * which its time depends most. Many runs determine all constants. The noise of a run is 0.08.
+ * which its time depends most. Many runs determine all constants. In the formula the noise is 0.08;
+ * the spread of each constant is in enum ppsched_calibrator_constant.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -60,14 +61,17 @@ extern "C" {
  * most 1 second. The number in brackets is the constant's spread: the standard deviation of
  * log(start value). */
 enum ppsched_calibrator_constant {
-    PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if the device has 0 */
-    PPSCHED_CALIBRATOR_CONSTANT_ATTENTION_SHARE = 1, /* (0.1) starts at the matrix share if the
-                                                        device has 0 */
+    PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if it is 0 in the start
+                                                        device */
+    PPSCHED_CALIBRATOR_CONSTANT_ATTENTION_SHARE = 1, /* (0.1) starts at the matrix share if it is 0
+                                                        in the start device */
     PPSCHED_CALIBRATOR_CONSTANT_OP_TIME = 2,         /* (0.3) seconds */
     PPSCHED_CALIBRATOR_CONSTANT_HOST_TIME = 3,       /* (0.3) seconds */
-    PPSCHED_CALIBRATOR_CONSTANT_FP8_SHARE = 4,       /* (0.2) starts at 1 if the device has 0 */
+    PPSCHED_CALIBRATOR_CONSTANT_FP8_SHARE = 4,       /* (0.2) starts at 1 if it is 0 in the start
+                                                        device */
     PPSCHED_CALIBRATOR_CONSTANT_MXFP8_SHARE = 5,     /* (0.2) */
-    PPSCHED_CALIBRATOR_CONSTANT_NVFP4_SHARE = 6      /* (0.2) starts at 1 if the device has 0 */
+    PPSCHED_CALIBRATOR_CONSTANT_NVFP4_SHARE = 6      /* (0.2) starts at 1 if it is 0 in the start
+                                                        device */
 };
 
 /* The name of an enumerator, as in names.h. It is also the name of the member of

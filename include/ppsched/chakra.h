@@ -37,11 +37,12 @@ enum ppsched_chakra_sizes {
 
 /* How traces represent a link between two devices. */
 enum ppsched_chakra_links {
-    PPSCHED_CHAKRA_LINKS_SENDERS = 0, /* traces have no links: a device has one message in flight at
-                                         a time, to any device (PPSCHED_CHANNEL_ORDER_SENDS) */
+    PPSCHED_CHAKRA_LINKS_SENDERS = 0, /* traces have no links: a device has at most one message in
+                                         flight, whatever its receiver is
+                                         (PPSCHED_CHANNEL_ORDER_SENDS) */
     PPSCHED_CHAKRA_LINKS_RANKS = 1    /* each link is a rank, numbered after the ranks of the
-                                         devices. It has one message in flight at a time. Sizes must
-                                         be TIMES */
+                                         devices. A link has at most one message in flight. Sizes
+                                         must be TIMES */
 };
 
 /* Options of traces. Set `size` to sizeof of this struct. A field that is 0 has its default. */
@@ -52,8 +53,8 @@ typedef struct ppsched_chakra_options {
     uint32_t reserved;   /* 0 */
     double time_scale;   /* number of microseconds per unit of time of the config; 0 means 1 */
     double bytes_scale;  /* number of bytes per unit of bytes of the config; 0 means 1 */
-    double memory_scale; /* number of bytes per unit of memory of the config. F then writes a tensor
-                            of the size of its memory, and B or W reads this tensor. 0: no
+    double memory_scale; /* number of bytes per unit of memory of the config. If it is set, F writes
+                            a tensor of the size of its memory, and B or W reads this tensor. 0: no
                             tensors */
     double most_loss;    /* the largest change that rounding may make, as a share of the rounded
                             number, 0 to 1 */
@@ -119,16 +120,16 @@ typedef struct ppsched_chakra_trace {
  * `traces` has the traces of all ranks, in order of rank. `environment` may be NULL. The caller
  * owns one reference to `*schedule`, and owns `*config`. On an error, neither `*schedule` nor
  * `*config` is made.
- *   - The ops are read from the names of nodes, and their order from the ids. Traces of other
- *     programs are read in the same way. If the name of a node in such a trace is not the name of
- *     an op, the call fails. The message of `error` then has this name, and the number and the
- *     total time of the trace's compute nodes. If the trace names its program, the message names
- *     it, too.
+ *   - The ops are read from the names of nodes. The order of ops is read from the ids of nodes.
+ *     Traces of other programs are read in the same way. If the name of a node in such a trace is
+ *     not the name of an op, the call fails. The message of `error` then has this name, and the
+ *     number and the total time of the trace's compute nodes. If the trace names its program, the
+ *     message names it, too.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 means that there are none. With TIMES
- *     the config also gets a bandwidth. There is one exception with TIMES: if messages of a stage
- *     differ in size, but messages of each link do not, sizes become latencies of links
+ *   - Sizes of messages become bytes by stage; a size of 1 becomes 0 bytes. With TIMES the config
+ *     also gets a bandwidth. There is one exception with TIMES. If messages of a stage differ in
+ *     size, but all messages of a link have the same size, then sizes become latencies of links
  *     (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
  *     schedule does not have these ops.

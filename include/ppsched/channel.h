@@ -54,10 +54,10 @@ typedef struct ppsched_channel_model {
 } ppsched_channel_model;
 
 /* One wait of a wait cycle. The device `device` waits in the op `op`, which is at `position` in the
- * device's queue. The device waits for the device of the next wait in the cycle. The wait that
- * follows the last wait is the first wait. If this wait and the next wait have the same device,
- * `op` waits for another op of this device. That other op is before `op` in its channel, or is the
- * receive of a value that was sent earlier. 20 bytes, no padding. */
+ * device's queue. The device waits for the device of the next wait in the cycle. After the last
+ * wait of the cycle, the next wait is the first. If this wait and the next wait have the same
+ * device, `op` waits for another op of this device. That other op is before `op` in its channel, or
+ * is the receive of a value that was sent earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;

@@ -26,9 +26,9 @@ enum ppsched_finding_kind {
                                          the device of the next finding. In the last finding,
                                          `other` is on the device of the first finding */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
-    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be there: a RECOMPUTE and an
-                                         OFFLOAD of one stage pass; or a second REDUCE_GRAD while
-                                         another is in flight */
+    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be in the schedule: a
+                                         RECOMPUTE and an OFFLOAD of one stage pass; or a second
+                                         REDUCE_GRAD while another is in flight */
 };
 
 /* One finding of the checker. 44 bytes, no padding. */

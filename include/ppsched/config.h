@@ -88,9 +88,9 @@ PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
                                                          ppsched_error *error);
 
-/* Sets into how many slices the sequence of each microbatch is cut, 1 or more. Default: 1, whole
- * microbatches. With 2 or more slices, the config's times and memory are for one slice. On each
- * stage, the F of a slice runs after the F of the slice before, because it reads the keys and
+/* Sets the number of slices into which the sequence of each microbatch is cut, 1 or more. Default:
+ * 1, whole microbatches. With 2 or more slices, the config's times and memory are for one slice. On
+ * each stage, the F of a slice runs after the F of the slice before, because it reads the keys and
  * values of that earlier slice. The B or I of a slice runs after the B or I of the next slice.
  * Errors: ARGUMENT, RANGE; LENGTH where slice_scale already has several values, and the number of
  *   slices would change. In that case clear slice_scale first, and set it again afterwards. */
@@ -121,8 +121,8 @@ PPSCHED_API ppsched_status ppsched_config_order_devices(ppsched_config *config,
                                                         ppsched_error *error);
 
 /* Sets whether a backward may run as two ops, I and W. 1, the default, allows this. 0 means that
- * every backward runs as one B, as in Megatron-LM and DeepSpeed. Strategies that must split
- * backwards then refuse the config, and plans leave out these strategies. The strategy auto, other
+ * every backward runs as one B, as in Megatron-LM and DeepSpeed. With 0, strategies that must split
+ * backwards refuse the config, and plans leave out these strategies. The strategy auto, other
  * searches and bounds then use only F and B. The time and memory of B are the same with 0 and 1.
  * Errors: ARGUMENT; RANGE where `is_allowed` is not 0 or 1. */
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
@@ -266,7 +266,7 @@ typedef struct ppsched_model_end {
  *     spaces. So the caller can make a config with one stage per layer, and state the costs of each
  *     layer.
  *   - With more stages, each old stage is divided evenly. `embedding` stays whole in the first
- *     stage, and `head` in the last stage. Either may be NULL, which means no such cost.
+ *     stage, and `head` in the last stage. If `embedding` or `head` is NULL, it has no cost.
  *   - A transfer from a new stage to the next has the bytes of the output at the border between the
  *     two.
  *   - Lists by device or by pair of devices, other sizes, options and the placement do not change.

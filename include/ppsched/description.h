@@ -134,8 +134,8 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192, /* for Mamba: the convolution has a bias */
     PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,    /* for Mamba-2: there is no norm before the last
                                                    projection */
-    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: each has three matrices, not
-                                                   two (SwiGLU) */
+    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: each MLP or expert has three
+                                                   matrices, not two (SwiGLU) */
     PPSCHED_BLOCK_FLAG_ROUTER_BIAS = 65536,     /* for experts: the router has a bias */
     PPSCHED_BLOCK_FLAG_SHARED_GATE = 131072,    /* for experts: the shared experts have a gate with
                                                    h parameters */
@@ -258,8 +258,9 @@ typedef struct ppsched_description_info {
     uint32_t mtp_kind;   /* the kind of the MTP layers, as an index into `kinds` */
     uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
                             means 1 */
-    uint32_t stream_interval;  /* each time after this number of layers, one more stream of size h
-                                  is sent from stage to stage (Kimi K3); 0: none */
+    uint32_t stream_interval;  /* number of layers in a group. The first layer of each group adds
+                                  one more stream of size h, which is sent from stage to stage (Kimi
+                                  K3). 0: no groups */
     uint64_t extra_parameters; /* number of other parameters of the whole model. They are counted
                                   with the embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */

@@ -35,9 +35,9 @@ typedef void (*ppsched_log_function)(void *user, int32_t level, const char *mess
  *
  * Lifetime: objects made from a config have a copy of its environment. So the functions and `user`
  *   must stay valid until all these objects are freed.
- * Thread-safety: the library calls the functions on the thread that called the library. An object
- *   that threads share may be released on any of these threads. If several threads use objects of
- *   one environment at the same time, the functions must be thread-safe. */
+ * Thread-safety: the library calls the functions on the thread that called the library. If threads
+ *   share an object, any of them may release it. If several threads use objects of one environment
+ *   at the same time, the functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level; /* messages above this level are dropped; 0: PPSCHED_LOG_LEVEL_WARNING */

@@ -189,8 +189,8 @@ typedef struct ppsched_memory_point {
  *   - A device runs its ops in queue order. An op starts when its device is free and its inputs are
  *     there. F(s,m) needs F(s-1,m). B or I of (s,m) needs its own F and the backward (B or I) of
  *     (s+1,m). W needs its I.
- *   - An input from another device arrives after its transfer, which takes the latency plus bytes /
- *     bandwidth. Other transfers do not delay it.
+ *   - An input from another device arrives after its transfer. The transfer takes the latency plus
+ *     bytes / bandwidth, and is not delayed by other transfers.
  *   - Both ops of an overlapped pair start and end together.
  *   - If the schedule flushes, an iteration starts when the iteration before has ended on all
  *     devices.
@@ -204,8 +204,8 @@ typedef struct ppsched_memory_point {
  *     direction at a time, in the order in which the devices are ready to start these copies. If
  *     two devices are ready to start a copy at the same time, the device with the lower number
  *     copies first. A RELOAD starts only after its OFFLOAD is done.
- *   - B or I waits until its RELOAD is done. OFFLOAD_WAIT waits until its OFFLOAD is done. So the
- *     ops after them in the queue wait, too.
+ *   - B or I waits until its RELOAD is done. OFFLOAD_WAIT waits until its OFFLOAD is done. In the
+ *     queue, the ops after such a B, I or OFFLOAD_WAIT wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
  *     again when the copy of RELOAD starts. The start and end of OFFLOAD and RELOAD are the start
  *     and end of their copies. Latest starts assume that the times of copies and the lengths of ops
@@ -215,8 +215,8 @@ typedef struct ppsched_memory_point {
  *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time here. They wait only for the ops
  *     before them in the queue, and for the flush.
  * Schedule and config must have the same number of devices, and the same number of stages.
- * Microbatches, iterations and placement come from the schedule. Results are the same to the last
- * bit on all platforms. Time and memory of the call are linear in the number of ops.
+ * Microbatches, iterations and placement come from the schedule. Results are bit for bit the same
+ * on all platforms. Time and memory of the call are linear in the number of ops.
  * Errors: ARGUMENT, MISMATCH; RANGE as for ppsched_config_validate, and where a sum of times or
  *   memory is too large for a double; INVALID_SCHEDULE (the message has the wait cycle or the
  *   missing op); REFUSED where senders wait (ppsched_config_set_sender_waits) and the schedule has
@@ -249,16 +249,17 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     or, if the channel model does not allow this yet, later. The send and the receive end when
  *     they are "done" by the rules above.
  *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
- *     after it. They run on a channel of their device, one after another in the order of its queue.
- *     None of them starts before the device reaches it in the queue. F, B, I and W of a stage wait
- *     for its UNSHARD; a REDUCE_GRAD starts after the last W. While an UNSHARD or REDUCE_GRAD runs,
- *     the device continues, slower by the factor PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and
- *     the makespan wait for all UNSHARDs and REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the device does
- *     nothing until the REDUCE_GRAD is done.
+ *     after it. These ops run on a separate channel of their device, one after another in the order
+ *     of its queue. An UNSHARD or REDUCE_GRAD starts no earlier than when the device reaches it in
+ *     the queue. F, B, I and W of a stage wait for its UNSHARD; a REDUCE_GRAD starts after the last
+ *     W. While an UNSHARD or REDUCE_GRAD runs, the device continues, slower by the factor
+ *     PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for all UNSHARDs and
+ *     REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the device does nothing until the REDUCE_GRAD is done.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
- *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
- *     op waits for its copy after its receive is done, this part of the wait is `reload`.
- * If three conditions hold, the times equal the times of ppsched_schedule_evaluate to the last bit:
+ *     only host links. If an UNSHARD or REDUCE_GRAD already makes an op slower, a copy makes the op
+ *     slower still. If an op waits for its copy after its receive is done, this part of the wait is
+ *     `reload`.
+ * If three conditions hold, the times are exactly the times of ppsched_schedule_evaluate:
  * bandwidths are infinite; `model` is NULL; UNSHARD, REDUCE_GRAD and the calls of sends and
  * receives take no time. The timeline has no latest starts: the order of transfers depends on the
  * times. `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT
@@ -331,9 +332,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists the purposes of memory. Sends, receives and gathered weights
  *     count only if the schedule has ops for them.
- *   - Usually a level is the running sum of the changes. A level is the sum of the causes, in the
- *     order of the enum, in these three cases: the config sets one of the quantities from
- *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity); memory rises in a
+ *   - Usually a level is the running sum of the changes. In three cases, a level is the sum of the
+ *     causes, added in the order of the enum. The cases are: the config sets one of the quantities
+ *     from MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity); memory rises in a
  *     backward; or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
@@ -350,8 +351,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_p
                                                                 uint32_t device, int32_t cause,
                                                                 ppsched_error *error);
 
-/* A device's peak memory by cause, in the order of enum ppsched_memory_cause. Added in this order,
- * the parts give the peak exactly, to the last bit. Fills a buffer: see ppsched.h.
+/* A device's peak memory by cause, in the order of enum ppsched_memory_cause. If the parts are
+ * added in this order, the sum is exactly the peak. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity,
                                                             size_t *needed,

@@ -51,8 +51,8 @@ enum ppsched_format {
                                         scheduled nodes per rank */
 };
 
-/* Options that each apply to one format. Set `size` to sizeof of this struct. A field that is 0 has
- * its default. */
+/* Options of exports. Each option applies to only one format. Set `size` to sizeof of this struct.
+ * A field that is 0 has its default. */
 typedef struct ppsched_export_options {
     uint32_t size;
     uint32_t text_columns; /* only for TEXT: the largest width of a device's row in columns. At

@@ -24,7 +24,7 @@ extern "C" {
  *   - There is one row per device. A cell has an op or an overlapped pair, or is empty where the
  *     device waits. Texts with communication ops have no empty cells.
  *   - PyTorch 2.15's tokens WAIT_SEND_F and WAIT_SEND_B, which wait for sends, are ignored.
- *   - Lines end with LF or CRLF. Blanks around a cell are ignored. A row has at least one op.
+ *   - Lines end with LF or CRLF. Blanks around a cell are ignored. Each row has at least one op.
  *   - The sizes are found from the tokens: the largest stage number plus 1 is the number of stages,
  *     and the largest microbatch number plus 1 is the number of microbatches. There is one
  *     iteration, except with a bidirectional placement.

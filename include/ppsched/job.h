@@ -11,7 +11,7 @@
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
  *     processes. The caller takes layouts in the order of their numbers. The caller stops when the
  *     bound of the next layout is above the time of the worst layout that the caller still wants.
- * Both ways give the same layouts, to the last bit.
+ * Both ways give exactly the same layouts.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -60,10 +60,10 @@ extern "C" {
  * not allow are left out. */
 enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* tries the divisors of the number of devices, up to the
-                                          devices of a node */
-    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* tries each divisor c of the number of devices for which 2c
-                                          divides the sequence length, and each device has at least
-                                          1024 tokens of a sequence */
+                                          number of devices of a node */
+    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* tries each divisor c of the number of devices with these
+                                          two properties: 2c divides the sequence length; each
+                                          device has at least 1024 tokens of a sequence */
     PPSCHED_JOB_DIMENSION_EXPERT = 2,  /* tries the divisors of the number of devices; only 1 for
                                           models without experts */
     PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3, /* tries 1, and the same value as for TENSOR */
@@ -96,8 +96,8 @@ typedef struct ppsched_job_list {
     const uint32_t *values;
 } ppsched_job_list;
 
-/* The time by which layouts are ranked. Layouts that some runtime runs come before all others.
- * Layouts with equal times are ranked by memory, then by number. */
+/* The time by which layouts are ranked. Layouts that at least one runtime can run come before all
+ * others. Layouts with equal times are ranked by memory, then by number. */
 enum ppsched_job_goal {
     PPSCHED_JOB_GOAL_STEP = 0,  /* the time of a step */
     PPSCHED_JOB_GOAL_TOKENS = 1 /* the time per token, for layouts with different batches */
@@ -127,8 +127,8 @@ typedef struct ppsched_job_options {
                         listed. Default: all layouts */
     uint32_t top;    /* number of best layouts to find. Default: 10 */
     const char *const *strategies; /* names or aliases of the strategies to try. Default: 1f1b,
-                                      zb_h1, interleaved_1f1b, interleaved_zb, zbv, and for
-                                      pipelines of at most 1024 stage passes zb_auto */
+                                      zb_h1, interleaved_1f1b, interleaved_zb and zbv; also zb_auto
+                                      for pipelines of at most 1024 stage passes */
     uint32_t strategy_count;
     uint32_t type_count;              /* number of `types`, at most 8; 0: all devices are alike */
     double memory_limit;              /* memory limit of each device in bytes. Default: `memory` of
@@ -164,8 +164,8 @@ typedef struct ppsched_job ppsched_job;
  * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
  *   would work, such as a batch that is a multiple of a possible data parallelism); with a table
- *   also the errors of ppsched_model_create_measured, and RANGE for a row that does not state such
- *   a size; NO_MEMORY. */
+ *   also the errors of ppsched_model_create_measured, and RANGE for a row that does not state a
+ *   size in which layouts differ; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,
@@ -238,11 +238,11 @@ typedef struct ppsched_job_found {
 /* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
  * combination that fits. If at least one pipeline that fits can be run by a runtime, the call
  * compares only pipelines that a runtime can run. `above` is a time in seconds: if no pipeline of
- * the layout can be faster than this, the state is SLOWER. If `above` is infinite, the layout is
- * priced in any case. If the state is PRICED, `*out` receives the price, which the caller destroys.
- * If the state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by
- * the fewest bytes. In all other states `*out` receives NULL. The result does not depend on which
- * layouts were priced before.
+ * the layout can take less time than `above`, the state is SLOWER. If `above` is infinite, the
+ * layout is priced in any case. If the state is PRICED, `*out` receives the price, which the caller
+ * destroys. If the state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds
+ * the limit by the fewest bytes. In all other states `*out` receives NULL. The result does not
+ * depend on which layouts were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,

@@ -62,8 +62,8 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 
 /* Writes the arguments for a runtime (enum ppsched_runtime): one line of words, separated by blanks
  * and quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
- *   - Layers, batch sizes, and flags that depend on them are in the line only if the options have
- *     these facts.
+ *   - The options may state layers and batch sizes. Only then does the line have the layers, the
+ *     batch sizes, and the flags that depend on them.
  *   - Layers of `model` that must be in the first stage count as the embedding. Layers that must be
  *     in the last stage count as the head. Layers with the name "mtp" are MTP layers. All others
  *     are decoders.

@@ -32,8 +32,8 @@
  * span. Between two measured numbers of bytes, the time is interpolated linearly. Below the
  * smallest measured number of bytes, the time of this smallest number is taken. Above the largest
  * measured number of bytes, the time is extrapolated from the two largest. For other groups, and if
- * only one number of bytes was measured, the cost model's time is multiplied by measured /
- * predicted of the nearest group. */
+ * only one number of bytes was measured, the cost model's time is multiplied by the ratio of
+ * measured to predicted time of the nearest group. */
 #ifndef PPSCHED_LAYER_TABLE_H
 #define PPSCHED_LAYER_TABLE_H
 

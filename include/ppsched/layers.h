@@ -85,7 +85,8 @@ enum ppsched_layer_flag {
 };
 
 /* A kind of recomputation. The layer's activations, or some of them, are computed again in its
- * backward, so that the layer holds less memory until then. A plain record.
+ * backward, so that the layer holds less memory between its forward and its backward. A plain
+ * record.
  *   - An I recomputes all recomputed layers of its stage when it starts. Their activations are held
  *     until W ends.
  *   - A B recomputes one layer after another. While it runs it holds the activations of the largest
@@ -142,10 +143,10 @@ typedef struct ppsched_layer {
     const char *hybrid_symbols;
     /* Factors on the times above for devices of types 1, 2 and so on
      * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are four
-     * factors of 0 or more, one for each of F, B, I and W; with 0 the ops take no time. Copied.
-     * NULL: all factors are 1. The time that recomputation adds is multiplied by a separate factor
-     * for each type: the time of all forwards of the model together on a device of this type,
-     * divided by their time on a device of type 0. */
+     * factors of 0 or more, one for each of F, B, I and W. With a factor of 0 an op takes no time.
+     * Copied. NULL: all factors are 1. The time that recomputation adds is multiplied by a separate
+     * factor for each type: the time of all forwards of the model together on a device of this
+     * type, divided by their time on a device of type 0. */
     const double *device_scale;
     /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
      * from them. The windows of an op must together take as long as the op. NULL: the windows are
@@ -154,8 +155,8 @@ typedef struct ppsched_layer {
      * windows of F. Otherwise one window is added, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
     /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
-     * (ppsched_slice_options). Both kinds of this memory are for whole microbatches, and not
-     * negative. */
+     * (ppsched_slice_options). Each of the next two values is for a whole microbatch, and is 0 or
+     * more. */
     double mem_slice_state;     /* held by each slice from F to its backward, for the state that it
                                    gets from the slice before, such as the state of a scan */
     double mem_slice_gradients; /* with K slices, the device holds (K - 1) / K of this memory, for

@@ -4,8 +4,8 @@
  *
  * A layout puts the layers of a model into the stages of a pipeline, in order. The layers are one
  * embedding, decoders, layers for multi-token prediction (MTP), and one head with the loss. In
- * Megatron-LM's strings, their letters are E, t, m and L. Stage s is chunk s / D of device s mod
- * D. */
+ * Megatron-LM's strings, the letters E, t, m and L stand for these layers. Stage s is chunk s / D
+ * of device s mod D. */
 #ifndef PPSCHED_LAYOUT_H
 #define PPSCHED_LAYOUT_H
 
@@ -163,8 +163,8 @@ PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout,
 
 /* Writes the string for --pipeline-model-parallel-layout. From this string, Megatron-LM reads the
  * same stages.
- *   - 3 or more consecutive equal letters are written as `x*n`, and stages that repeat as
- *     `(...)*n`.
+ *   - 3 or more consecutive equal letters are written as `x*n`. Repeated groups of stages are
+ *     written as `(...)*n`.
  *   - The result is the shortest string with groups of up to 16 stages.
  * Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, BUFFER. */

@@ -58,9 +58,9 @@ enum ppsched_unshard_lookahead {
     PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the number of
                                             stages that it may hold */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
-                                            `unshard`. If an UNSHARD takes as long as a forward,
-                                            this many UNSHARDs are done before the device's first op
-                                            has its input */
+                                            `unshard`. If an UNSHARD takes as long as a forward, the
+                                            device completes this number of UNSHARDs before its
+                                            first op has its input */
     PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
                                             for each device */
     PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD is as late as possible without delaying
@@ -125,11 +125,11 @@ typedef struct ppsched_lower_options {
     uint32_t receive_prefetch;
 
     /* With `reduce_grad`: the number of iterations whose gradients are summed up before they are
-     * reduced. The REDUCE_GRAD of a stage then comes after the last B or W of this many iterations,
-     * and a device holds the gradients until then. `reduce_every` must divide the number of
-     * iterations of the schedule. 0 means 1. Example: a training script calls the schedule four
-     * times before the optimizer's step; the schedule has four iterations, which do not flush, and
-     * reduces the gradients only after the last one. */
+     * reduced. A stage then has one REDUCE_GRAD in each group of `reduce_every` iterations, after
+     * the stage's last B or W in the group. Until then a device holds the gradients. `reduce_every`
+     * must divide the number of iterations of the schedule. 0 means 1. Example: a training script
+     * calls the schedule four times before the optimizer's step; the schedule has four iterations,
+     * which do not flush, and reduces the gradients only after the last one. */
     uint32_t reduce_every;
     uint32_t reserved; /* 0 */
 } ppsched_lower_options;

@@ -19,7 +19,7 @@ extern "C" {
  * default. */
 typedef struct ppsched_recompute_options {
     uint32_t size;
-    uint32_t chunks; /* number N of stages: recompute all stage passes of the N lowest stages of
+    uint32_t chunks; /* number N of stages: recompute the stage passes of the N lowest stages of
                         each device. 0: recompute the stage passes of all stages */
 } ppsched_recompute_options;
 
@@ -43,7 +43,8 @@ typedef struct ppsched_offload_options {
                                    stages */
     uint32_t until_limit;       /* 1: offload only as many of these stage passes as are needed to
                                    fit PPSCHED_QUANTITY_MEM_LIMIT. Stage passes with the latest
-                                   backward are offloaded first. 0: offload all of them */
+                                   backward are offloaded first. 0: offload all stage passes that
+                                   `chunks` selects */
     uint32_t prefetch_distance; /* number of ops of the device between a RELOAD and its backward.
                                    The times of these ops do not matter. 0: RELOADs come as late as
                                    possible, but early enough that their copies are done in time.
@@ -51,7 +52,8 @@ typedef struct ppsched_offload_options {
                                    RANGE */
     double share;               /* share of memory, 0 to 1. On each device, offload first the stage
                                    passes with the longest time from F to backward. Stop at this
-                                   share of the memory of all these stage passes. 0: offload all */
+                                   share of the memory of all stage passes that `chunks` selects. 0:
+                                   offload all of them */
 } ppsched_offload_options;
 
 /* Makes a schedule in which the stage passes that `options` selects are offloaded. The call uses
@@ -73,7 +75,7 @@ typedef struct ppsched_offload_options {
  *     to about 500 ops, the step never becomes longer if the limit of each device is raised by one
  *     activation.
  * The call takes a time that is about linear in the number of ops, plus a sort and a few
- * evaluations of the schedule. It takes more time:
+ * evaluations of the schedule. It takes more time in two cases:
  *   - To find lower peaks: evaluations of about 2^17 ops in all.
  *   - If all choices that were found make the step longer: up to 48 evaluations, or up to 256
  *     evaluations if these have at most about 10^6 ops in all. Schedules of up to 2^13 ops take the

@@ -97,9 +97,9 @@ enum ppsched_training_flag {
                                                        dropout, and the mask */
     PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter,
                                                        and so do the first two matrices of a gated
-                                                       MLP: Megatron-LM has one matrix for each */
-    /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
-     * collectives are on channels of their own. */
+                                                       MLP: Megatron-LM has one matrix per group */
+    /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and each
+     * collective below is on a separate channel. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
     PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* tensor parallelism, on channel 2 */
     PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* context parallelism, on channel 3 */
@@ -221,7 +221,7 @@ typedef struct ppsched_accelerator {
     ppsched_link_rate between; /* links between nodes */
     double rate_8bit;          /* peak rate of products with factors of 8 bits; 0: not supported */
     double rate_4bit;
-    /* Measured values that data sheets do not have. 0: no such effect. */
+    /* Measured values that data sheets do not have. 0: no effect, unless the comment differs. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */

@@ -89,7 +89,8 @@ enum ppsched_op_flag {
  *
  * UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a
  * microbatch. Their `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their
- * `slice` is 0. They do not store their iteration, which follows from their place in the queue. */
+ * `slice` is 0. These ops do not store an iteration: it follows from their position in the
+ * queue. */
 typedef struct ppsched_op {
     uint32_t microbatch; /* iteration * microbatches + index, or PPSCHED_NONE (see above) */
     uint16_t stage;      /* virtual stage; stage 0 has the first layers */

@@ -109,8 +109,8 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
  * says which list has the next window: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is
  * the number of windows. Each channel runs its windows in this order. A channel waits for a window
  * that is not ready, even if a later window is ready. All other rules are the same as for
- * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders that wait.
- * `is_best` says whether `time` equals `bound`.
+ * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders in which a
+ * channel waits. `is_best` says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
  *   once, or has a weight gradient before the windows of the backward that it needs. */
 PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
@@ -134,9 +134,9 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *     backward at the `backward_end`. So an op on another device can read an output before the pair
  *     ends. In lowered schedules with a channel model, sends come after the pair. If the caller has
  *     set the overlapped times, both outputs are sent at the end of the pair.
- *   - If the config is converted to fewer stages, the windows of joined stages are put one after
- *     another. For backwards, the windows of the last stage come first. Windows cannot be divided,
- *     so a conversion to more stages is refused.
+ *   - If the config is converted to fewer stages, the windows of stages that are joined are put one
+ *     after another. For backwards, the windows of the last stage come first. Windows cannot be
+ *     divided, so a conversion to more stages is refused.
  *   - Times of ops or pairs that are set afterwards replace the windows.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order, and where stages have
  *   different slowdowns, or only some have a weight gradient; NO_MEMORY. */

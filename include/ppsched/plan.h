@@ -174,7 +174,7 @@ typedef struct ppsched_plan_options {
                               all */
     uint32_t effort;       /* search effort of the strategy auto, 1 to 12. From 6 on, the plan also
                               tries to prove that no order is better. With 0, auto is tried only if
-                              `strategies` names it, and then uses its own default effort */
+                              `strategies` names it, and then has its default effort */
     uint32_t order_effort; /* effort of the search for the order of microbatches with different
                               costs, 1 to 10. ppsched_schedule_order_microbatches orders the
                               microbatches of each candidate. The candidate's config lists them in
@@ -186,16 +186,18 @@ typedef struct ppsched_plan_options {
     uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
                               second time, with offload. Under a memory limit, such a candidate
                               offloads only as much as needed to fit; without a limit, it offloads
-                              everything (ppsched_schedule_offload). A candidate that needs no
-                              offload is refused. Under a memory limit, and without layers,
-                              candidates of auto are also listed a second time. For candidates of
-                              auto, the search chooses order and offload together. The config must
-                              have host_bandwidth or, if there are no layers, offload_times. With
-                              layers, the search for splits also counts the offload transfers. With
-                              layers, candidates with groups are listed with offload only for the
-                              group sizes D and (D+1)/2 or, if `group_sizes` is set, for the sizes
-                              in `group_sizes`. With `lower`, offload comes before the lowering.
-                              `offload` together with scenarios is an ARGUMENT error. Default: 0 */
+                              everything (ppsched_schedule_offload). If nothing is offloaded in the
+                              second listing, for instance because the candidate fits without
+                              offload, the second listing is refused. Under a memory limit, and
+                              without layers, candidates of auto are also listed a second time. For
+                              candidates of auto, the search chooses order and offload together. The
+                              config must have host_bandwidth or, if there are no layers,
+                              offload_times. With layers, the search for splits also counts the
+                              offload transfers. With layers, candidates with groups are listed with
+                              offload only for the group sizes D and (D+1)/2 or, if `group_sizes` is
+                              set, for the sizes in `group_sizes`. With `lower`, offload comes
+                              before the lowering. `offload` together with scenarios is an ARGUMENT
+                              error. Default: 0 */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
                                    devices. If there are only few different orders, it tries all of
                                    them, otherwise some of them. See ppsched_plan_get_device_order.
@@ -229,9 +231,10 @@ typedef struct ppsched_candidate {
     uint32_t group_size;   /* group size g; 0 if the strategy has no groups */
     int32_t placement;     /* enum ppsched_placement */
     uint32_t evaluated;    /* 1: the candidate is evaluated. If it is not evaluated, or is refused,
-                              `fits` and the figures from `step_time` on are 0, and `limit_device`
-                              and `peak_device` are PPSCHED_NONE. Only `bound` is set for a
-                              candidate that the plan has left out (see `top`) */
+                              then `fits`, `step_time` and all figures after `step_time` are 0, and
+                              `limit_device` and `peak_device` are PPSCHED_NONE. There is one
+                              exception: if the plan has left out the candidate (see `top`), `bound`
+                              is set */
     uint32_t fits;         /* 1: the candidate is evaluated, and every device is within its limit */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;  /* the device with the largest peak memory */
@@ -252,8 +255,8 @@ typedef struct ppsched_candidate {
                      shorter (ppsched_config_find_bound). For a strategy that does not flush, the
                      bound holds for schedules that do not flush. With offload the bound ignores the
                      limit. With layers the bound holds for all splits, and also ignores the limit.
-                     The step time of a candidate over its limit may be below the bound. The bound
-                     is on the planned time, also with scenarios */
+                     The step time of a candidate over its limit may be below the bound. With
+                     scenarios, too, `bound` is set, and is a bound on the planned time */
     double bytes; /* bytes sent between devices in an iteration */
     uint64_t transfers;   /* number of transfers between devices in an iteration */
     uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
@@ -268,7 +271,8 @@ typedef struct ppsched_candidate {
     uint32_t ordered;     /* 1: its microbatches have another order than in the config (see
                              `order_effort`) */
     double scenario_time; /* mean, quantile or longest of the step times in the scenarios, as
-                             `rank_by` says. With STEP this is the mean. 0 without scenarios */
+                             `rank_by` says. With STEP, `scenario_time` is the mean. 0 without
+                             scenarios */
     uint64_t offloads;    /* number of activations copied to the host and back in an iteration */
     uint32_t offloaded;   /* 1: this candidate was listed a second time, with offload (see `offload`
                              of the options) */
@@ -360,8 +364,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t c
                                                          uint32_t candidate, ppsched_error *error);
 
 /* Makes the candidate's own config, with its stages, microbatches, memory limit and strategy
- * options. If the placement is V or bidirectional, the config has it too, so that a builder places
- * the stages as the schedule does.
+ * options. If the placement is V or bidirectional, the config has this placement, too. So a builder
+ * places the stages as the schedule does.
  * Errors: ARGUMENT; RANGE, also for a candidate past the last; REFUSED if the config's stages
  *   cannot be converted to the candidate's stages; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,

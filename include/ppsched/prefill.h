@@ -53,12 +53,12 @@ typedef struct ppsched_prefill_figures {
  *   - `out` receives the number of tokens of each chunk, prompt by prompt: the chunks of a prompt
  *     add up to its tokens. The call fills a buffer: see ppsched.h. A prompt of n tokens has at
  *     most n / `block` chunks, rounded up. The call searches even if it only writes `*needed`.
- *   - Suppose that every device has one stage, and all stages take equally long. Then n chunks take
- *     the sum of their times plus, for each stage after the first, the time of the longest chunk.
- *     The sum depends only on n. So for each n the longest chunk is made as short as possible. In
- *     other cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
- *     starts from the chunks that are best by the rule for equal stages, and moves tokens between
- *     neighbouring chunks.
+ *   - Suppose that every device has one stage, and all stages take equally long. Then the time of n
+ *     chunks has two parts: the sum of their times; and, for each stage after the first, the time
+ *     of the longest chunk. The sum depends only on n. So for each n the longest chunk is made as
+ *     short as possible. In other cases with up to 13 blocks, all possible chunks are tried. With
+ *     more blocks, the search starts from the chunks that are best by the rule for equal stages,
+ *     and moves tokens between neighbouring chunks.
  *   - All chunks together may have up to 65,536 blocks.
  * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);

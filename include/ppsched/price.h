@@ -11,10 +11,11 @@
  *     and all-gathers of weights for which the first forwards wait
  *   + the optimizer.
  * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
- * to them. It sums one stage after the other, in bubbles and while other backwards run. With
- * OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order of their first
- * forwards. With sharding 3 each microbatch gathers weights and sums gradients. With these two
- * flags, the computation of the layers hides the time of these collectives.
+ * to them. The device sums the gradients of one stage after the other, in bubbles and while other
+ * backwards run. With OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order
+ * of their first forwards. With sharding 3 weights are gathered and gradients are summed for each
+ * microbatch. With both flags, these collectives then run while layers compute, and this hides
+ * their time.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -100,13 +101,13 @@ typedef struct ppsched_pipeline {
     void *progress_user;
     double memory_limit; /* memory limit of each device in bytes, for strategies that search; 0: no
                             limit. Other strategies ignore the limit */
-    uint32_t offload_layers; /* number of decoders of each stage, counted from the first, whose
-                                activations are on the host from forward to backward. Each stage
-                                must have more decoders than this, and `recompute` must be NULL.
-                                Copies run at host_bandwidth, in parallel with the forward or
-                                backward of their stage. If a copy takes longer than this pass, the
-                                device waits. While activations of a layer are copied, they stay on
-                                the device. 0: none */
+    uint32_t offload_layers; /* number N: activations of the first N decoders of each stage are on
+                                the host from forward to backward. Each stage must have more than N
+                                decoders, and `recompute` must be NULL. Copies run at
+                                host_bandwidth, in parallel with the forward or backward of their
+                                stage. If a copy takes longer than this pass, the device waits.
+                                While activations of a layer are copied, they stay on the device. 0:
+                                none */
     int32_t rank_order;      /* enum ppsched_rank_order */
     uint32_t reduce_every;   /* number of runs of the schedule in a step. Gradients are summed up
                                 over these runs, and reduced only after the last run. Each run has
@@ -115,8 +116,9 @@ typedef struct ppsched_pipeline {
                                 gradients. The number of runs must divide `microbatches`. 0 means
                                 1 */
     uint32_t hides_copies;   /* 1: the sum of the gradients of the embedding and its copies
-                                (ppsched_model_get_copies_time) takes no time, as it overlaps. 0: it
-                                comes after all other sums, and counts in exposed_data_parallel */
+                                (ppsched_model_get_copies_time) takes no time, because it overlaps.
+                                0: this sum comes after all other sums, and counts in
+                                exposed_data_parallel */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.
@@ -190,10 +192,10 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
                                                       ppsched_error *error);
 
 /* The latency and bandwidth that prices use for the link between two devices of a pipeline. If the
- * devices share a node in each replica, this is the link inside a node. If they share only a pod in
- * each replica, it is the link between nodes. Otherwise it is the slowest link that the job uses.
- * If the model has a table with sends, the call returns values from these measured sends. A NULL
- * `pipeline` means one device. The call reads only `devices` and `rank_order` of the pipeline.
+ * two devices share a node in each replica, they use the link inside a node. If they share only a
+ * pod in each replica, they use the link between nodes. Otherwise they use the slowest link of the
+ * job. If the model has a table with sends, the call returns values from these measured sends. A
+ * NULL `pipeline` means one device. The call reads only `devices` and `rank_order` of the pipeline.
  * Either output may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
  * of ranks that expert parallelism does not allow, and for a model without an accelerator. */

@@ -43,9 +43,9 @@ enum ppsched_quantity {
 
     /* Op overhead: the runtime's own time per op, in addition to the op's time. This time does not
      * depend on the size of the stage. 1 value for all ops, or 4 values, for F, B, I and W. An
-     * overlapped pair has the overhead of both ops. OVERLAPPED_TIMES, if given, include this
-     * overhead. MICROBATCH_SCALE and SLICE_SCALE multiply the overhead like the op's time. Default:
-     * 0. */
+     * overlapped pair has the overhead of both ops. If OVERLAPPED_TIMES are given, they include
+     * this overhead. MICROBATCH_SCALE and SLICE_SCALE multiply the overhead like the op's time.
+     * Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
     /* Speed of a device: 1 or D values above 0. The speed divides the times of F, B, I, W,
@@ -70,7 +70,8 @@ enum ppsched_quantity {
 
     /* Device overhead: the time per op on a device, in addition to OP_OVERHEAD; 1 or D values.
      * DEVICE_SPEEDS and the factors above do not change this overhead: it is added afterwards to
-     * the times of F, B, I and W. In all other respects it counts like OP_OVERHEAD. Default: 0. */
+     * the times of F, B, I and W. In all other respects, this overhead has the same effect as
+     * OP_OVERHEAD. Default: 0. */
     PPSCHED_QUANTITY_DEVICE_OVERHEAD = 27,
 
     /* --- memory of stage passes and stages, and memory limits --- */
@@ -186,10 +187,10 @@ enum ppsched_quantity {
 
     /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule,
      * 1 or D values. During a call the device does nothing else. The op is issued at the end of its
-     * call. Only evaluations with transfers use this time. These functions ignore it:
-     * ppsched_schedule_evaluate, bounds, searches, scenarios, and lowering, except with
-     * PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid, because calls only add time. Default:
-     * 0. */
+     * call. Only evaluations with transfers use this time. This time is ignored in
+     * ppsched_schedule_evaluate, bounds, searches and scenarios. Lowering also ignores this time,
+     * except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid, because calls only add time.
+     * Default: 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
@@ -274,8 +275,8 @@ enum ppsched_quantity {
     /* Factor of a slice on times, in addition to the factor of its microbatch: 1, K or S * K values
      * above 0. With S * K values, K above 1, each stage has its own factors: first those of all
      * slices on stage 0, then on stage 1 and so on. Memory and bytes are the same for all slices.
-     * With causal attention later slices take longer: the factor of slice k is a + b * k. a and b
-     * depend on the share of attention in the times of the stage. Default: 1. */
+     * With causal attention later slices take longer: the factor of slice k is a + b * k. The
+     * numbers a and b depend on the share of attention in the times of the stage. Default: 1. */
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
     /* Only for schedules of forwards: the number of the request to which a microbatch belongs, 1 or

@@ -80,8 +80,8 @@ typedef struct ppsched_replan_options {
     uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored if both
                                    are NULL */
     uint32_t group_size;        /* group size, for strategies that have one. Default: the number of
-                                   devices; for the result, this is the number of devices after the
-                                   change */
+                                   devices of the running job; for the result, the number of devices
+                                   after the change */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
                                    keep their order. Added devices take the places of lost devices;
                                    further added devices come last */
@@ -134,8 +134,8 @@ typedef struct ppsched_layer_move {
 /* Finds how a running job continues.
  *   - `config` has all devices: first the devices of the running job, then the added devices. The
  *     lists of `config`, `running_order`, `lost` and the result use the numbers of these devices.
- *     Give measured speeds in device_speeds, device_scale and the lists of links of `config`. From
- *     now on, the number of microbatches of `config` applies. Lists of `config` with values per
+ *     Give measured speeds in device_speeds, device_scale and the lists of links of `config`. The
+ *     job continues with the number of microbatches of `config`. Lists of `config` with values per
  *     stage are ignored.
  *   - The strategy and the number of stages per device do not change. Splits are searched as in
  *     plans. Then the call gives layers back to devices that already hold them, where this does not

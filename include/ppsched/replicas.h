@@ -70,17 +70,17 @@ typedef struct ppsched_replicas_options {
 /* The figures of all replicas. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replicas_figures {
     uint32_t size;
-    uint32_t proved;        /* 1: no other shares, splits and orders of the devices have a shorter
+    uint32_t proved;        /* 1: no other shares, splits and orders of the devices give a shorter
                                step */
     double step_time;       /* step time of the replica that takes longest */
-    double equal_step_time; /* the same if all shares are equal, and each replica has its best
+    double equal_step_time; /* `step_time` if all shares are equal, and each replica has its best
                                split. If the number of microbatches is not a multiple of the number
                                of replicas, the first replicas take one microbatch more. 0 if a
                                replica cannot run its share */
 } ppsched_replicas_figures;
 
-/* The share of a replica. Set `size` to sizeof of this struct. The replicas own the data behind the
- * pointers. */
+/* The share of a replica. Set `size` to sizeof of this struct. The pointers are borrowed from the
+ * ppsched_replicas. */
 typedef struct ppsched_replica {
     uint32_t size;
     uint32_t microbatches;

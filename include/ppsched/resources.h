@@ -134,8 +134,8 @@ typedef struct ppsched_arena {
 
 /* Lists the lifetimes of a device's slots. `use`: enum ppsched_slot_use. Fills a buffer: see
  * ppsched.h.
- *   - The list is ordered by stage, then (with RECEIVE) activations before gradients, then by
- *     microbatch. So the lifetimes of an arena are consecutive.
+ *   - The list is ordered by stage and then by microbatch. With RECEIVE, all activations of a stage
+ *     come before its gradients. So the lifetimes of an arena are consecutive.
  *   - Lifetimes get slots in order of `first` and, if `first` is equal, of `last`. Each lifetime
  *     gets the lowest free slot, as in PyTorch's activation liveness and its proposed receive
  *     pools.

@@ -61,8 +61,8 @@ enum ppsched_rank_by {
  *   - The jitter of an op depends only on the seed, the scenario, and the op's kind, stage,
  *     microbatch and slice. So all schedules of a problem have the same scenarios, and a larger
  *     count keeps these scenarios and adds others. Jitter is drawn with splitmix64 (Steele, Lea and
- *     Flood, 2014) by counter, and computed only with +, -, * and /. So the jitter is equal to the
- *     last bit on all platforms. */
+ *     Flood, 2014) by counter, and computed only with +, -, * and /. So the jitter is bit for bit
+ *     the same on all platforms. */
 typedef struct ppsched_scenario_options {
     uint32_t size;
     int32_t dispatch;             /* enum ppsched_dispatch */
@@ -114,8 +114,8 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
     const ppsched_scenario_options *options, ppsched_error *error);
 
 /* Evaluates `count` scenarios of a schedule by the rules of ppsched_schedule_evaluate. If all
- * factors are 1, the makespan is the same as in ppsched_schedule_evaluate, to the last bit. NULL
- * `options` mean no factors.
+ * factors are 1, the makespan is exactly the makespan of ppsched_schedule_evaluate. If `options` is
+ * NULL, there are no factors.
  *   - The config's progress callback receives the share of the scenarios that are done.
  *   - The time of the call is linear in ops * scenarios, and its memory is linear in ops +
  *     scenarios. A scenario allocates nothing.
@@ -139,9 +139,9 @@ PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *s
  * the makespan, 0 to 1, in which ops of the device are on the critical path. Messages take the rest
  * of the path. The list has for each device the mean of its cause over the scenarios. Borrowed. The
  * path is followed back from the op that ends last; of several such ops, from the op on the device
- * with the lowest number. If an op waited for the op before it on its device, or for the flush, the
- * path goes to the op before it. Otherwise it goes to the sender of the value for which the op
- * waited. */
+ * with the lowest number. If an op waited for the op before it on its device, the path goes to that
+ * op. If it waited for a flush, the path goes to the op that ended last before the flush. Otherwise
+ * the path goes to the op that sent the value for which the op waited. */
 PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
                                                    size_t *count);
 

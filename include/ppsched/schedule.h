@@ -137,8 +137,8 @@ PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule)
 PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
                                                         uint32_t device);
 
-/* The ops of a queue, borrowed; `*count` receives their number. An overlapped pair is two
- * consecutive ops. */
+/* The ops of a queue, borrowed; `*count` receives their number. An overlapped pair has two entries,
+ * one after the other. */
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
 
 /* --- by a builder --- */

@@ -63,9 +63,9 @@ PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config 
  * devices each stage has. `devices` lists the devices of stage 0, then of stage 1, and so on. If a
  * stage is on several devices, each of its ops is in the queues of all these devices, and starts
  * and ends on all of them at the same time. The op runs at the speed of the slowest of these
- * devices. The time and the memory of the op count on each of these devices. An input from another
- * stage has arrived when all transfers from the devices of that stage to the devices of this stage
- * have ended.
+ * devices. Each of these devices is busy for the time of the op, and holds the op's memory. An
+ * input from another stage has arrived when all transfers from the devices of that stage to the
+ * devices of this stage have ended.
  * Errors: ARGUMENT, LENGTH; RANGE where a device does not exist, or is listed twice for a stage;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,

@@ -4,9 +4,9 @@
  *
  * The order of a rule has a prefix, a block of ops that repeats, and a suffix. After some
  * microbatches (the *transient*), the times of the ops repeat, too, with a period of one or more
- * blocks. The call times more and more microbatches op by op. It stops when, in several successive
- * blocks, every op starts exactly one period later than the same op of the period before. This
- * proves the times of all later blocks.
+ * blocks. The call times more and more microbatches op by op. The call stops when, in several
+ * successive blocks, every op starts exactly one period later than the same op of the period
+ * before. This proves the times of all later blocks.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -51,9 +51,9 @@ enum ppsched_steady_reason {
                                             searches, gpipe, looped_bfs, offload, and schedules of
                                             only forwards */
     PPSCHED_STEADY_REASON_COSTS = 2,     /* one of three cases: costs of microbatches or slices
-                                            differ; there are several iterations, and not only
-                                            activations take memory; devices have speeds, and the
-                                            order follows from the costs */
+                                            differ; there are several iterations, and something
+                                            other than activations takes memory; devices have
+                                            speeds, and the order follows from the costs */
     PPSCHED_STEADY_REASON_SHORT = 3,     /* there are too few microbatches */
     PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not begin to repeat in the first half of
                                             the microbatches */
@@ -83,14 +83,14 @@ typedef struct ppsched_steady_period {
 
 /* Computes figures of the schedule that ppsched_schedule_generate would make. They are the figures
  * that ppsched_schedule_evaluate would compute for this schedule.
- *   - If all times are multiples of one power of two, the figures are equal to the last bit,
- *     because all sums are exact.
+ *   - If all times are multiples of one power of two, the figures are exactly the same, because all
+ *     sums are exact.
  *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures
  *     then differ by at most this share from the figures of the exact times. Evaluation op by op
  *     also differs from the figures of the exact times, because it rounds each sum.
  * Memory figures equal the figures of an evaluation op by op, except for the rounding of sums. If
- * all values of memory are multiples of one power of two, memory figures are equal to the last bit.
- * If no period is found, all ops are timed. Time and memory of the call are linear in the number of
+ * all values of memory are multiples of one power of two, memory figures are exactly the same. If
+ * no period is found, all ops are timed. Time and memory of the call are linear in the number of
  * ops of the microbatches that are timed (`timed`).
  * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,

@@ -48,9 +48,9 @@ typedef struct ppsched_strategy_info {
                                   tries such a strategy */
     uint32_t reserved;         /* 0 */
 
-    uint64_t most_memory; /* the largest number of bytes that the search holds at one time, without
-                             memory that is linear in the number of ops. 0 if the search has no
-                             other memory */
+    uint64_t most_memory; /* the largest number of bytes that the search holds at one time. Memory
+                             that is linear in the number of ops is not included. 0 if the search
+                             holds only such memory */
 
     const char *name;
     const char *summary;        /* one line */

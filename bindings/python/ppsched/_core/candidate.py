@@ -14,11 +14,11 @@ class Candidate(NamedTuple):
     options: options of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
     memory_limit: the limit of all devices; None if there is no limit, NaN if the limits of devices differ.
     status: "fits", "over limit", "refused", or "left out" (by `top` of the plan); reason: why, in words.
-    Figures. They are None if the candidate is refused. If it is left out, they are None except bound.
+    Figures. They are None if the candidate is refused. If it is left out, they are None except bound and least_bound.
       step_time, makespan, span, bubble; peak_memory: on peak_device; bytes, transfers: between devices in an iteration.
       limit_device: the first device over its limit; overshoot: the largest amount by which a device exceeds its limit.
-      bound: lower bound for this placement, None with scenarios; least_bound: the least bound of all candidates under this memory limit,
-        for any placement.
+      bound: lower bound on step_time for this placement; least_bound: the least bound of all candidates under this memory limit, for any
+        placement. With scenarios both are None, because bounds are for planned times.
       proved: the candidate fits and reaches its bound; or, with layers, no other split has a shorter step with this strategy
         and these options. False with scenarios.
       runs_on: the runtimes of the plan that run the candidate.
