@@ -122,9 +122,9 @@ typedef struct ppsched_chakra_trace {
  * `*config` is made.
  *   - The ops are read from the names of nodes. The order of ops is read from the ids of nodes.
  *     Traces of other programs are read in the same way. If the name of a node in such a trace is
- *     not the name of an op, the call fails. The message of `error` then has this name, and the
- *     number and the total time of the trace's compute nodes. If the trace names its program, the
- *     message names it, too.
+ *     not the name of an op, the call fails. The message of `error` then has this name. It
+ *     also says how many compute nodes the trace has, and their total time. If the trace names its
+ *     program, the message names it, too.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
  *   - Sizes of messages become bytes by stage; a size of 1 becomes 0 bytes. With TIMES the config

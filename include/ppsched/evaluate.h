@@ -275,11 +275,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 /* Evaluates the schedule of a timeline again, as ppsched_schedule_evaluate would with this config
  * and the timeline's flags. The call is for a launcher that measures costs during training, and
  * plans each step with the latest costs. Pointers borrowed from the timeline become invalid. On an
- * error nothing changes. The call allocates nothing, except in the first two updates with a config
- * that has at least one of these:
- *   - PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT, or memory that rises in a
- *     backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a positive
- *     MEM_BACKWARD_INPUT
+ * error nothing changes. The call allocates nothing, with one exception. The first two updates may
+ * allocate if the config has at least one of these:
+ *   - one of the quantities PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT
+ *   - memory that rises in a backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a
+ *     positive MEM_BACKWARD_INPUT
  *   - a scale of microbatches or slices. With such a scale the call also allocates where
  *     SLICE_SCALE has another number of values than in the update before
  *   - senders that wait (ppsched_config_set_sender_waits)

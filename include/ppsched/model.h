@@ -369,8 +369,8 @@ typedef struct ppsched_pass_cost {
     double launch_time; /* sum of `op_time`, plus the time in which the device waits for the host */
 } ppsched_pass_cost;
 
-/* Computes what a pass costs for one layer of a row. `pass`: enum ppsched_model_pass. Without an
- * accelerator the times are 0.
+/* Computes what a pass costs for one layer of the kind that a row of the model describes. `pass`:
+ * enum ppsched_model_pass. Without an accelerator the times are 0.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown row or pass. */
 PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        const ppsched_model *model, uint32_t row,

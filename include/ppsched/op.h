@@ -49,17 +49,17 @@ enum ppsched_kind {
     PPSCHED_KIND_RECV_F = 6,           /* receive the activation from the stage before */
     PPSCHED_KIND_SEND_B = 7,           /* send the gradient to the stage before */
     PPSCHED_KIND_RECV_B = 8,           /* receive the gradient from the next stage */
-    PPSCHED_KIND_UNSHARD = 9,          /* all-gather a stage's parameters; no microbatch */
-    PPSCHED_KIND_RESHARD = 10,         /* free the gathered parameters; no microbatch */
-    PPSCHED_KIND_REDUCE_GRAD = 11,     /* reduce a stage's gradients over data-parallel ranks; no
-                                         microbatch */
+    PPSCHED_KIND_UNSHARD = 9,          /* all-gather a stage's parameters; it has no microbatch */
+    PPSCHED_KIND_RESHARD = 10,         /* free the gathered parameters; it has no microbatch */
+    PPSCHED_KIND_REDUCE_GRAD = 11,     /* reduce a stage's gradients over data-parallel ranks; it
+                                         has no microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,       /* run the forward again before a backward */
     PPSCHED_KIND_OFFLOAD = 13,         /* copy an activation to host memory, and free it */
     PPSCHED_KIND_RELOAD = 14,          /* copy an offloaded activation back to device memory */
-    PPSCHED_KIND_OPTIMIZER_STEP = 15,  /* update a stage's weights; no microbatch */
+    PPSCHED_KIND_OPTIMIZER_STEP = 15,  /* update a stage's weights; it has no microbatch */
     PPSCHED_KIND_OFFLOAD_WAIT = 16,    /* wait until the copy of an OFFLOAD is done */
-    PPSCHED_KIND_WAIT_REDUCE_GRAD = 17 /* wait until the REDUCE_GRAD of the stage is done; no
-                                          microbatch */
+    PPSCHED_KIND_WAIT_REDUCE_GRAD = 17 /* wait until the REDUCE_GRAD of the stage is done; it
+                                          has no microbatch */
 };
 
 /* Flags of an operation. */

@@ -313,8 +313,8 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t ca
  * before they are compared, so that two sums of the same values in different orders count as equal.
  * The config's progress callback receives the share of all work that is done, and the best step
  * time.
- * Errors: as ppsched_plan_evaluate; CANCELLED. After an error the ranks do not change, evaluated
- *   candidates are kept, and the plan may be run again. */
+ * Errors: as ppsched_plan_evaluate; CANCELLED. After an error the order of the candidates does not
+ *   change, evaluated candidates are kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
 
 /* --- reading it --- */

@@ -60,9 +60,9 @@ enum ppsched_rank_by {
  *     normal quantiles at (i + 1/2) / 4096 (so |z| < 3.7). All values are divided by their mean.
  *   - The jitter of an op depends only on the seed, the scenario, and the op's kind, stage,
  *     microbatch and slice. So all schedules of a problem have the same scenarios, and a larger
- *     count keeps these scenarios and adds others. Jitter is drawn with splitmix64 (Steele, Lea and
- *     Flood, 2014) by counter, and computed only with +, -, * and /. So the jitter is bit for bit
- *     the same on all platforms. */
+ *     count keeps these scenarios and adds others. Each value of jitter is the
+ *     splitmix64 (Steele, Lea and Flood, 2014) of a counter, computed only with +, -, * and /. So
+ *     the jitter is bit for bit the same on all platforms. */
 typedef struct ppsched_scenario_options {
     uint32_t size;
     int32_t dispatch;             /* enum ppsched_dispatch */
