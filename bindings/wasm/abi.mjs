@@ -1701,6 +1701,7 @@ export const FUNCTIONS = {
   ppsched_model_get_pipeline_link: ["i32", "pointer", "pointer", "pointer", "pointer", "u32", "u32", "pointer"],
   ppsched_model_get_pipeline_update_cost: ["i32", "pointer", "pointer", "pointer", "f64", "f64", "pointer"],
   ppsched_model_get_copies_time: ["i32", "pointer", "pointer", "u32", "i64", "pointer"],
+  ppsched_model_get_attention_share: ["i32", "pointer", "pointer", "u32", "i32", "pointer"],
   ppsched_quantity_name: ["string", "i32"],
   ppsched_replan_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_replan_destroy: ["void", "pointer"],

@@ -49,5 +49,5 @@ def cases():
 if __name__ == "__main__":
     for name, (timeline, bound) in cases():
         print(f"| {name} | {timeline.metrics.makespan:.0f} | {bound:.0f} | {timeline.metrics.bubble.of_total:.0%} |")
-        if len(sys.argv) > 1 and name.startswith("on a stage"):
+        if len(sys.argv) > 1 and name.startswith("on a separate stage"):
             timeline.draw().savefig(sys.argv[1], dpi=80)

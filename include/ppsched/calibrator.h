@@ -7,7 +7,8 @@
  * The fit minimises a sum of squares. Each run adds log(priced step time / measured step time)^2.
  * Each constant adds (noise / spread * log(fitted value / start value))^2. So a constant moves away
  * from its start value only if the runs require this. A single run already moves the constants on
- * which its time depends most. Many runs determine all constants. The noise of a run is 0.08.
+ * which its time depends most. Many runs determine all constants. In the formula the noise is 0.08;
+ * the spread of each constant is in enum ppsched_calibrator_constant.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -55,19 +56,22 @@ extern "C" {
 #endif
 
 /* The constants that may be fitted. They are fields of ppsched_accelerator. A constant that is 0 in
- * the start device is not fitted, unless its comment names a start value. The share of a precision
- * is fitted only if some run has this precision. A fitted share is at most 2, and a fitted time is
- * at most 1 second. The number in brackets is the spread: the standard deviation of the logarithm
- * of the start value. */
+ * the start device is fitted only if its comment names a start value. The share of a precision is
+ * fitted only if some run has this precision. A fitted share is at most 2, and a fitted time is at
+ * most 1 second. The number in brackets is the constant's spread: the standard deviation of
+ * log(start value). */
 enum ppsched_calibrator_constant {
-    PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if the device has 0 */
-    PPSCHED_CALIBRATOR_CONSTANT_ATTENTION_SHARE = 1, /* (0.1) starts at the matrix share if the
-                                                        device has 0 */
+    PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if it is 0 in the start
+                                                        device */
+    PPSCHED_CALIBRATOR_CONSTANT_ATTENTION_SHARE = 1, /* (0.1) starts at the matrix share if it is 0
+                                                        in the start device */
     PPSCHED_CALIBRATOR_CONSTANT_OP_TIME = 2,         /* (0.3) seconds */
     PPSCHED_CALIBRATOR_CONSTANT_HOST_TIME = 3,       /* (0.3) seconds */
-    PPSCHED_CALIBRATOR_CONSTANT_FP8_SHARE = 4,       /* (0.2) starts at 1 if the device has 0 */
+    PPSCHED_CALIBRATOR_CONSTANT_FP8_SHARE = 4,       /* (0.2) starts at 1 if it is 0 in the start
+                                                        device */
     PPSCHED_CALIBRATOR_CONSTANT_MXFP8_SHARE = 5,     /* (0.2) */
-    PPSCHED_CALIBRATOR_CONSTANT_NVFP4_SHARE = 6      /* (0.2) starts at 1 if the device has 0 */
+    PPSCHED_CALIBRATOR_CONSTANT_NVFP4_SHARE = 6      /* (0.2) starts at 1 if it is 0 in the start
+                                                        device */
 };
 
 /* The name of an enumerator, as in names.h. It is also the name of the member of
@@ -77,8 +81,8 @@ PPSCHED_API const char *ppsched_calibrator_constant_name(int32_t calibrator_cons
 /* A calibrator. It has results after ppsched_calibrator_run, until another run is appended.
  * Lifetime: the caller destroys it. It copies all arguments except the descriptions, and holds a
  *   reference to each description.
- * Thread-safety: any number of threads may read it at once. While a thread appends or runs, no
- *   other thread may use it. */
+ * Thread-safety: any number of threads may read it at the same time. While a thread appends a run
+ *   or runs the fit, no other thread may use the calibrator. */
 typedef struct ppsched_calibrator ppsched_calibrator;
 
 /* Makes a calibrator without runs. The fit starts with the constants of `accelerator`.
@@ -103,15 +107,15 @@ PPSCHED_API ppsched_status ppsched_calibrator_append_run(ppsched_calibrator *cal
                                                          double step_time, ppsched_error *error);
 
 /* Sets the progress callback. ppsched_calibrator_run calls it after each run that is priced, and at
- * the end of the fit. `best` is the least sum of squares so far. It is infinite until all runs were
- * priced once. NULL: no callback.
+ * the end of the fit. `best` is the least sum of squares so far. `best` is infinite until all runs
+ * have been priced once. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_calibrator_set_progress(ppsched_calibrator *calibrator,
                                                            ppsched_progress_function progress,
                                                            void *user, ppsched_error *error);
 
-/* Fits the constants to all runs. Then, for each run, fits them to all other runs. The function may
- * be called again, also after an error.
+/* Fits the constants to all runs. Then, for each run, leaves out this run, and fits the constants
+ * to all other runs. The function may be called again, also after an error.
  * Errors: ARGUMENT; REFUSED if there are no runs, or if a strategy that searches finds nothing;
  *   RANGE if the computed step time of a run is out of range with constants that the fit tries;
  *   CANCELLED if the progress callback stops the call; NO_MEMORY. After an error there are no
@@ -143,8 +147,8 @@ typedef struct ppsched_calibrated_run {
     double step_time;      /* the measured time in seconds */
     double error_before;   /* with the start device */
     double error_after;    /* after the fit */
-    double error_left_out; /* with constants that are fitted to all other runs: one step of the fit,
-                              from the constants that fit all runs */
+    double error_left_out; /* with constants that are fitted to all other runs. This fit starts from
+                              the constants that are fitted to all runs, and makes one step */
 } ppsched_calibrated_run;
 
 /* The first function returns the number of runs. The second describes one of them.

@@ -22,25 +22,27 @@ extern "C" {
  * PREFIX.<rank>.et. Immutable.
  * Lifetime: the caller destroys it. It holds a reference to its schedule. The config may be
  *   destroyed before it.
- * Thread-safety: any number of threads may read it at once. */
+ * Thread-safety: any number of threads may read it at the same time. */
 typedef struct ppsched_chakra ppsched_chakra;
 
 /* How many bytes a message has in the traces. */
 enum ppsched_chakra_sizes {
-    PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes in the config, or 1 if that is less than
-                                       1. The simulated network decides how long a message takes */
+    PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes in the config, but at least 1. The
+                                       simulated network decides how long a message takes */
     PPSCHED_CHAKRA_SIZES_TIMES = 1  /* 2 bytes per nanosecond of the config's transfer time (latency
-                                       included), at least 1 byte. A network without latency that
-                                       carries 2 bytes per nanosecond takes exactly this time */
+                                       included), at least 1 byte. On a network with 2 bytes per
+                                       nanosecond and no latency, a message takes exactly the
+                                       transfer time */
 };
 
 /* How traces represent a link between two devices. */
 enum ppsched_chakra_links {
-    PPSCHED_CHAKRA_LINKS_SENDERS = 0, /* traces have no links: a device has one message in flight at
-                                         a time, to any device (PPSCHED_CHANNEL_ORDER_SENDS) */
+    PPSCHED_CHAKRA_LINKS_SENDERS = 0, /* traces have no links: a device has at most one message in
+                                         flight, whatever its receiver is
+                                         (PPSCHED_CHANNEL_ORDER_SENDS) */
     PPSCHED_CHAKRA_LINKS_RANKS = 1    /* each link is a rank, numbered after the ranks of the
-                                         devices. It has one message in flight at a time. Sizes must
-                                         be TIMES */
+                                         devices. A link has at most one message in flight. Sizes
+                                         must be TIMES */
 };
 
 /* Options of traces. Set `size` to sizeof of this struct. A field that is 0 has its default. */
@@ -51,10 +53,11 @@ typedef struct ppsched_chakra_options {
     uint32_t reserved;   /* 0 */
     double time_scale;   /* number of microseconds per unit of time of the config; 0 means 1 */
     double bytes_scale;  /* number of bytes per unit of bytes of the config; 0 means 1 */
-    double memory_scale; /* number of bytes per unit of memory of the config. F then writes a tensor
-                            as large as its memory, which B or W reads. 0: no tensors */
-    double most_loss;    /* the largest change by rounding that is allowed, as a share of the
-                            rounded number, 0 to 1 */
+    double memory_scale; /* number of bytes per unit of memory of the config. If it is set, F writes
+                            a tensor of the size of its memory, and B or W reads this tensor. 0: no
+                            tensors */
+    double most_loss;    /* the largest change that rounding may make, as a share of the rounded
+                            number, 0 to 1 */
 } ppsched_chakra_options;
 
 /* Makes the traces. `options` may be NULL.
@@ -62,25 +65,26 @@ typedef struct ppsched_chakra_options {
  *     a COMP node with a duration in whole microseconds. A COMP node waits for the COMP node before
  *     it (ctrl_deps) and for the receives of its inputs (data_deps). A send waits for its producer
  *     (data_deps) and for the send before it (ctrl_deps). A receive waits for nothing.
- *   - Ops that take no time have no node. A node that needs such an op waits instead for the nodes
- *     for which that op waits.
+ *   - Ops that take no time have no node. If a node needs such an op, the node waits instead for
+ *     the nodes for which that op waits.
  *   - If the schedule flushes, there are rounds of messages between all devices after each
  *     iteration except the last. With TIMES these messages take no time.
- *   - Tags distinguish transfers. A tag is (d * stages + receiving stage) * microbatches of all
- *     iterations + microbatch, where d is 1 for a gradient and 0 for an activation. With slices,
- *     the formula counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim
- *     does not distinguish tags of 500,000,000 or more. If the formula could give such a tag, all
- *     tags follow another rule: each tag is the number of earlier transfers on its link.
- * Schedule and config must have the same numbers of devices and stages.
+ *   - Tags distinguish transfers. A tag is (d * stages + stage) * microbatches + microbatch. Here d
+ *     is 1 for a gradient and 0 for an activation, `stage` is the receiving stage, and
+ *     `microbatches` is the number of microbatches in all iterations. With slices, the formula
+ *     counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim does not
+ *     distinguish tags of 500,000,000 or more. If the formula could give such a tag, all tags
+ *     follow another rule: each tag is the number of earlier transfers on its link.
+ * Schedule and config must have the same number of devices, and the same number of stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
  *   REFUSED for
  *   - fewer than two devices, a schedule that is not lowered, and a device without ops;
  *   - an UNSHARD or REDUCE_GRAD that takes time;
- *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives at once, and a send in a trace
- *     delays no device;
+ *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives immediately, and a send in a
+ *     trace delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
- *   - a message that takes no time at time 0;
+ *   - a message at time 0 that takes no time;
  *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
  *     nanoseconds or bytes. The message names the op, and a scale that avoids this, if there is
  *     one. */
@@ -116,15 +120,17 @@ typedef struct ppsched_chakra_trace {
  * `traces` has the traces of all ranks, in order of rank. `environment` may be NULL. The caller
  * owns one reference to `*schedule`, and owns `*config`. On an error, neither `*schedule` nor
  * `*config` is made.
- *   - The ops are read from the names of nodes, and their order from the ids. Traces of other
- *     programs are read in the same way. If a node of such a trace is not named by an op, `error`
- *     names the node and, if the trace says it, the program. `error` then also has the number and
- *     the total time of the trace's compute nodes.
+ *   - The ops are read from the names of nodes. The order of ops is read from the ids of nodes.
+ *     Traces of other programs are read in the same way. If the name of a node in such a trace is
+ *     not the name of an op, the call fails. The message of `error` then has this name, and the
+ *     number and the total time of the trace's compute nodes. If the trace names its program, the
+ *     message names it, too.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 means none. With TIMES the config also
- *     gets a bandwidth. With TIMES, sizes become latencies of links (PPSCHED_QUANTITY_P2P_TIME) in
- *     one case: messages of a stage differ in size, but messages of each link do not.
+ *   - Sizes of messages become bytes by stage; a size of 1 becomes 0 bytes. With TIMES the config
+ *     also gets a bandwidth. There is one exception with TIMES. If messages of a stage differ in
+ *     size, but all messages of a link have the same size, then sizes become latencies of links
+ *     (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
  *     schedule does not have these ops.
  * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channel models describe how a runtime sends and receives. For a channel model, the library proves
- * that a lowered schedule does not deadlock. */
+/* Channel models describe how a runtime sends and receives. With a channel model, the library can
+ * prove that a lowered schedule does not deadlock. */
 #ifndef PPSCHED_CHANNEL_H
 #define PPSCHED_CHANNEL_H
 
@@ -27,36 +27,37 @@ enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_NONE = 3,      /* no channels: no send or receive waits for another.
                                             Example: each transfer has a unique tag */
     PPSCHED_CHANNEL_ORDER_SENDS = 4      /* one channel for all sends of a device. In an evaluation
-                                            a send occupies it until its value has arrived. Receives
-                                            wait for no other op. Examples: ASTRA-sim, and network
-                                            cards that send one message after another */
+                                            a send occupies this channel until its value has
+                                            arrived. Receives wait for no other op. Examples:
+                                            ASTRA-sim, and network cards that send one message after
+                                            another */
 };
 
 /* A channel model. Set `size` to sizeof of this struct. With all other fields 0, the order is GROUP
  * and no flag is set.
  *
- * A device issues a send or a receive when it reaches this op in its queue, and continues at once.
- * Only compute ops make a device wait: they wait for the receives of their inputs. Within a channel
- * the transfers from one device to another arrive in the order in which they are sent. If the
- * oldest transfer is not the transfer that a receive expects, the receive waits. With NONE and
- * SENDS a receive never waits for other transfers.
+ * A device issues a send or a receive when it reaches this op in its queue, and continues
+ * immediately. Only compute ops make a device wait: they wait for the receives of their inputs.
+ * Within a channel the transfers from one device to another arrive in the order in which they are
+ * sent. If the oldest transfer is not the transfer that a receive expects, the receive waits. With
+ * NONE and SENDS a receive never waits for other transfers.
  * Source: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;       /* enum ppsched_channel_order */
-    uint32_t rendezvous; /* 1: a send starts when both the send and its receive may start. 0: a send
-                            starts as soon as it may start (buffered) */
-    uint32_t batched;    /* 1: sends and receives in a row in a device's queue start together, as a
-                            batch. The channel continues when all of them are done */
+    uint32_t rendezvous; /* 1: a send also waits until its receive may start. 0: a send does not
+                            wait for its receive (buffered) */
+    uint32_t batched;    /* 1: consecutive sends and receives in a device's queue start together, as
+                            a batch. The channel continues when all of them are done */
     uint32_t blocking;   /* 1: a device does nothing else until its send, receive or batch is done.
                             The device then has one channel, whatever `order` is */
 } ppsched_channel_model;
 
 /* One wait of a wait cycle. The device `device` waits in the op `op`, which is at `position` in the
- * device's queue. It waits for the device of the next wait in the cycle. After the last wait, the
- * next wait is the first. If both waits have the same device, `op` waits for another op of this
- * device. That other op is before `op` in its channel, or is the receive of a value that was sent
- * earlier. 20 bytes, no padding. */
+ * device's queue. The device waits for the device of the next wait in the cycle. After the last
+ * wait of the cycle, the next wait is the first. If this wait and the next wait have the same
+ * device, `op` waits for another op of this device. That other op is before `op` in its channel, or
+ * is the receive of a value that was sent earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
@@ -69,11 +70,12 @@ typedef struct ppsched_wait {
  *   - The call writes up to `capacity` waits of the cycle to `out`. To `*count` (may be NULL) it
  *     writes how many there are in all: 0 if there is no deadlock. More waits than `capacity` are
  *     no error.
- *   - Of several wait cycles the call reports a shortest one, beginning with its lowest device.
- *   - For each wait the message names the device that is waited for. If a device waits for itself,
- *     the message names the op that is waited for, and the position of this op.
- *   - One run of the model is a proof, because speeds do not decide whether the run ends: the
- *     schedule ends at all speeds, or at none.
+ *   - If there are several wait cycles, the call reports one of the shortest. The report begins
+ *     with the lowest device of this cycle.
+ *   - For each wait the message names the device for which the waiting device waits. If a device
+ *     waits for itself, the message names the op for which it waits, and the position of this op.
+ *   - One run of the model is a proof for all speeds: a schedule that runs to its end at one speed
+ *     does so at every speed.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also, with `*count` 0, where sends and
  *   receives do not match: one is missing, repeated, on the wrong device or too late; NO_MEMORY. On
  *   errors other than INVALID_SCHEDULE nothing is written. */

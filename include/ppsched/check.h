@@ -26,9 +26,9 @@ enum ppsched_finding_kind {
                                          the device of the next finding. In the last finding,
                                          `other` is on the device of the first finding */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
-    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be there: a RECOMPUTE and an
-                                         OFFLOAD of one stage pass; or a second REDUCE_GRAD while
-                                         another is in flight */
+    PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` must not both be in the schedule: a
+                                         RECOMPUTE and an OFFLOAD of one stage pass; or a second
+                                         REDUCE_GRAD while another is in flight */
 };
 
 /* One finding of the checker. 44 bytes, no padding. */
@@ -44,17 +44,17 @@ typedef struct ppsched_finding {
 } ppsched_finding;
 
 /* Checks that a schedule is valid:
- *   - Every stage pass has one F, and either one B or one I and one W, each on the device of its
- *     stage. If the schedule has no backward at all, F is enough.
+ *   - Every stage pass has one F. It also has either one B, or one I and one W. Each of these ops
+ *     is on the device of its stage. If the schedule has no backward at all, F is enough.
  *   - A stage pass with an OFFLOAD has one RELOAD. A stage pass with a RELOAD or an OFFLOAD_WAIT
  *     has an OFFLOAD. RELOAD and RECOMPUTE come before the backward.
- *   - A device with a WAIT_REDUCE_GRAD waits for each of its reductions, and has at most one in
- *     flight: its REDUCE_GRADs and the WAIT_REDUCE_GRADs of the same stages take turns.
+ *   - If a device has a WAIT_REDUCE_GRAD, it has at most one reduction in flight: after each of its
+ *     REDUCE_GRADs comes the WAIT_REDUCE_GRAD of the same stage, before the next REDUCE_GRAD.
  *   - All queues can run to their end, without a wait cycle.
  * The result is OK for a valid schedule. Otherwise it is INVALID_SCHEDULE, with up to four findings
  * in the message of `error`. The call writes up to `capacity` findings to `out`. To `*count` (may
- * be NULL) it writes how many there are in all. If there are more findings than `capacity`, this is
- * no error. The time of the call is linear in the number of ops.
+ * be NULL) it writes how many there are in all. It is no error if there are more findings than
+ * `capacity`. The time of the call is linear in the number of ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; NO_MEMORY. On errors other than INVALID_SCHEDULE nothing is
  *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,

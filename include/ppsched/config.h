@@ -31,13 +31,13 @@ extern "C" {
 /* A problem.
  * Lifetime: the caller destroys it. Schedules and timelines copy the values that they use, so the
  *   config may be destroyed before them.
- * Thread-safety: any number of threads may read a config and build from it at once. While one
- *   thread changes it, no other thread may use it. */
+ * Thread-safety: any number of threads may read a config and build schedules from it at the same
+ *   time. While one thread changes it, no other thread may use it. */
 typedef struct ppsched_config ppsched_config;
 
-/* The largest sizes. PPSCHED_MAX_STAGES limits the stages and the devices. PPSCHED_MAX_SLICES
- * limits the slices per microbatch. PPSCHED_MAX_CELLS limits the product stages * microbatches *
- * slices * iterations. */
+/* The largest sizes. PPSCHED_MAX_STAGES is the largest number of stages, and also the largest
+ * number of devices. PPSCHED_MAX_SLICES is the largest number of slices per microbatch.
+ * PPSCHED_MAX_CELLS is the largest product stages * microbatches * slices * iterations. */
 #define PPSCHED_MAX_STAGES 65535
 #define PPSCHED_MAX_SLICES 65535
 #define PPSCHED_MAX_CELLS 1073741824
@@ -88,10 +88,10 @@ PPSCHED_API uint32_t ppsched_config_iterations(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_iterations(ppsched_config *config, int64_t iterations,
                                                          ppsched_error *error);
 
-/* Sets into how many slices the sequence of each microbatch is cut, 1 or more. Default: 1, whole
- * microbatches. With 2 or more slices, the config's times and memory are for one slice. On each
- * stage, the F of a slice runs after the F of the slice before, because it reads that slice's keys
- * and values. The B or I of a slice runs after the B or I of the next slice.
+/* Sets the number of slices into which the sequence of each microbatch is cut, 1 or more. Default:
+ * 1, whole microbatches. With 2 or more slices, the config's times and memory are for one slice. On
+ * each stage, the F of a slice runs after the F of the slice before, because it reads the keys and
+ * values of that earlier slice. The B or I of a slice runs after the B or I of the next slice.
  * Errors: ARGUMENT, RANGE; LENGTH where slice_scale already has several values, and the number of
  *   slices would change. In that case clear slice_scale first, and set it again afterwards. */
 PPSCHED_API ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
@@ -106,8 +106,8 @@ PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, 
                                                         ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 
-/* Sets how many versions of the weights a device holds at once: 1 to 1024. 0, the default, means
- * the number that the strategy needs.
+/* Sets how many versions of the weights a device holds at the same time: 1 to 1024. 0, the default,
+ * means the number that the strategy needs.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
                                                               int64_t versions,
@@ -120,10 +120,10 @@ PPSCHED_API ppsched_status ppsched_config_order_devices(ppsched_config *config,
                                                         const uint32_t *order, size_t count,
                                                         ppsched_error *error);
 
-/* Sets whether a backward may run as two ops, I and W. 1, the default, allows this. With 0 every
- * backward runs as one B, as in Megatron-LM and DeepSpeed. With 0, strategies that must split
- * backwards refuse the config, and plans leave them out. With 0, auto, bounds and searches use only
- * F and B. The time and memory of B are the same with 0 and 1.
+/* Sets whether a backward may run as two ops, I and W. 1, the default, allows this. 0 means that
+ * every backward runs as one B, as in Megatron-LM and DeepSpeed. With 0, strategies that must split
+ * backwards refuse the config, and plans leave out these strategies. The strategy auto, other
+ * searches and bounds then use only F and B. The time and memory of B are the same with 0 and 1.
  * Errors: ARGUMENT; RANGE where `is_allowed` is not 0 or 1. */
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
                                                              uint32_t is_allowed,
@@ -132,8 +132,9 @@ PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config)
 
 /* Sets whether schedules have only forwards (1), as in inference and evaluation, or also backwards
  * (0, the default), as in training.
- *   - With 1, gpipe, looped_bfs and interleaved_1f1b keep the order of their forwards. Other
- *     strategies refuse the config, plans leave them out, and bounds count no backwards.
+ *   - With 1, the strategies gpipe, looped_bfs and interleaved_1f1b keep the order of their
+ *     forwards. All other strategies refuse the config, and plans leave out these other strategies.
+ *     Bounds count no backwards.
  *   - With 1, memory that an F takes, such as keys and values, is held to the end of the schedule.
  *     If an F keeps nothing, set this memory to 0.
  *   - With 1 and slices, the schedule is a chunked prefill.
@@ -144,32 +145,32 @@ PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *confi
                                                            ppsched_error *error);
 PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
 
-/* Whether a device waits until a value that it sent has arrived. */
+/* Whether a device that has sent a value waits until the value has arrived. */
 enum ppsched_sender_waits {
     /* A sender never waits: transfers run next to compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
     /* A sender waits between two ops of one kind on the same stage. Senders in Megatron-LM wait in
-     * this way by default, in warm-up and cool-down. There a device sends and receives before it
-     * continues.
+     * this way by default, in warm-up and cool-down. In these phases a device sends and receives
+     * before it continues.
      *   - This rule distinguishes two kinds: F is one kind, and B, I and W together are the other
      *     kind.
      *   - The rule applies to two successive ops of a device that have the same stage and the same
      *     kind. If the schedule flushes, both must also be in the same iteration. If the output of
      *     the first op goes to another device, the second op starts only after this transfer. A W
      *     has no output, so by this rule no op waits after a W.
-     *   - A W also waits for some time after the end of its own I: as long as it took to transfer
-     *     the gradient that this I read. There is no such wait on the last stage, or if the
-     *     gradient came from the same device.
+     *   - A W also waits after the end of its own I. This wait is as long as the transfer of the
+     *     gradient that the I read. There is no such wait on the last stage, or if the gradient
+     *     came from the same device.
      *   - There is no wait before, in or after an overlapped pair. There is also no wait for a
      *     transfer whose value an overlapped pair reads. */
     PPSCHED_SENDER_WAITS_LIKE_KIND = 1
 };
 
 /* Sets whether senders wait (enum ppsched_sender_waits). The default is NEVER. The setting applies
- * to evaluations of schedules that are not lowered. Lowered schedules have sends and receives as
- * ops, and their channel model says which of them wait. Bounds do not count these waits, and stay
- * valid. With LIKE_KIND the following are REFUSED:
+ * to evaluations of schedules that are not lowered. In lowered schedules sends and receives are
+ * ops, and the channel model says which of these ops wait. Bounds do not count the waits of
+ * senders, and stay valid. With LIKE_KIND the following are REFUSED:
  *   - ppsched_schedule_lower, except with PPSCHED_LOWERING_NONE
  *   - ppsched_schedule_evaluate_transfers
  *   - schedules with RECOMPUTE, OFFLOAD or RELOAD
@@ -182,9 +183,9 @@ PPSCHED_API int32_t ppsched_config_sender_waits(const ppsched_config *config);
 
 /* --- numbers --- */
 
-/* Sets a list of numbers (enum ppsched_quantity). The values are copied. A `count` of 0 restores
- * the default. If the call fails, the list does not change. Replacing a list by another of the same
- * length allocates nothing.
+/* Sets the list of numbers of a quantity (enum ppsched_quantity). The values are copied. A `count`
+ * of 0 restores the default. If the call fails, the list does not change. Replacing a list by
+ * another of the same length allocates nothing.
  * Errors: ARGUMENT, LENGTH; RANGE, with the index of the wrong value in `error->position`, and its
  *   stage or device in `error->stage` or `error->device`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,
@@ -197,8 +198,8 @@ PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, in
                                                 size_t *count);
 
 /* Checks that the lists agree with each other: times must give B = I + W for each stage, and the
- * memory of each stage pass must sum to 0. Strategies build schedules without this check.
- * Evaluation makes the check itself, and reports the same errors.
+ * changes of the memory of each stage pass must add up to 0. Strategies build schedules without
+ * this check. Evaluation makes the check itself, and reports the same errors.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
                                                    ppsched_error *error);
@@ -239,8 +240,8 @@ PPSCHED_API ppsched_status ppsched_config_set_progress(ppsched_config *config,
 /* The costs of the embedding in the first stage, or of the head in the last stage, in the units of
  * the config. When ppsched_config_with_stages divides the stage, it does not divide the embedding
  * or the head. Set `size` to sizeof of this struct. A field that is 0 means no cost.
- *   - The costs of the stage include these costs. So no value may be larger than the value of the
- *     stage.
+ *   - The costs of the stage include these costs. So no value may be larger than the same value of
+ *     the stage.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, backward is divided into them in the same ratio as in the stage.
  *   - mem_forward, mem_backward_input and mem_backward_weight must sum to 0, like the values of the
@@ -262,11 +263,12 @@ typedef struct ppsched_model_end {
 /* Makes a config of the same model with another number of stages.
  *   - With fewer stages than `config` has, each new stage joins several old stages. Its costs are
  *     the sums of the costs of these old stages, and its work space is the largest of their work
- *     spaces. So the caller can state the costs of single layers, in a config with one stage per
+ *     spaces. So the caller can make a config with one stage per layer, and state the costs of each
  *     layer.
  *   - With more stages, each old stage is divided evenly. `embedding` stays whole in the first
- *     stage, and `head` in the last stage. Either may be NULL, which means no such cost.
- *   - The bytes of a transfer are the bytes of the output at the new border between two stages.
+ *     stage, and `head` in the last stage. If `embedding` or `head` is NULL, it has no cost.
+ *   - A transfer from a new stage to the next has the bytes of the output at the border between the
+ *     two.
  *   - Lists by device or by pair of devices, other sizes, options and the placement do not change.
  *     A placement map is refused.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where `embedding` or `head` costs more than its stage;

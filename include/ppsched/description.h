@@ -5,8 +5,8 @@
  *
  * A layer is a list of blocks. A block is a mixer (attention, delta rule, Mamba, convolution) or a
  * feed-forward (MLP, experts). A block reads the residual stream through a norm, and adds its
- * result to this stream. A kind of layer is a list of blocks with a name. The model has a list of
- * the kinds of its layers. Examples: a layer of Llama is attention, then an MLP. A layer of
+ * result to this stream. A kind of layer is a list of blocks with a name. A model is a list that
+ * says the kind of each layer. Examples: a layer of Llama is attention, then an MLP. A layer of
  * Nemotron-H is a single block. A layer of Falcon-H1 is attention and Mamba in parallel, then an
  * MLP.
  *
@@ -51,9 +51,9 @@ extern "C" {
 /* --- blocks --- */
 
 /* Kinds of blocks. For each kind, this table lists the fields of ppsched_block that the kind uses
- * (fields in brackets may be 0), then its number of parameters or a short description. h is
- * hidden_size, a heads, k key_value_heads, d head_size, v value_size, c convolution, f width, r
- * key_value_rank, q query_rank.
+ * (fields in brackets may be 0), then its number of parameters or a short description. In formulas
+ * `a d` means a * d. h is hidden_size, a heads, k key_value_heads, d head_size, v value_size, c
+ * convolution, f width, r key_value_rank, q query_rank.
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
  *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i,
  *                        with i = index_heads and d_i = index_size
@@ -67,9 +67,9 @@ extern "C" {
  *                        decay_rank it is KDA (arXiv 2510.26692)
  *   MAMBA                heads head_size state_size [groups convolution]: Mamba-2 (arXiv
  *                        2405.21060). With the flag MAMBA_1: width state_size time_step_rank
- *                        [convolution]: Mamba (arXiv 2312.00752). MAMBA_1 has no parameters for
- *                        norms of its inner projections, which some models have (Jamba): put them
- *                        in extra_parameters
+ *                        [convolution]: Mamba (arXiv 2312.00752). Some models (Jamba) have norms
+ *                        of the inner projections. MAMBA_1 does not count the parameters of these
+ *                        norms: put them in extra_parameters
  *   CONVOLUTION          convolution: a gated short convolution of h channels (LFM2), 4 h h + c h.
  *                        The flag BIAS adds 5 h: 3 h for the first projection, h for the
  *                        convolution, h for the last projection
@@ -134,8 +134,8 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192, /* for Mamba: the convolution has a bias */
     PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,    /* for Mamba-2: there is no norm before the last
                                                    projection */
-    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: each has three matrices, not
-                                                   two (SwiGLU) */
+    PPSCHED_BLOCK_FLAG_GATED = 32768,           /* for MLP and experts: each MLP or expert has three
+                                                   matrices, not two (SwiGLU) */
     PPSCHED_BLOCK_FLAG_ROUTER_BIAS = 65536,     /* for experts: the router has a bias */
     PPSCHED_BLOCK_FLAG_SHARED_GATE = 131072,    /* for experts: the shared experts have a gate with
                                                    h parameters */
@@ -175,8 +175,8 @@ typedef struct ppsched_block {
     uint32_t state_size;     /* size of Mamba's state */
     uint32_t groups;         /* number of Mamba-2's groups; 0 means 1 */
     uint32_t time_step_rank; /* rank of Mamba's time step */
-    uint32_t ratio;          /* number of tokens that are compressed to one; 0 means that there is
-                                no compression, only the window */
+    uint32_t ratio;          /* number of tokens that are compressed to one. 0 means no compression:
+                                there is only the window */
     uint32_t output_groups;  /* number of groups of the output projection */
     uint32_t output_rank;    /* rank of each group of the output projection */
     uint32_t width; /* width of an MLP or an expert; number of channels of Mamba. In Mamba-2 this is
@@ -210,20 +210,20 @@ typedef struct ppsched_layer_kind {
  * sizeof of this struct. */
 typedef struct ppsched_tower {
     uint32_t size;
-    uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, optimizer states and
-                           backward */
+    uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, no optimizer states
+                           and no backward */
     const char *name;
     uint32_t hidden_size;
     uint32_t layers;
     uint32_t tokens; /* number of tokens per sample; 0 means `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* kind of all layers of the tower, without experts. The kind
+    const ppsched_layer_kind *kind; /* the kind of all layers of the tower. It has no experts, and
                                        gets the tower's name */
     uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
                                        the model */
-    uint32_t deepstack_layers;      /* the tower adds features to the outputs of this many first
-                                   layers of the model (DeepStack, arXiv 2406.04334). These layers
-                                   are in the first stage, with the tower */
+    uint32_t deepstack_layers;      /* number N: the tower adds features to the outputs of the first
+                                       N layers of the model (DeepStack, arXiv 2406.04334). These N
+                                       layers are in the first stage, with the tower */
     uint32_t patches_per_token;     /* number of tokens of the tower that become one token of the
                                    model; 0 means 1 */
 } ppsched_tower;
@@ -247,7 +247,7 @@ typedef struct ppsched_description_info {
     uint32_t vocabulary_size;
     uint32_t positions; /* number of learned positions; 0 means none */
     uint32_t layer_count;
-    const uint32_t *layers; /* index in `kinds` of the kind of each layer */
+    const uint32_t *layers; /* the kind of each layer, as an index into `kinds` */
     const ppsched_layer_kind *const *kinds;
     uint32_t kind_count;
     uint32_t tower_count;
@@ -255,13 +255,14 @@ typedef struct ppsched_description_info {
     uint32_t mtp_layers; /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
                             2412.19437). Each of these layers has the blocks of `mtp_kind`, a
                             projection of 2h to h, and three norms */
-    uint32_t mtp_kind;   /* index in `kinds` of the kind of MTP layers */
+    uint32_t mtp_kind;   /* the kind of the MTP layers, as an index into `kinds` */
     uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
                             means 1 */
-    uint32_t stream_interval;  /* after each group of this many layers, one more stream of size h is
-                                  sent from stage to stage (Kimi K3); 0: none */
-    uint64_t extra_parameters; /* number of other parameters of the whole model. They count with the
-                                  embedding */
+    uint32_t stream_interval;  /* number of layers in a group. The first layer of each group adds
+                                  one more stream of size h, which is sent from stage to stage (Kimi
+                                  K3). 0: no groups */
+    uint64_t extra_parameters; /* number of other parameters of the whole model. They are counted
+                                  with the embedding */
     uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
     uint32_t layer_input;      /* elements per token that each layer gets from the embedding in
                                   addition to its input (Gemma 4 E2B and E4B). Stages also send
@@ -272,7 +273,7 @@ typedef struct ppsched_description_info {
 /* A description of a model.
  * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference. A
  *   description has copies of its inputs. Models hold their own reference.
- * Thread-safety: any number of threads may use it at once. */
+ * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_description ppsched_description;
 
 /* Makes a description. Fields that are 0 get their defaults. `environment` may be NULL.
@@ -314,8 +315,8 @@ enum ppsched_transformer_flag {
 };
 
 /* A decoder-only transformer, described in one struct. Each layer has attention, and an MLP or
- * experts of one size. Set `size` to sizeof of this struct. Parts that the model does not have are
- * 0. */
+ * experts of one size. Set `size` to sizeof of this struct. Fields of parts that the model does not
+ * have are 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
     uint32_t flags; /* enum ppsched_transformer_flag */
@@ -341,7 +342,7 @@ typedef struct ppsched_transformer {
     uint32_t dense_layers;    /* number of first layers that have no experts */
     uint32_t expert_interval; /* after the dense layers, layer i (counted from 0 over all layers)
                                  has experts if i + expert_offset is a multiple of this number. 0:
-                                 all these layers have experts */
+                                 all layers after the dense layers have experts */
     uint32_t expert_offset;
     uint32_t mtp_layers;          /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
                                      2412.19437). Each of them is like the last layer, with a
@@ -360,11 +361,11 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
 
-/* Reads a first draft of a description from a config.json, also of an unknown family. It uses the
- * fields with usual names. There is a warning for each field that is not understood, and for each
- * part of the model that is not counted, such as an unknown vision tower. There is also a warning
- * for each size that is missing; the size is 1 in this case. The text of a warning is the name of
- * the field or size. Without warnings the description is complete. `environment` may be NULL.
+/* Reads a first draft of a description from a config.json, also of an unknown family. The call uses
+ * the fields that have usual names. There is a warning for each field that is not understood, and
+ * for each part of the model that is not counted, such as an unknown vision tower. There is also a
+ * warning for each size that is missing; such a size is 1. The text of a warning is the name of the
+ * field or size. If there are no warnings, the description is complete. `environment` may be NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,

@@ -31,13 +31,13 @@ typedef void (*ppsched_log_function)(void *user, int32_t level, const char *mess
 /* The caller's functions. Set `size` to sizeof of this struct. Other members that are zero have
  * their defaults.
  *
- * Set both `allocate` and `release`, or neither. Without them the library uses malloc and free.
+ * Set `allocate` and `release` together. Without them the library uses malloc and free.
  *
  * Lifetime: objects made from a config have a copy of its environment. So the functions and `user`
  *   must stay valid until all these objects are freed.
- * Thread-safety: the library calls the functions on the thread that called the library. An object
- *   that threads share may be released on any of these threads. If several threads use objects of
- *   one environment at once, its functions must be thread-safe. */
+ * Thread-safety: the library calls the functions on the thread that called the library. If threads
+ *   share an object, any of them may release it. If several threads use objects of one environment
+ *   at the same time, the functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;
     int32_t log_level; /* messages above this level are dropped; 0: PPSCHED_LOG_LEVEL_WARNING */

@@ -39,16 +39,16 @@ extern "C" {
 /* The result of an evaluation. Only ppsched_timeline_update changes it.
  * Lifetime: the caller destroys it. It holds a reference to its schedule, so the two may be freed
  *   in any order.
- * Thread-safety: any number of threads may read it at once. Update or destroy it only while no
- *   other thread uses it. */
+ * Thread-safety: any number of threads may read it at the same time. Update or destroy it only
+ *   while no other thread uses it. */
 typedef struct ppsched_timeline ppsched_timeline;
 
 enum ppsched_evaluate_flag {
-    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY = 1, /* compute no latest starts and no idle causes. This
-                                                takes less time and memory */
+    PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY = 1, /* do not compute latest starts and idle causes. The
+                                                call then takes less time and memory */
     PPSCHED_EVALUATE_FLAG_REUSABLE = 2       /* keep what ppsched_timeline_update needs. The
-                                                timeline then takes twice the memory, and 16 bytes
-                                                more per stage pass */
+                                                timeline then takes twice the memory, plus 16 bytes
+                                                per stage pass */
 };
 
 /* Metrics of the whole schedule. Set `size` to sizeof of this struct. Times and memory are in the
@@ -59,11 +59,10 @@ typedef struct ppsched_metrics {
                                several */
     uint32_t peak_device;   /* the device with the largest peak memory; the lowest such device if
                                there are several */
-    uint32_t limit_device;  /* the lowest device over its limit; PPSCHED_NONE if all fit. Over its
-                               limit means: the peak memory is above the limit by more than 1e-9 of
-                               the limit */
+    uint32_t limit_device;  /* the lowest device whose peak memory is above its limit by more than
+                               1e-9 of the limit; PPSCHED_NONE if there is none */
     double makespan;        /* time from 0 to the end of the last op */
-    double span;            /* longest time from first start to last end of one device. This is the
+    double span;            /* longest span of a device, from first start to last end. This is the
                                cost of an iteration if the optimizer does not synchronise the
                                devices */
     double bubble_of_total; /* idle / (D * makespan) */
@@ -84,55 +83,57 @@ typedef struct ppsched_device_metrics {
     double idle;            /* makespan - busy */
     double first_start;     /* start of the first F, B, I or W; 0 if the queue has none of them */
     double last_end;        /* end of the last F, B, I or W; 0 if the queue has none of them */
-    double static_memory;   /* MEM_OTHER of the device, plus the sum over its stages of MEM_STATIC,
-                               MEM_OPTIMIZER, and MEM_WEIGHTS times the weight versions */
+    double static_memory;   /* MEM_OTHER of the device, plus for each of its stages MEM_STATIC +
+                               MEM_OPTIMIZER + MEM_WEIGHTS * weight versions */
     double peak_memory;     /* largest memory of the device, static memory included */
     double peak_time;       /* time when memory first reaches the peak */
     double memory_limit;    /* memory limit of the device; infinite if no limit is set */
 } ppsched_device_metrics;
 
-/* The idle time of a device, divided by cause. The causes add up to the idle time. "The value" is
- * the value that the device waits for. Set `size` to sizeof of this struct. Times are in the
- * caller's unit.
- *   - A wait that ends when a value is received is divided into the parts of this value's path. If
- *     an overlapped pair waits for two values, the value that arrives last counts. If both arrive
- *     at once, the value of the pair's first op counts.
+/* The idle time of a device, divided by cause. The causes add up to the idle time. The *awaited
+ * input* is the input for which the device waits. Set `size` to sizeof of this struct. Times are in
+ * the caller's unit.
+ *   - A wait that ends when an input is received is divided into the parts of the path of this
+ *     input. If an overlapped pair waits for two inputs, the input that arrives last counts. If
+ *     both arrive at the same time, the input of the pair's first op counts.
  *   - If several sends and receives block a device, the wait is for the op that is done last. If
- *     several are done at once, the wait is for the last of these ops in the device's queue.
+ *     several are done at the same time, the wait is for the last of these ops in the device's
+ *     queue.
  *   - Waits for a neighbour before a device's first op of an iteration count as `fill`. */
 typedef struct ppsched_idle {
     uint32_t size;
     uint32_t reserved;
-    double fill;         /* time before the device's first op of an iteration, while the value is
-                            not computed yet */
+    double fill;         /* time before the device's first op of an iteration, while the awaited
+                            input is not computed yet */
     double drain;        /* time after the device's last op of an iteration */
     double neighbour;    /* time between the device's first and last op of an iteration, while the
-                            value is not computed yet. `imbalance` is not included */
+                            awaited input is not computed yet. `imbalance` is not included */
     double imbalance;    /* time between the device's first and last op of an iteration, while the
-                            value is not computed yet because other devices have more work. It is at
-                            most the busy time of the busiest device minus the busy time of this
-                            device */
-    double transfer;     /* time while the value is under way: latency, and bytes / bandwidth. It
-                            also includes time after the value was computed, while the device itself
-                            sends, or waits until a value that it sent has arrived (enum
-                            ppsched_sender_waits) */
-    double link;         /* time while the value waits for its link, which transfers other values */
-    double head_of_line; /* time while the value, or its receive, waits for other sends and receives
-                            of its channel */
-    double weights;      /* time while the weights that the device needs are not gathered yet, or an
-                            UNSHARD or REDUCE_GRAD stops the device
-                            (PPSCHED_QUANTITY_SHARDING_SLOWDOWN), or the device is in a
+                            awaited input is not computed yet because other devices have more work.
+                            `imbalance` is at most the busy time of the busiest device minus the
+                            busy time of this device */
+    double transfer;     /* time while the awaited input is under way: latency, and bytes /
+                            bandwidth. Also time in which this input is already computed, but the
+                            device itself sends, or waits until a value that it sent has arrived
+                            (enum ppsched_sender_waits) */
+    double link;         /* time while the awaited input waits for its link, which transfers other
+                            values */
+    double head_of_line; /* time while the awaited input, or its receive, waits for other sends and
+                            receives of its channel */
+    double weights;      /* time in three cases: the weights that the device needs are not gathered
+                            yet; an UNSHARD or REDUCE_GRAD stops the device
+                            (PPSCHED_QUANTITY_SHARDING_SLOWDOWN); the device is in a
                             WAIT_REDUCE_GRAD */
-    double reload;       /* time while activations are not copied back from the host yet, or the
-                            device is in an OFFLOAD_WAIT */
-    double calls;        /* time in the call of the device's own SEND or RECV, or while another
-                            device is in the call that sends the value
+    double reload;       /* time in which the device waits until activations are copied back from
+                            the host, or is in an OFFLOAD_WAIT */
+    double calls;        /* time in which the device is in the call of a SEND or RECV, or another
+                            device is in the call that sends the awaited input
                             (PPSCHED_QUANTITY_SEND_OVERHEAD) */
     double slow_devices; /* additional idle time because of DEVICE_SPEEDS, DEVICE_SCALE,
                             STAGE_SCALE and DEVICE_OVERHEAD, compared to the same order of ops
-                            without these quantities. The other parts do not include this time: it
+                            without these quantities. The other members do not include this time: it
                             is subtracted first from imbalance, then from neighbour, fill, drain,
-                            transfer and the others */
+                            transfer and the rest */
 } ppsched_idle;
 
 /* Memory causes: the purposes for which a device holds memory. The comment of each cause names the
@@ -160,7 +161,7 @@ typedef struct ppsched_idle_window {
     double end;
     double memory; /* the most memory that the device holds between `start` and `end` */
     double free;   /* memory limit minus `memory`: infinite without a limit, negative if `memory` is
-                      above it */
+                      above the limit */
 } ppsched_idle_window;
 
 /* One item in a device's memory. 32 bytes, no padding. */
@@ -174,7 +175,8 @@ typedef struct ppsched_memory_item {
     double since; /* time when the memory was taken */
 } ppsched_memory_item;
 
-/* A change of a device's memory: `memory` is the level from `time` on. 16 bytes, no padding. */
+/* A change of a device's memory: from `time` on, the device holds `memory`. 16 bytes, no
+ * padding. */
 typedef struct ppsched_memory_point {
     double time;
     double memory;
@@ -187,33 +189,34 @@ typedef struct ppsched_memory_point {
  *   - A device runs its ops in queue order. An op starts when its device is free and its inputs are
  *     there. F(s,m) needs F(s-1,m). B or I of (s,m) needs its own F and the backward (B or I) of
  *     (s+1,m). W needs its I.
- *   - An input from another device arrives after its transfer, which takes the latency plus bytes /
- *     bandwidth. Other transfers do not delay it.
+ *   - An input from another device arrives after its transfer. The transfer takes the latency plus
+ *     bytes / bandwidth, and is not delayed by other transfers.
  *   - Both ops of an overlapped pair start and end together.
  *   - If the schedule flushes, an iteration starts when the iteration before has ended on all
  *     devices.
- *   - RECOMPUTE runs on its device like F, for PPSCHED_QUANTITY_RECOMPUTE_TIMES. The B or I of the
- *     stage pass runs after its RECOMPUTE. F of a stage pass with RECOMPUTE takes only the memory
- *     PPSCHED_QUANTITY_MEM_RECOMPUTE. RECOMPUTE takes the rest of the activation memory when it
- *     starts.
- *   - OFFLOAD and RELOAD start copies, and the device continues at once. The copies of a device in
- *     one direction run in the order of its queue. A copy starts no earlier than the device reaches
- *     its op. A host link (PPSCHED_QUANTITY_HOST_LINK) runs one copy per direction at a time, in
- *     the order in which the devices are ready to start these copies. If two devices are ready to
- *     start a copy at the same time, the device with the lower number copies first. A RELOAD starts
- *     only after its OFFLOAD is done.
- *   - B or I waits until its RELOAD is done, and OFFLOAD_WAIT until its OFFLOAD is done. So the ops
- *     after them in the queue wait, too.
+ *   - RECOMPUTE runs on its device like F. Its duration is PPSCHED_QUANTITY_RECOMPUTE_TIMES. The B
+ *     or I of the stage pass runs after its RECOMPUTE. F of a stage pass with RECOMPUTE takes only
+ *     the memory PPSCHED_QUANTITY_MEM_RECOMPUTE. RECOMPUTE takes the rest of the activation memory
+ *     when it starts.
+ *   - OFFLOAD and RELOAD start copies, and the device continues immediately. The copies of a device
+ *     in one direction run in the order of its queue. A copy starts no earlier than when the device
+ *     reaches the op of the copy. A host link (PPSCHED_QUANTITY_HOST_LINK) runs one copy per
+ *     direction at a time, in the order in which the devices are ready to start these copies. If
+ *     two devices are ready to start a copy at the same time, the device with the lower number
+ *     copies first. A RELOAD starts only after its OFFLOAD is done.
+ *   - B or I waits until its RELOAD is done. OFFLOAD_WAIT waits until its OFFLOAD is done. In the
+ *     queue, the ops after such a B, I or OFFLOAD_WAIT wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
- *     again when the copy of RELOAD starts. The start and end of these ops are the start and end of
- *     their copies. Latest starts assume that the times of copies and the lengths of ops do not
- *     change.
- *   - While a copy of a device runs, its compute ops are slower by PPSCHED_QUANTITY_COPY_SLOWDOWN.
- *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time here. They wait only for their
- *     place in the queue and for the flush.
- * Schedule and config must have the same numbers of devices and stages. Microbatches, iterations
- * and placement come from the schedule. Results are the same to the last bit on all platforms. Time
- * and memory of the call are linear in the number of ops.
+ *     again when the copy of RELOAD starts. The start and end of OFFLOAD and RELOAD are the start
+ *     and end of their copies. Latest starts assume that the times of copies and the lengths of ops
+ *     do not change.
+ *   - While a copy of a device runs, compute ops of the device are slower by the factor
+ *     PPSCHED_QUANTITY_COPY_SLOWDOWN.
+ *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time here. They wait only for the ops
+ *     before them in the queue, and for the flush.
+ * Schedule and config must have the same number of devices, and the same number of stages.
+ * Microbatches, iterations and placement come from the schedule. Results are bit for bit the same
+ * on all platforms. Time and memory of the call are linear in the number of ops.
  * Errors: ARGUMENT, MISMATCH; RANGE as for ppsched_config_validate, and where a sum of times or
  *   memory is too large for a double; INVALID_SCHEDULE (the message has the wait cycle or the
  *   missing op); REFUSED where senders wait (ppsched_config_set_sender_waits) and the schedule has
@@ -236,28 +239,31 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *   - With PPSCHED_QUANTITY_SEND_OVERHEAD, a device that reaches a send or a receive is in a call
  *     for this time. At the end of the call the device continues, and the send or receive may
  *     start. Sends and receives have the same overhead.
- *   - If the model is `batched`, sends and receives in a row form a batch; a flush ends a batch.
+ *   - If the model is `batched`, consecutive sends and receives form a batch; a flush ends a batch.
  *     Each op of a batch has a call, one call after another, and all ops are issued at the end of
  *     the last call. PyTorch's batch_isend_irecv does the same: it makes one call per op, in a
  *     group whose ops start only when the group ends. PyTorch's pipeline runtime calls
  *     batch_isend_irecv for each send or receive separately. A device in a call computes nothing,
  *     so it is idle (`calls`).
- *   - A send starts when its transfer starts. Its receive starts at the same time, or later, when
- *     it may start in the channel model. A send and a receive end when they are done.
+ *   - In the timeline, a send starts when its transfer starts. Its receive starts at the same time
+ *     or, if the channel model does not allow this yet, later. The send and the receive end when
+ *     they are "done" by the rules above.
  *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
- *     after it. They run on a channel of their device, one after another in the order of its queue.
- *     Each of them starts no earlier than the device reaches it in its queue. F, B, I and W of a
- *     stage wait for its UNSHARD; a REDUCE_GRAD starts after the last W. The device continues while
- *     they run, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for
- *     all of them. In a WAIT_REDUCE_GRAD, the device does nothing until the REDUCE_GRAD is done.
+ *     after it. These ops run on a separate channel of their device, one after another in the order
+ *     of its queue. An UNSHARD or REDUCE_GRAD starts no earlier than when the device reaches it in
+ *     the queue. F, B, I and W of a stage wait for its UNSHARD; a REDUCE_GRAD starts after the last
+ *     W. While an UNSHARD or REDUCE_GRAD runs, the device continues, slower by the factor
+ *     PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for all UNSHARDs and
+ *     REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the device does nothing until the REDUCE_GRAD is done.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
- *     only host links. A copy also slows an op that an UNSHARD or REDUCE_GRAD already slows. If an
- *     op waits for its copy after its receive is done, this part of the wait is `reload`.
- * The times equal the times of ppsched_schedule_evaluate to the last bit if bandwidths are
- * infinite, `model` is NULL, and UNSHARD, REDUCE_GRAD and the calls of sends and receives take no
- * time. There are no latest starts, because the order of transfers depends on the times. `flags`:
- * enum ppsched_evaluate_flag.
- * EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT error.
+ *     only host links. If an UNSHARD or REDUCE_GRAD already makes an op slower, a copy makes the op
+ *     slower still. If an op waits for its copy after its receive is done, this part of the wait is
+ *     `reload`.
+ * If three conditions hold, the times are exactly the times of ppsched_schedule_evaluate:
+ * bandwidths are infinite; `model` is NULL; UNSHARD, REDUCE_GRAD and the calls of sends and
+ * receives take no time. The timeline has no latest starts: the order of transfers depends on the
+ * times. `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT
+ * error.
  * Errors: as ppsched_schedule_evaluate and ppsched_schedule_prove; INVALID_SCHEDULE where the
  *   schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */
@@ -266,15 +272,15 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
     const ppsched_channel_model *model, uint32_t flags, ppsched_error *error);
 
 /* Evaluates the schedule of a timeline again, as ppsched_schedule_evaluate would with this config
- * and the timeline's flags. The call is for a launcher that plans each step with the costs that it
- * has just measured. Pointers borrowed from the timeline become invalid. On an error nothing
- * changes. The call allocates nothing, except in the first two updates with a config that has at
- * least one of these:
+ * and the timeline's flags. The call is for a launcher that measures costs during training, and
+ * plans each step with the latest costs. Pointers borrowed from the timeline become invalid. On an
+ * error nothing changes. The call allocates nothing, except in the first two updates with a config
+ * that has at least one of these:
  *   - PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT, or memory that rises in a
  *     backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a positive
  *     MEM_BACKWARD_INPUT
- *   - a scale of microbatches or slices; then also where SLICE_SCALE has another number of values
- *     than in the update before
+ *   - a scale of microbatches or slices. With such a scale the call also allocates where
+ *     SLICE_SCALE has another number of values than in the update before
  *   - senders that wait (ppsched_config_set_sender_waits)
  *   - speeds (DEVICE_SPEEDS, DEVICE_SCALE or STAGE_SCALE), if the timeline has idle causes
  * Errors: as ppsched_schedule_evaluate, but NO_MEMORY only where the call allocates; ARGUMENT also
@@ -296,9 +302,9 @@ PPSCHED_API const ppsched_schedule *ppsched_timeline_schedule(const ppsched_time
 PPSCHED_API const ppsched_span *ppsched_timeline_spans(const ppsched_timeline *timeline,
                                                        uint32_t device, size_t *count);
 
-/* For each op of a device's queue the latest start that does not make the makespan longer,
- * borrowed. The slack of an op is this latest start minus its start. It is exactly 0 on the
- * critical path. NULL with EARLIEST_ONLY, and for an evaluation with transfers. */
+/* For each op of a device's queue, the latest start that does not make the makespan longer;
+ * borrowed. The slack of an op is this latest start minus the op's start. The slack is exactly 0 on
+ * the critical path. NULL with EARLIEST_ONLY, and for an evaluation with transfers. */
 PPSCHED_API const double *ppsched_timeline_latest_starts(const ppsched_timeline *timeline,
                                                          uint32_t device, size_t *count);
 
@@ -326,9 +332,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle(ppsched_idle *out,
  * queue. Fills a buffer: see ppsched.h.
  *   - Enum ppsched_memory_cause lists the purposes of memory. Sends, receives and gathered weights
  *     count only if the schedule has ops for them.
- *   - A level is usually computed as a running sum of the changes. In these three cases it is
- *     computed as the sum of the causes, in their order: the config sets one of the quantities from
- *     MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity); memory rises in a
+ *   - Usually a level is the running sum of the changes. In three cases, a level is the sum of the
+ *     causes, added in the order of the enum. The cases are: the config sets one of the quantities
+ *     from MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT (enum ppsched_quantity); memory rises in a
  *     backward; or the schedule has RECOMPUTE, OFFLOAD or RELOAD.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t capacity,
@@ -345,8 +351,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_p
                                                                 uint32_t device, int32_t cause,
                                                                 ppsched_error *error);
 
-/* A device's peak memory by cause, in the order of enum ppsched_memory_cause. Added in this order,
- * the parts give the peak exactly, to the last bit. Fills a buffer: see ppsched.h.
+/* A device's peak memory by cause, in the order of enum ppsched_memory_cause. If the parts are
+ * added in this order, the sum is exactly the peak. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity,
                                                             size_t *needed,

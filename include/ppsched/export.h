@@ -51,8 +51,8 @@ enum ppsched_format {
                                         scheduled nodes per rank */
 };
 
-/* Options of single formats. Set `size` to sizeof of this struct. A field that is 0 has its
- * default. */
+/* Options of exports. Each option applies to only one format. Set `size` to sizeof of this struct.
+ * A field that is 0 has its default. */
 typedef struct ppsched_export_options {
     uint32_t size;
     uint32_t text_columns; /* only for TEXT: the largest width of a device's row in columns. At
@@ -61,7 +61,7 @@ typedef struct ppsched_export_options {
     double time_scale;     /* only for CHROME_TRACE: microseconds per unit of time. 0 means 1 */
 } ppsched_export_options;
 
-/* Receives the next `size` bytes of the text; they do not end with a NUL. Returns 0 to continue.
+/* Receives the next `size` bytes of the text; there is no NUL at their end. Returns 0 to continue.
  * Any other value stops the call. */
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 

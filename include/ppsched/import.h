@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Reads a schedule from the `size` bytes at `data`. They need not end with a NUL. The caller owns
+/* Reads a schedule from the `size` bytes at `data`, which need no NUL at their end. The caller owns
  * one reference to `*out`. `environment` may be NULL. `format` (enum ppsched_format) is CSV or
  * JSON.
  *
@@ -24,9 +24,10 @@ extern "C" {
  *   - There is one row per device. A cell has an op or an overlapped pair, or is empty where the
  *     device waits. Texts with communication ops have no empty cells.
  *   - PyTorch 2.15's tokens WAIT_SEND_F and WAIT_SEND_B, which wait for sends, are ignored.
- *   - Lines end with LF or CRLF. Blanks around a cell are ignored. A row has at least one op.
- *   - The sizes are found from the tokens: stages and microbatches from 0 to the largest number, in
- *     one iteration.
+ *   - Lines end with LF or CRLF. Blanks around a cell are ignored. Each row has at least one op.
+ *   - The sizes are found from the tokens: the largest stage number plus 1 is the number of stages,
+ *     and the largest microbatch number plus 1 is the number of microbatches. There is one
+ *     iteration, except with a bidirectional placement.
  *   - The placement is found from the rows: linear, loop, V, bidirectional, or otherwise a map. For
  *     a bidirectional placement, the number of iterations is found from the rows, too.
  *
@@ -42,8 +43,8 @@ extern "C" {
  * it states sizes that are much larger than its number of ops.
  *
  * Errors: SYNTAX if the text does not follow its format. For a token that cannot be read,
- *   `error->device` is the row, and `error->position` the column (in JSON, the index in "ops").
- *   INVALID_SCHEDULE if the rows have no placement, because a stage is on two devices or on none
+ *   `error->device` is the row, and `error->position` is the column (in JSON, the index in "ops").
+ *   INVALID_SCHEDULE if a stage is on two devices or on none, so that the rows have no placement
  *   (`device` and `position` as in ppsched_schedule_check). REFUSED if sizes and placement do not
  *   agree. RANGE for sizes that are too large for the library or for the text. ARGUMENT, also for a
  *   format that cannot be read; STRUCT_SIZE, NO_MEMORY. */

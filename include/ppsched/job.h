@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: lists all layouts of a training on a number of devices, computes bounds and prices for
- * them, and ranks them. A layout says how tensor, context, expert and data parallelism and the
+/* Jobs. A job lists all layouts of a training on a number of devices, computes their bounds and
+ * prices, and ranks them. A layout says how tensor, context, expert and data parallelism and the
  * pipeline divide the devices. It also says how many stages a device has, how large microbatches
  * are, and what is sharded.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A job is used in one of two ways:
- *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best.
+ *   - ppsched_job_run prices the layouts that bounds do not rule out, and ranks the best of them.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, possibly in several threads or
- *     processes. The caller takes layouts in the order of their numbers. It stops when the bound of
- *     the next layout is above the time of the worst layout that it still wants.
- * Both ways give the same layouts, to the last bit.
+ *     processes. The caller takes layouts in the order of their numbers. The caller stops when the
+ *     bound of the next layout is above the time of the worst layout that the caller still wants.
+ * Both ways give exactly the same layouts.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -56,14 +56,14 @@ extern "C" {
 
 /* Dimensions: the numbers in which layouts differ. The options may list values of a dimension;
  * combinations that are not possible are left out. The comment of each dimension says which values
- * are tried if the options have no list for it. Values that the model or the devices do not allow
- * are left out. */
+ * are tried if the options have no list for this dimension. Values that the model or the devices do
+ * not allow are left out. */
 enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* tries the divisors of the number of devices, up to the
-                                          devices of a node */
-    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* tries each divisor c of the number of devices for which 2c
-                                          divides the sequence length, and each device has at least
-                                          1024 tokens of a sequence */
+                                          number of devices of a node */
+    PPSCHED_JOB_DIMENSION_CONTEXT = 1, /* tries each divisor c of the number of devices with these
+                                          two properties: 2c divides the sequence length; each
+                                          device has at least 1024 tokens of a sequence */
     PPSCHED_JOB_DIMENSION_EXPERT = 2,  /* tries the divisors of the number of devices; only 1 for
                                           models without experts */
     PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3, /* tries 1, and the same value as for TENSOR */
@@ -96,8 +96,8 @@ typedef struct ppsched_job_list {
     const uint32_t *values;
 } ppsched_job_list;
 
-/* The time by which layouts are ranked. Layouts that some runtime runs come before all others.
- * Layouts with equal times are ranked by memory, then by number. */
+/* The time by which layouts are ranked. Layouts that at least one runtime can run come before all
+ * others. Layouts with equal times are ranked by memory, then by number. */
 enum ppsched_job_goal {
     PPSCHED_JOB_GOAL_STEP = 0,  /* the time of a step */
     PPSCHED_JOB_GOAL_TOKENS = 1 /* the time per token, for layouts with different batches */
@@ -111,8 +111,8 @@ typedef struct ppsched_job_type {
     const ppsched_accelerator *accelerator;
     uint32_t gpus;       /* number of devices of this type, 1 or more */
     uint32_t reserved;   /* 0 */
-    double memory_limit; /* memory limit of each of these devices in bytes. 0: that of the options,
-                            or `memory` of the accelerator */
+    double memory_limit; /* memory limit of each of these devices in bytes. 0: the limit of the
+                            options or, if they have none, `memory` of the accelerator */
 } ppsched_job_type;
 
 /* The layouts to list, and how to rank them. Set `size` to sizeof of this struct. A field that is 0
@@ -127,31 +127,33 @@ typedef struct ppsched_job_options {
                         listed. Default: all layouts */
     uint32_t top;    /* number of best layouts to find. Default: 10 */
     const char *const *strategies; /* names or aliases of the strategies to try. Default: 1f1b,
-                                      zb_h1, interleaved_1f1b, interleaved_zb, zbv, and for
-                                      pipelines of at most 1024 stage passes zb_auto */
+                                      zb_h1, interleaved_1f1b, interleaved_zb and zbv; also zb_auto
+                                      for pipelines of at most 1024 stage passes */
     uint32_t strategy_count;
     uint32_t type_count;              /* number of `types`, at most 8; 0: all devices are alike */
     double memory_limit;              /* memory limit of each device in bytes. Default: `memory` of
                                          the accelerator */
     const ppsched_layer_table *table; /* measured costs; NULL if there are none. The table is read
                                          only during the call */
-    const ppsched_job_type *types;    /* types of devices, whose numbers of devices sum to `gpus`.
-                                         Each device of a pipeline then consists of devices of one
-                                         type, and the devices of a type are consecutive in the
-                                         pipeline. With up to 3 types, all orders of the types are
-                                         tried; with more, only the given order. Each type has its
-                                         own nodes. A link between two types is as slow as the
-                                         slower one between nodes or pods. With types, the order of
-                                         ranks must be DATA_FIRST, and `table` must be NULL. Types
-                                         are read only during the call */
+    const ppsched_job_type *types;    /* types of devices; their numbers of devices must add up to
+                                         `gpus`. Each device of a pipeline then consists of devices
+                                         of one type, and the devices of a type are consecutive in
+                                         the pipeline. With up to 3 types, all orders of the types
+                                         are tried; with more, only the given order. Each type has
+                                         its own nodes. A link between devices of two types follows
+                                         from the links that each type has between nodes or, if it
+                                         has pods, between pods: the latency is the larger of both,
+                                         the bandwidth the smaller. With types, the order of ranks
+                                         must be DATA_FIRST, and `table` must be NULL. Types are
+                                         read only during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
  * memory come last.
  * Lifetime: the caller destroys it. It copies its other arguments, and holds a reference to the
  *   description.
- * Thread-safety: any number of threads may use it at once, also with ppsched_job_evaluate_layout.
- *   While ppsched_job_run runs, no other thread may use it. */
+ * Thread-safety: any number of threads may use it at the same time, also with
+ *   ppsched_job_evaluate_layout. While ppsched_job_run runs, no other thread may use it. */
 typedef struct ppsched_job ppsched_job;
 
 /* Makes a job: lists its layouts, and computes their bounds. The call ignores the parallelism, the
@@ -161,9 +163,9 @@ typedef struct ppsched_job ppsched_job;
  * differ. For example, a row with micro_batch_size 0 would give large micro-batches the cost of
  * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
- *   would work, such as batches that some data parallelism divides); with a table also the errors
- *   of ppsched_model_create_measured, and RANGE for a row that does not state such a size;
- *   NO_MEMORY. */
+ *   would work, such as a batch that is a multiple of a possible data parallelism); with a table
+ *   also the errors of ppsched_model_create_measured, and RANGE for a row that does not state a
+ *   size in which layouts differ; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,
@@ -205,12 +207,12 @@ typedef struct ppsched_job_layout {
                             best */
     double bound;        /* lower bound in seconds on the step time with any schedule and
                             recomputation that is tried */
-    double least_memory; /* lower bound in bytes on the memory of one device: the device for which
-                            this bound minus its memory limit is largest */
+    double least_memory; /* lower bound in bytes on the memory of one device. Of all devices, this
+                            is the one whose bound minus memory limit is largest */
     int32_t rank_order;  /* enum ppsched_rank_order */
     uint32_t type_order; /* order of the types of devices in the pipeline: the number of this
                             permutation in lexicographic order. 0: the order of the options */
-    double memory_limit; /* memory limit in bytes of the same device */
+    double memory_limit; /* memory limit in bytes of the device of `least_memory` */
 } ppsched_job_layout;
 
 /* The first function returns how many layouts are listed. The second describes one of them.
@@ -227,20 +229,20 @@ typedef struct ppsched_job_found {
                          runtimes run exactly the order, the split and the recomputation. A rule of
                          thumb decides whether they support the parallelism */
     uint32_t tried;   /* number of pipelines that were priced for the layout */
-    double memory;    /* peak memory in bytes of one device, with its send and receive buffers: the
-                         device for which its memory minus its memory limit is largest. If all
-                         limits are equal, this is the fullest device */
+    double memory;    /* peak memory in bytes of one device, send and receive buffers included. Of
+                         all devices, this is the one whose memory minus memory limit is largest. If
+                         all limits are equal, this is the fullest device */
     double memory_limit; /* memory limit in bytes of this device */
 } ppsched_job_found;
 
 /* Prices one layout. The call tries strategies, splits and recomputation, and takes the fastest
  * combination that fits. If at least one pipeline that fits can be run by a runtime, the call
  * compares only pipelines that a runtime can run. `above` is a time in seconds: if no pipeline of
- * the layout can be faster than this, the state is SLOWER. With infinity, the layout is priced in
- * any case. If the state is PRICED, `*out` receives the price, which the caller destroys. If the
- * state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds the limit by the
- * fewest bytes. In all other states it receives NULL. The result does not depend on which layouts
- * were priced before.
+ * the layout can take less time than `above`, the state is SLOWER. If `above` is infinite, the
+ * layout is priced in any case. If the state is PRICED, `*out` receives the price, which the caller
+ * destroys. If the state is DOES_NOT_FIT, `*out` receives the price of the pipeline that exceeds
+ * the limit by the fewest bytes. In all other states `*out` receives NULL. The result does not
+ * depend on which layouts were priced before.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a layout past the last; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        ppsched_job_found *found,
@@ -248,14 +250,15 @@ PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
                                                        double above, ppsched_error *error);
 
 /* Sets the progress callback that ppsched_job_run calls between layouts. `share` is the number of
- * layouts that are done, divided by the number of layouts whose state is not OVER_LIMIT. It may end
- * below 1. `best` is the best time so far in seconds. NULL: no callback.
+ * layouts that are done, divided by the number of layouts whose state is not OVER_LIMIT. `share`
+ * may end below 1. `best` is the best time so far in seconds. NULL: no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
                                                     ppsched_progress_function progress, void *user,
                                                     ppsched_error *error);
 
-/* Prices as many layouts as are needed to find the `top` best layouts. May be called once.
+/* Prices as many layouts as are needed to find the `top` best layouts. The call may be made only
+ * once.
  * Errors: ARGUMENT; CANCELLED if the progress callback stops the call (then nothing is ranked);
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch arguments make a training runtime run a schedule. They are for its command line or its
- * configuration. */
+/* Launch arguments make a training runtime run a schedule. They are for the command line or the
+ * configuration of the runtime. */
 #ifndef PPSCHED_LAUNCH_H
 #define PPSCHED_LAUNCH_H
 
@@ -36,7 +36,8 @@ enum ppsched_runtime {
  * struct. A field that is 0 has its default. */
 typedef struct ppsched_launch_options {
     uint32_t size;
-    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would not run exactly this order */
+    uint32_t exact;  /* 1: SAIL and PRIMUS are refused if they would run an order other than the
+                        order of the schedule */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
                         the runtime has exactly this order, otherwise "schedule.csv". COLOSSALAI
@@ -48,7 +49,8 @@ typedef struct ppsched_launch_options {
                                     arguments. 0: the number is unknown, and the arguments have no
                                     batch sizes */
     const ppsched_layers *model; /* the layers of the model. With `split` the arguments also say
-                                    which layers each stage has. NULL: both are unknown */
+                                    which layers each stage has. NULL: the layers and the split are
+                                    unknown */
     const ppsched_split *split;  /* the split: which layers are in which stage */
     uint32_t data_parallel;      /* number of replicas of the pipeline; 0 means 1 */
     uint32_t reserved;           /* 0 */
@@ -60,15 +62,15 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
 
 /* Writes the arguments for a runtime (enum ppsched_runtime): one line of words, separated by blanks
  * and quoted for a shell. `options` may be NULL. Fills a buffer: see ppsched.h.
- *   - Layers, batch sizes, and flags that depend on them are in the line only if the options have
- *     these facts.
+ *   - The options may state layers and batch sizes. Only then does the line have the layers, the
+ *     batch sizes, and the flags that depend on them.
  *   - Layers of `model` that must be in the first stage count as the embedding. Layers that must be
  *     in the last stage count as the head. Layers with the name "mtp" are MTP layers. All others
  *     are decoders.
- *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs exactly
- *     the order of 1F1B, and PRIMUS exactly some orders. For all other orders, SAIL and PRIMUS
+ *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs the
+ *     order of 1F1B exactly. PRIMUS runs some orders exactly. For all other orders, SAIL and PRIMUS
  *     compute an order of the same kind themselves. The name of the schedule says which kind. With
- *     `exact`, SAIL and PRIMUS are refused for these other orders.
+ *     `exact`, SAIL and PRIMUS are refused for these orders.
  * Errors: ARGUMENT, also for an unknown runtime or a file name that does not fit in a line;
  *   STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if the split has another number of stages;
  *   INVALID_SCHEDULE if the schedule cannot be run at all; REFUSED if this runtime cannot run the

@@ -10,28 +10,30 @@
  *     several rows fit, the row with the fewest sizes of 0 is taken. If several rows have this
  *     smallest number of 0s, the mean of these rows is taken. Sizes of experts do not count for
  *     layers without experts.
- *   - If no row fits, the nearest rows of the kind are taken. For each size, the larger of both
- *     sizes is divided by the smaller. The nearest rows have the smallest product of these
- *     quotients. The cost model's value for the training is multiplied by measured / predicted of
- *     these rows.
+ *   - If no row fits, the nearest rows of the kind are taken. For each size, two values are
+ *     compared: the value of the row and the value of the training. The larger of these values is
+ *     divided by the smaller. The nearest rows have the smallest product of these quotients. The
+ *     cost model's value for the training is multiplied by the ratio measured / predicted of these
+ *     rows.
  *   - If one time is missing in all rows of the kind, the cost model's time is multiplied by the
- *     mean of the factors of the kind's other times. If one number of bytes is missing in all rows
- *     of the kind, the cost model's bytes are multiplied by the mean of the factors that other
- *     kinds have for these bytes.
+ *     mean factor of the other times of this kind. If one number of bytes is missing in all rows of
+ *     the kind, the cost model's bytes are multiplied by the mean of the factors that other kinds
+ *     have for these bytes.
  *   - For embedding, head, MTP layers and towers without a row, the cost model's values are
  *     multiplied by the mean factors of the other kinds. A decoder without a row is refused.
- *   - A row with a kind of recomputation has the bytes that this kind keeps. The time of the
- *     recomputation is the time of the backward of this row, minus the time of the backward without
- *     recomputation. If there are no rows with this kind of recomputation, the cost model's time of
- *     the recomputation is multiplied by the factor of the forward.
+ *   - A row with a kind of recomputation states the bytes that a layer keeps with this
+ *     recomputation. The time of the recomputation is the backward time of this row, minus the
+ *     backward time of the layer without recomputation. If there are no rows with this kind of
+ *     recomputation, the cost model's time of the recomputation is multiplied by the factor of the
+ *     forward.
  *   - mem_static is the number of bytes that a device holds without sharding. With sharding,
  *     mem_static is divided as in the cost model.
  * A collective takes the time that was measured for its number of bytes, in groups of its size and
  * span. Between two measured numbers of bytes, the time is interpolated linearly. Below the
  * smallest measured number of bytes, the time of this smallest number is taken. Above the largest
  * measured number of bytes, the time is extrapolated from the two largest. For other groups, and if
- * only one number of bytes was measured, the cost model's time is multiplied by measured /
- * predicted of the nearest group. */
+ * only one number of bytes was measured, the cost model's time is multiplied by the ratio of
+ * measured to predicted time of the nearest group. */
 #ifndef PPSCHED_LAYER_TABLE_H
 #define PPSCHED_LAYER_TABLE_H
 
@@ -108,7 +110,9 @@ typedef struct ppsched_layer_table {
  *   - there is no accelerator;
  *   - a number is out of range or not finite, or a name is unknown;
  *   - the table does not have a decoder of the model;
- *   - two rows of one layout fit equally, or there are more than 65536 rows. */
+ *   - two rows that fit have the same kind and the same sizes; or two collectives have the same
+ *     kind, group, span and bytes; or there are more than 65536 rows of layers or of
+ *     collectives. */
 PPSCHED_API ppsched_status ppsched_model_create_measured(
     ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
@@ -129,8 +133,8 @@ enum ppsched_measure {
 /* The name of an enumerator, as in names.h. */
 PPSCHED_API const char *ppsched_measure_name(int32_t measure);
 
-/* The source of a figure, and its factor: the value that is used / the cost model's value. A plain
- * record. */
+/* The source of a figure. `factor` is the value that is used, divided by the cost model's value. A
+ * plain record. */
 typedef struct ppsched_figure_measure {
     int32_t source;    /* enum ppsched_measure */
     uint32_t reserved; /* 0 */

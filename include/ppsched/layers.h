@@ -41,7 +41,7 @@ extern "C" {
 /* The layers of a model, in order.
  * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference.
  *   Configs copy the values that they use. Plans hold their own reference.
- * Thread-safety: any number of threads may use a list at once. */
+ * Thread-safety: any number of threads may use a list at the same time. */
 typedef struct ppsched_layers ppsched_layers;
 
 /* The largest number of layers of a model, and the largest number of kinds of recomputation of a
@@ -70,9 +70,9 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_TIED = 2,
 
     /* Each stage with such a layer, except the first stage, holds a copy of the weights and static
-     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. Stages with MTP layers in Megatron-LM do
-     * this. The last stage holds this copy in addition to tied weights. Not for a layer of the
-     * first stage. */
+     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. In Megatron-LM, stages with MTP layers
+     * hold this copy. The last stage holds this copy in addition to tied weights. Not for a layer
+     * of the first stage. */
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
 
     /* COPIES_EMBEDDING does not copy this layer. Example: a vision tower. Only for a layer of the
@@ -85,7 +85,8 @@ enum ppsched_layer_flag {
 };
 
 /* A kind of recomputation. The layer's activations, or some of them, are computed again in its
- * backward, so that the layer holds less memory until then. A plain record.
+ * backward, so that the layer holds less memory between its forward and its backward. A plain
+ * record.
  *   - An I recomputes all recomputed layers of its stage when it starts. Their activations are held
  *     until W ends.
  *   - A B recomputes one layer after another. While it runs it holds the activations of the largest
@@ -94,13 +95,13 @@ typedef struct ppsched_recompute {
     const char *name;   /* name of the kind of recomputation, such as "selective" or "full". The
                            kinds of one layer must have different names */
     double time;        /* time that is added to B, or to I if the backward is split; 0 or more */
-    double mem_forward; /* memory that the recomputed layer holds of a microbatch from F to the
-                           backward: from 0 to the layer's own mem_forward */
+    double mem_forward; /* memory of a microbatch that the recomputed layer holds from F to the
+                           backward; at least 0, at most mem_forward of the layer */
 } ppsched_recompute;
 
-/* One layer, or several equal ones in a row. Set `size` to sizeof of this struct. Times and memory
- * are in the caller's units. They are finite and not negative, except that mem_backward_weight is 0
- * or less and mem_backward_input may have any sign.
+/* One layer, or several consecutive equal layers. Set `size` to sizeof of this struct. Times and
+ * memory are in the caller's units. They are finite and not negative, except that
+ * mem_backward_weight is 0 or less and mem_backward_input may have any sign.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
  *   - If only mem_backward_input is 0, I releases the memory that W does not release. If only
@@ -111,7 +112,7 @@ typedef struct ppsched_recompute {
  *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
-    uint32_t count;   /* number of equal layers in a row; 0 means 1 */
+    uint32_t count;   /* number of consecutive equal layers; 0 means 1 */
     const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or a name of the
                          caller's choice; copied */
     int32_t place;    /* enum ppsched_layer_place */
@@ -135,33 +136,35 @@ typedef struct ppsched_layer {
                                             which device_scale has values. Entries with a type_count
                                             other than 0 must all have the same type_count */
     /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
-     * --hybrid-layer-pattern, such as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
-     * attention, + latent attention, D latent attention with an index, - an MLP, E experts. An
-     * empty text means that the pattern has no symbol for the layer. NULL means a transformer layer
-     * of a model that is not hybrid. */
+     * --hybrid-layer-pattern, such as "M" or "*-"; copied. The symbols are M: Mamba-2; G: gated
+     * delta rule; *: attention; +: latent attention; D: latent attention with an index; -: MLP; E:
+     * experts. An empty text means that the pattern has no symbol for the layer. NULL means a
+     * transformer layer of a model that is not hybrid. */
     const char *hybrid_symbols;
     /* Factors on the times above for devices of types 1, 2 and so on
      * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are four
-     * factors of 0 or more, one for each of F, B, I and W; with 0 the ops take no time. Copied.
-     * NULL: all factors are 1. The time that recomputation adds is multiplied by a separate factor
-     * for each type: the time of all forwards of the model together on this type, divided by the
-     * same time on type 0. */
+     * factors of 0 or more, one for each of F, B, I and W. With a factor of 0 an op takes no time.
+     * Copied. NULL: all factors are 1. The time that recomputation adds is multiplied by a separate
+     * factor for each type: the time of all forwards of the model together on a device of this
+     * type, divided by their time on a device of type 0. */
     const double *device_scale;
     /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
      * from them. The windows of an op must together take as long as the op. NULL: the windows are
      * not known. Either all entries have windows, or none. Recomputation adds windows before the
-     * windows of I. If it takes at least as long as F, it adds all windows of F. Otherwise it adds
-     * one window, on the channel of F's first window. */
+     * windows of I. If the recomputation takes at least as long as F, the added windows are all
+     * windows of F. Otherwise one window is added, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
     /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
-     * (ppsched_slice_options). They are for whole microbatches, and not negative. */
+     * (ppsched_slice_options). Each of the next two values is for a whole microbatch, and is 0 or
+     * more. */
     double mem_slice_state;     /* held by each slice from F to its backward, for the state that it
                                    gets from the slice before, such as the state of a scan */
     double mem_slice_gradients; /* with K slices, the device holds (K - 1) / K of this memory, for
                                    gradients of keys and values, which are summed over the backwards
                                    of the slices */
     double attention_share;     /* share of causal attention in the layer's times, from 0 to 1, for
-                                   such plans: the time of attention grows from slice to slice */
+                                   plans with slices: the time of attention grows from slice to
+                                   slice */
 } ppsched_layer;
 
 /* A split: how many layers each stage has, and how each layer is recomputed. The order of the

@@ -2,9 +2,10 @@
 /* Layouts: a layout says which layers are in which stage, in the notation of Megatron-LM or
  * torchtitan. These functions read, make and write layouts.
  *
- * A layout puts the layers of a model into the stages of a pipeline, in order. There are one
- * embedding, decoders, layers for multi-token prediction (MTP), and one head with the loss.
- * Megatron-LM's strings write E, t, m and L for them. Stage s is chunk s / D of device s mod D. */
+ * A layout puts the layers of a model into the stages of a pipeline, in order. The layers are one
+ * embedding, decoders, layers for multi-token prediction (MTP), and one head with the loss. In
+ * Megatron-LM's strings, the letters E, t, m and L stand for these layers. Stage s is chunk s / D
+ * of device s mod D. */
 #ifndef PPSCHED_LAYOUT_H
 #define PPSCHED_LAYOUT_H
 
@@ -121,8 +122,8 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
  *   - The embedding counts as `first_less` decoders; norm and head together count as `last_less`
  *     decoders. In torchtitan the default of both is 1. Counted in this way, all stages get the
  *     same number of decoders. If this is not possible, the first stages get one decoder more.
- *   - Neither `first_less` nor `last_less` may be larger than the number of decoders that the
- *     smallest stage gets, counted in this way.
+ *   - Each of `first_less` and `last_less` may be at most the number of decoders of the smallest
+ *     stage, counted in this way.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED if torchtitan refuses the layout; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
     ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
@@ -130,10 +131,10 @@ PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
 
 /* Finds how many stages torchtitan makes, for ppsched_layout_create_from_torchtitan. `several` is 1
  * if the schedule has several stages per device, as Interleaved1F1B has.
- *   - If `layers_per_stage` is above 0, there are as many stages as needed for this many layers per
- *     stage. Embedding and head count as in ppsched_layout_create_from_torchtitan. Without
- *     `several`, the result must be 1 stage per device. With `several`, it must be a multiple of
- *     the number of devices, with at least 2 stages per device.
+ *   - If `layers_per_stage` is above 0, the number of stages is (`decoders` + `first_less` +
+ *     `last_less`) / `layers_per_stage`, rounded up. Without `several`, the result must be 1 stage
+ *     per device. With `several`, it must be a multiple of the number of devices, with at least 2
+ *     stages per device.
  *   - If `layers_per_stage` is 0, there is 1 stage per device, or 2 with `several`.
  * Errors: ARGUMENT, RANGE; REFUSED if torchtitan refuses the number. */
 PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
@@ -162,7 +163,8 @@ PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout,
 
 /* Writes the string for --pipeline-model-parallel-layout. From this string, Megatron-LM reads the
  * same stages.
- *   - 3 or more equal letters in a row are written as `x*n`, and stages that repeat as `(...)*n`.
+ *   - 3 or more consecutive equal letters are written as `x*n`. Repeated groups of stages are
+ *     written as `(...)*n`.
  *   - The result is the shortest string with groups of up to 16 stages.
  * Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, BUFFER. */

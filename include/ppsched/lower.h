@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowering: makes a schedule that a runtime can run from a schedule of compute ops. It adds sends,
+/* Lowering: turns a schedule of compute ops into a schedule that a runtime can run. It adds sends,
  * receives and the ops of sharded parameters.
  *
  * Sample:
@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /* Where lowering puts sends and receives. A send always comes after its producer; only receives may
- * be between the two. There are no sends between stages on the same device. */
+ * be between the send and its producer. There are no sends between stages on the same device. */
 enum ppsched_lowering {
     PPSCHED_LOWERING_NONE = 0,        /* no sends and receives are added. The other changes of
                                          ppsched_lower_options are still made */
@@ -50,54 +50,56 @@ enum ppsched_lowering {
                                          would otherwise deadlock. So the result never deadlocks */
 };
 
-/* How early a device gathers parameters. Before each op it gathers the parameters of the next
- * stages in its queue, unless it holds them. The lookahead is the number of these stages, from the
- * stage of the op on. With 1 it gathers only the stage of the op. */
+/* How early a device gathers parameters. Before each op, the device looks at the next stages in its
+ * queue, beginning with the stage of the op. It gathers the parameters of those stages that it does
+ * not hold yet. The lookahead is the number of stages that it looks at. With 1, this is only the
+ * stage of the op. */
 enum ppsched_unshard_lookahead {
     PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the number of
                                             stages that it may hold */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
-                                            `unshard`. If an UNSHARD takes as long as a forward,
-                                            this many UNSHARDs are done before the device's first op
-                                            has its input */
+                                            `unshard`. If an UNSHARD takes as long as a forward, the
+                                            device completes this number of UNSHARDs before its
+                                            first op has its input */
     PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
                                             for each device */
     PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD is as late as possible without delaying
                                             compute ops, and within the memory limits if possible.
                                             The library computes this from the config's times. If
                                             FULL and AUTO are within the limits, NEEDED never takes
-                                            longer than these two in the evaluation with transfers
-                                            (channels NONE, sends buffered) */
+                                            longer than either of them in the evaluation with
+                                            transfers (channels NONE, sends buffered) */
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
- * gradients, add sends and receives, defer receives. Set `size` to sizeof of this struct. A field
- * that is 0 turns its part off. */
+ * gradients, add sends and receives, defer receives. Set `size` to sizeof of this struct. If the
+ * field of a pass is 0, the pass is not run. */
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */
     uint32_t merge_backwards; /* 1: each I that has its W right after it becomes a B */
     uint32_t split_backwards; /* 1: each B outside overlapped pairs becomes an I with its W right
                                  after it */
-    uint32_t unshard;         /* the largest number of stages whose parameters a device holds at
-                                 once (in PyTorch: max_active_stages, which is 3). 0: no UNSHARD and
-                                 no RESHARD. `unshard_lookahead` says how long before a stage's next
-                                 op its UNSHARD comes. The RESHARD of a stage comes before the first
-                                 op at which the stage is no longer among the next `unshard` stages
-                                 of the queue, or else at the end of the queue. If the last of these
-                                 next stages begins an overlapped pair of two stages, the device
-                                 holds one stage more */
+    uint32_t unshard;         /* the largest number of stages whose parameters a device holds at the
+                                 same time (in PyTorch: max_active_stages, which is 3). 0: no
+                                 UNSHARD and no RESHARD. `unshard_lookahead` says how long before a
+                                 stage's next op its UNSHARD comes. The RESHARD of a stage comes as
+                                 soon as the stage is not among the next `unshard` stages of the
+                                 queue, or else at the end of the queue. If the last of these next
+                                 stages begins an overlapped pair of two stages, the device holds
+                                 one stage more */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
                              2: adds the same REDUCE_GRADs as 1. In addition, in the PYTORCH
                              lowering the device uses its next turn to wait for the REDUCE_GRAD, as
-                             in PyTorch 2.15. So later receives may move. The wait is no op of the
-                             schedule.
-                             3: as 2, but each wait is an op, a WAIT_REDUCE_GRAD after its
-                             REDUCE_GRAD, with every lowering. Only receives may be between the two.
-                             4: as 3, but each wait comes as late as possible with one reduction at
-                             a time: right before the device's next REDUCE_GRAD, and at the end of
-                             an iteration that ends in a flush, or at the end of the queue. This is
-                             PyTorch's defer_reduce_grad_wait */
+                             in PyTorch 2.15. So later receives may move. This wait is not an op of
+                             the schedule.
+                             3: as 2, but with every lowering, and each wait is an op: a
+                             WAIT_REDUCE_GRAD after its REDUCE_GRAD. Only receives may be between
+                             these two ops.
+                             4: as 3, but the device waits as late as it can while at most one of
+                             its reductions is in flight. So a wait comes right before the device's
+                             next REDUCE_GRAD, before a flush, or at the end of the queue, whichever
+                             comes first. This is PyTorch's defer_reduce_grad_wait */
     uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
                                 the PYTORCH lowering. A receive moves to the place right before its
                                 consumer. If the sending device has a higher rank, and there is an
@@ -115,19 +117,19 @@ typedef struct ppsched_lower_options {
     uint32_t unshard_lookahead_count;   /* length of `unshard_lookaheads`: with LIST the number of
                                            devices, otherwise 0 */
 
-    /* Prefetch distance of receives, 0 to 64, only with JUST_IN_TIME: how many units (ops or
-     * overlapped pairs) before its consumer a receive is put. The distance is smaller where it
-     * would otherwise make a wait cycle. With a prefetch distance, messages that start only when
-     * their receive is posted can arrive in time. In channels whose messages wait for each other,
-     * an early receive delays the messages after it. */
+    /* Prefetch distance of receives, 0 to 64, only with JUST_IN_TIME. A receive is put this number
+     * of units (ops or overlapped pairs) before its consumer. The distance is smaller where this
+     * number would make a wait cycle. With a prefetch distance, messages that start only when their
+     * receive is posted can arrive in time. In channels whose messages wait for each other, an
+     * early receive delays the messages after it. */
     uint32_t receive_prefetch;
 
     /* With `reduce_grad`: the number of iterations whose gradients are summed up before they are
-     * reduced. The REDUCE_GRAD of a stage then comes after the last B or W of this many iterations,
-     * and a device holds the gradients until then. `reduce_every` must divide the number of
-     * iterations of the schedule. 0 means 1. Example: a training script calls the schedule four
-     * times before the optimizer's step; the schedule has four iterations, which do not flush, and
-     * reduces the gradients only after the last one. */
+     * reduced. A stage then has one REDUCE_GRAD in each group of `reduce_every` iterations, after
+     * the stage's last B or W in the group. Until then a device holds the gradients. `reduce_every`
+     * must divide the number of iterations of the schedule. 0 means 1. Example: a training script
+     * calls the schedule four times before the optimizer's step; the schedule has four iterations,
+     * which do not flush, and reduces the gradients only after the last one. */
     uint32_t reduce_every;
     uint32_t reserved; /* 0 */
 } ppsched_lower_options;
@@ -143,9 +145,10 @@ typedef struct ppsched_lower_options {
  *     same result with and without them.
  *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule
  *     without RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT.
- * Errors: ARGUMENT, also where an option needs another one or a config; STRUCT_SIZE; RANGE; LENGTH
- *   where there is not one lookahead per device; INVALID_SCHEDULE where the order cannot be run;
- *   with BY_TIME and NEEDED also MISMATCH and the other errors of evaluation; NO_MEMORY; REFUSED
+ * Errors: ARGUMENT, also where an option is set, but another option or a config that it needs is
+ *   not; STRUCT_SIZE; RANGE; LENGTH where there is not one lookahead per device; INVALID_SCHEDULE
+ *   where the order cannot be run; with BY_TIME and NEEDED also MISMATCH and the other errors of
+ *   evaluation; NO_MEMORY; REFUSED
  *   in these cases:
  *   - the schedule is already lowered, or has an OPTIMIZER_STEP;
  *   - an overlapped pair needs more stages than `unshard`;

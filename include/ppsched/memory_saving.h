@@ -19,7 +19,7 @@ extern "C" {
  * default. */
 typedef struct ppsched_recompute_options {
     uint32_t size;
-    uint32_t chunks; /* number N of stages: recompute all stage passes of the N lowest stages of
+    uint32_t chunks; /* number N of stages: recompute the stage passes of the N lowest stages of
                         each device. 0: recompute the stage passes of all stages */
 } ppsched_recompute_options;
 
@@ -43,43 +43,46 @@ typedef struct ppsched_offload_options {
                                    stages */
     uint32_t until_limit;       /* 1: offload only as many of these stage passes as are needed to
                                    fit PPSCHED_QUANTITY_MEM_LIMIT. Stage passes with the latest
-                                   backward are offloaded first. 0: offload all of them */
+                                   backward are offloaded first. 0: offload all stage passes that
+                                   `chunks` selects */
     uint32_t prefetch_distance; /* number of ops of the device between a RELOAD and its backward.
-                                   Their times do not matter. 0: RELOADs come as late as possible
-                                   while their copies are still done in time. With until_limit,
-                                   every value other than 0 is a RANGE error */
+                                   The times of these ops do not matter. 0: RELOADs come as late as
+                                   possible, but early enough that their copies are done in time.
+                                   With until_limit the value must be 0, otherwise the call returns
+                                   RANGE */
     double share;               /* share of memory, 0 to 1. On each device, offload first the stage
                                    passes with the longest time from F to backward. Stop at this
-                                   share of the memory of all these stage passes. 0: offload all */
+                                   share of the memory of all stage passes that `chunks` selects. 0:
+                                   offload all of them */
 } ppsched_offload_options;
 
 /* Makes a schedule in which the stage passes that `options` selects are offloaded. The call uses
  * the config's times and links. `schedule` does not change, and F, B, I and W keep their order. The
  * caller owns one reference to `*out`.
- *   - An OFFLOAD comes right after each F. The RELOAD comes as late as possible: its copy, after
- *     other copies on its link, must be done before the B or I. If reloads make the step longer,
- *     they are put earlier for as long as this makes the step shorter.
+ *   - An OFFLOAD comes right after each F. The RELOAD comes as late as possible. Its copy must be
+ *     done before the B or I, even if it first waits for other copies on its link. If reloads make
+ *     the step longer, they are put earlier, as long as this makes the step shorter.
  *   - A stage pass is not offloaded if its copies do not fit between its F and its backward. With a
- *     prefetch distance, they must fit before the place of its RELOAD. Stage passes that are
- *     recomputed are not offloaded.
+ *     prefetch distance, the copy of the OFFLOAD must be done before the place of the RELOAD. Stage
+ *     passes that are recomputed are not offloaded.
  *   - If the schedule with all copies exceeds PPSCHED_QUANTITY_MEM_LIMIT, OFFLOAD_WAITs make an F
- *     or a RELOAD wait for as many copies as needed to stay within the limit. The result is the
+ *     or a RELOAD wait for as many copies as needed to stay within the limit. The result has the
  *     shortest step that was found.
  *   - Without until_limit, OFFLOAD_WAITs are also added where they reduce peak memory and cost no
- *     time. In schedules of up to 2^10 ops, without a prefetch distance, the call searches for
- *     lower peaks, and makes fewer copies where this lowers the peaks.
+ *     time. If there is no prefetch distance, and the schedule has up to 2^10 ops, the call also
+ *     searches for lower peaks. It makes fewer copies where this lowers the peaks.
  *   - With until_limit the call also tries results that fit smaller limits. So in schedules of up
  *     to about 500 ops, the step never becomes longer if the limit of each device is raised by one
  *     activation.
  * The call takes a time that is about linear in the number of ops, plus a sort and a few
- * evaluations of the schedule. It takes more time:
+ * evaluations of the schedule. It takes more time in two cases:
  *   - To find lower peaks: evaluations of about 2^17 ops in all.
  *   - If all choices that were found make the step longer: up to 48 evaluations, or up to 256
- *     evaluations if these have at most about 10^6 ops in all. The same number is added for smaller
- *     limits (in schedules of up to 2^13 ops), and added once more to find the limit that the
- *     message of a refusal names.
- *   - Each evaluation calls the config's progress callback with a share of 1; the callback may
- *     cancel the call.
+ *     evaluations if these have at most about 10^6 ops in all. Schedules of up to 2^13 ops take the
+ *     same number of evaluations again, for smaller limits. If the call is refused, it takes this
+ *     number once more, to find the limit that its message names.
+ * Each evaluation calls the config's progress callback with a share of 1; the callback may cancel
+ * the call.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also as for ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE, CANCELLED, NO_MEMORY; REFUSED in these cases:
  *   - the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT, or has no backward;

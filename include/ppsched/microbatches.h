@@ -32,15 +32,15 @@ typedef struct ppsched_order_options {
  * microbatch j is a place in the order. The result says which microbatch of the config takes this
  * place.
  *   - `out` receives for each place the number of its microbatch in `config`, M values. All
- *     iterations have the same order. The call fills a buffer: see ppsched.h. A call for only
- *     `*needed` does not search.
+ *     iterations have the same order. The call fills a buffer: see ppsched.h. If it only writes
+ *     `*needed`, it does not search.
  *   - `*ordered` is a copy of the config with microbatch_scale and microbatch_memory_scale in the
  *     new order. Evaluate the schedule with this copy. The caller destroys it.
  *   - For up to 7 microbatches all orders are tried. With more, the search starts from the best of
  *     five orders: the config's order, longest first, shortest first, short microbatches at both
  *     ends, and long microbatches at both ends. Then it moves and swaps microbatches. So the result
  *     is never worse than any of these five.
- *   - Memory above a device's limit is minimised first, then the objective.
+ *   - The search first minimises the memory above the limits of devices, and then the objective.
  *   - The call is deterministic. The config's progress callback may cancel it.
  * `options` may be NULL.
  * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as for ppsched_schedule_evaluate; REFUSED if
@@ -56,15 +56,16 @@ typedef struct ppsched_balance {
     uint32_t size;
     uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
                          distributions were tried */
-    double most;      /* sum of the costs of the replica with the largest sum */
+    double most;      /* the largest sum of costs that a replica has */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;
 
-/* Distributes `count` microbatches over `replicas` replicas of the pipeline. It looks for a
- * distribution in which the largest sum of costs of a replica is as small as possible.
+/* Distributes `count` microbatches over `replicas` replicas of the pipeline. For each replica, the
+ * costs of its microbatches are added up. The call looks for a distribution in which the largest of
+ * these sums is as small as possible.
  *   - `costs`: the cost of each microbatch, 0 or more, such as its microbatch_scale.
  *   - `out` receives the replica of each microbatch, `count` values. The call fills a buffer: see
- *     ppsched.h. A call for only `*needed` does not search. `balance` receives the figures.
+ *     ppsched.h. If it only writes `*needed`, it does not search. `balance` receives the figures.
  *   - `even_counts` 1: all replicas have the same number of microbatches. If `count` is not a
  *     multiple of `replicas`, some replicas have one more. Frameworks need even counts if replicas
  *     reduce gradients together. 0: the counts may differ.

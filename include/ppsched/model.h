@@ -15,27 +15,26 @@
  *
  * Number of operations for n tokens on one device, in the forward (F), and for the input and weight
  * gradients (I, W):
- *     matrix of m x k            2 n m k, in each of F, I and W
- *     products of the scores     F: 2 n s (key + value size) a / t. With CAUSAL, if scores are not
- *                                kept, half as many. I: twice as many as F if scores are kept.
- *                                If they are not kept, F has two products and I has five: three
- *                                of the key size, two of the value size (FlashAttention-2, arXiv
- *                                2307.08691). W: none
+ *     matrix of m x k            2 * n * m * k, in each of F, I and W
+ *     products of the scores     F: 2 * n * s * (key size + value size) * a / t. With CAUSAL, if
+ *                                scores are not kept, half of this. I: twice the number of F if
+ *                                scores are kept. If they are not kept, F has two products and I
+ *                                has five: three of the key size, two of the value size
+ *                                (FlashAttention-2, arXiv 2307.08691). W: none
  *     other, per element         norm: F 9, I 14, W 7; softmax: F 5, I 8; GELU or SiLU: F 8, I 13;
  *                                residual: F 1, I 2; dropout: F 1, I 1
  * A matrix product reads the bytes of both factors, and writes the bytes of the result.
  *
  * Collectives of a decoder:
- *   - Tensor parallelism sums T h elements after attention and after the MLP, and again in the
+ *   - Tensor parallelism sums T * h elements after attention and after the MLP, and again in the
  *     backward of each. With sequence parallelism each sum becomes an all-gather before the block
  *     and a reduce-scatter after it; W repeats this all-gather.
  *   - Context parallelism all-gathers keys and values, and reduce-scatters their gradients.
- *   - One all-to-all sends a copy of each row to its experts. Another one sends the results
- *     back.
+ *   - One all-to-all sends a copy of each row to its experts. Another sends back the results.
  *
  * Symbols: b samples of a microbatch, s sequence length, h hidden size, f feed-forward size, a
  * heads, k key-value heads, d head size, V vocabulary size; t, c and e the degrees of tensor,
- * context and expert parallelism; T = b s / c tokens of a device; R rows of a device: T / t with
+ * context and expert parallelism; T = b * s / c tokens of a device; R rows of a device: T / t with
  * sequence parallelism, otherwise T.
  *
  * Sample:
@@ -80,27 +79,27 @@ enum ppsched_training_flag {
                                                     al., arXiv 2205.05198) */
     PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of the attention. Without
                                                     this flag they are not kept (FlashAttention) */
-    /* Collectives that overlap with matrix products. Without its flag, all the time of a collective
-     * counts. */
+    /* Collectives that overlap with matrix products. Without the flag, all the time of these
+     * collectives counts. */
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in last backwards */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, in first forwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in the last backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* weight all-gathers, in the first forwards */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, without host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of a node is sent
-                                                       once, and copied there (DeepEP, HybridEP) */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of one node is sent
+                                                       there once, then copied (DeepEP, HybridEP) */
     PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps a copy of its input after
                                                        dropout, and the mask */
     PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter,
                                                        and so do the first two matrices of a gated
-                                                       MLP: each is one matrix in Megatron-LM */
-    /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and these
-     * collectives are on channels of their own. */
+                                                       MLP: Megatron-LM has one matrix per group */
+    /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and each
+     * collective below is on a separate channel. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
     PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* tensor parallelism, on channel 2 */
     PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* context parallelism, on channel 3 */
@@ -110,7 +109,8 @@ enum ppsched_training_flag {
 enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_QUERY = 1, /* queries; in latent attention both query matrices */
     PPSCHED_ADAPTER_TARGET_KEY = 2,   /* keys; in latent attention the matrix to key_value_rank */
-    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention that from key_value_rank */
+    PPSCHED_ADAPTER_TARGET_VALUE = 4, /* values; in latent attention the matrix from
+                                         key_value_rank */
     PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
     PPSCHED_ADAPTER_TARGET_GATE = 16, /* gate matrices of MLPs, also of shared experts */
     PPSCHED_ADAPTER_TARGET_UP = 32,
@@ -221,17 +221,17 @@ typedef struct ppsched_accelerator {
     ppsched_link_rate between; /* links between nodes */
     double rate_8bit;          /* peak rate of products with factors of 8 bits; 0: not supported */
     double rate_4bit;
-    /* Measured values that data sheets do not have. 0: no such effect. */
+    /* Measured values that data sheets do not have. 0: no effect, unless the comment differs. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
     double mxfp8_share;     /* the same with MXFP8; 0: not supported */
     double nvfp4_share;
     double op_time;         /* seconds that the device needs for each op, in addition to its work */
-    double host_time;       /* seconds of the host for each op. A pass takes at least their sum */
+    double host_time;       /* host seconds for each op. A pass takes at least the sum of these */
     double hidden_share;    /* share of an overlapped collective that can be hidden; 0 means 1 */
-    double permute_traffic; /* how often a sort by expert, and the way back, move each row */
-    double slowdown;        /* time factor of matrices during a collective; 0 means 1 */
+    double permute_traffic; /* how often a sort by expert and its inverse move each row */
+    double slowdown;        /* factor on matrix times while a collective runs; 0 means 1 */
     double fused_permute_traffic; /* the value of permute_traffic with ONE_COPY_A_NODE */
     double bias_traffic;          /* how often adding biases of experts moves each row */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
@@ -243,9 +243,9 @@ typedef struct ppsched_accelerator {
     uint32_t lacks_bf16;          /* 1: its only type of 16 bits is fp16; bf16 is refused */
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
     double scale_slowdown;    /* only for prices: share by which a pipeline takes longer for each
-                                 doubling of the devices, because they wait for the slowest */
-    double part_node_ports;   /* most ports of a ring over a part of a node; 0: no limit */
-    double pair_share;        /* share of `inside` between two devices of a node; 0: all of it */
+                                 doubling of the devices, because devices wait for the slowest */
+    double part_node_ports;   /* most ports that a ring over a part of a node uses; 0: no limit */
+    double pair_share;        /* share of `inside`'s bandwidth for two devices of a node; 0: all */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -258,7 +258,7 @@ PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 /* A model with its description, training and device. Immutable.
  * Lifetime: the caller destroys it. It holds a reference to the description, and copies of the
  *   other inputs.
- * Thread-safety: any number of threads may use it at once. */
+ * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_model ppsched_model;
 
 /* Makes a model. A NULL `training` means one device and s = 1. With a NULL `accelerator` there are
@@ -278,7 +278,7 @@ PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
  * this struct. `active` is the number of parameters that one token uses, embedding and output
  * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
  * in description.h. The counts also include norms (h each, with NORM_BIAS 2h), one final norm,
- * biases (one per output of a matrix), and for E experts a router (h E, its bias E). */
+ * biases (one per output of a matrix), and for E experts a router (h * E, its bias E). */
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
@@ -326,7 +326,7 @@ typedef struct ppsched_model_row {
     uint64_t norms;
 } ppsched_model_row;
 
-/* The number of rows, and one of them.
+/* The first function returns the number of rows. The second describes a row.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row past the last. */
 PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
 PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
@@ -369,7 +369,7 @@ typedef struct ppsched_pass_cost {
     double launch_time; /* sum of `op_time`, plus the time in which the device waits for the host */
 } ppsched_pass_cost;
 
-/* Computes the cost of a pass of one layer of a row. `pass`: enum ppsched_model_pass. Without an
+/* Computes what a pass costs for one layer of a row. `pass`: enum ppsched_model_pass. Without an
  * accelerator the times are 0.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown row or pass. */
 PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
@@ -377,10 +377,10 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        int32_t pass, ppsched_error *error);
 
 /* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
- * are computed as by Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they
- * are T h (10 + 24/t + 5 a s / (h t)), with sequence parallelism T h (34 + 5 a s / h) / t. Gated
- * MLPs keep 6 T f / t, not 4 T f / t. If scores are not kept, 4 bytes per row and head remain.
- * Experts keep activations for the routed tokens, divided equally among experts. */
+ * follow Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T * h *
+ * (10 + 24 / t + 5 * a * s / (h * t)), with sequence parallelism T * h * (34 + 5 * a * s / h) / t.
+ * Gated MLPs keep 6 * T * f / t, not 4 * T * f / t. If scores are not kept, 4 bytes per row and
+ * head remain. Experts keep activations for the routed tokens, divided equally among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -420,9 +420,9 @@ typedef struct ppsched_update_cost {
     double parameter_time; /* time of the all-gathers of weights */
 } ppsched_update_cost;
 
-/* Computes the cost of the update for a device with `parameters` parameters. `expert_parameters` of
- * them are in experts. With FROZEN_WEIGHTS all of them count as frozen. For parameters that are
- * trained, make a second call with a model without FROZEN_WEIGHTS, and add its costs.
+/* Computes the cost of the update for a device with `parameters` parameters, `expert_parameters` of
+ * them in experts. With FROZEN_WEIGHTS all of these count as frozen. For parameters that are
+ * trained, make a second call with a model without FROZEN_WEIGHTS, and add the costs of both calls.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE if a number is negative or not finite, or
  *   `expert_parameters` is larger than `parameters`. */
 PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
@@ -431,7 +431,7 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          double expert_parameters,
                                                          ppsched_error *error);
 
-/* Each row and pass has a factor, measured time / predicted time: factors[3 * row + pass]. The
+/* Each row and pass has the factor measured time / predicted time: factors[3 * row + pass]. The
  * pass is FORWARD, INPUT or WEIGHT of enum ppsched_model_pass. A factor of 0 means 1. Rows past
  * `rows` have the factor 1. Set `size` to sizeof of this struct. */
 typedef struct ppsched_calibration {
@@ -442,7 +442,7 @@ typedef struct ppsched_calibration {
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
  * to `*out`. `calibration` may be NULL.
- *   - Entries have the names of the rows. Equal layers in a row are one entry.
+ *   - Entries have the names of the rows. Consecutive equal layers are one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights. mem_static
  *     is the gradients and optimizer states.
  *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. An MTP layer has

@@ -3,9 +3,10 @@
  * without the prefix of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME. For an unknown
  * number the result is NULL. Static storage. Any thread may call these functions at any time.
  *
- * Every enum has such a function, except enums of flags. Some are declared next to their enums:
- * ppsched_kind_token, ppsched_quantity_name, ppsched_runtime_name, ppsched_memory_cause_name,
- * ppsched_status_name, and those of the headers that are marked UNSTABLE. */
+ * Every enum has such a function, except enums of flags. Some of these functions are declared next
+ * to their enums: ppsched_kind_token, ppsched_quantity_name, ppsched_runtime_name,
+ * ppsched_memory_cause_name, ppsched_status_name, and the functions of the headers that are marked
+ * UNSTABLE. */
 #ifndef PPSCHED_NAMES_H
 #define PPSCHED_NAMES_H
 
@@ -37,7 +38,7 @@ PPSCHED_API const char *ppsched_log_level_name(int32_t log_level);
 PPSCHED_API const char *ppsched_pair_rule_name(int32_t pair_rule);
 PPSCHED_API const char *ppsched_steady_reason_name(int32_t steady_reason);
 
-/* The names are those of JSON: "FB", "FI" and "F". */
+/* The names are the same as in JSON: "FB", "FI" and "F". */
 PPSCHED_API const char *ppsched_stage_passes_name(int32_t stage_passes);
 
 #ifdef __cplusplus

@@ -16,17 +16,17 @@ extern "C" {
 /* Kinds of operation. F, B, I and W are PyTorch's letters.
  *
  * "B" is the full backward here and in PyTorch. The zero-bubble papers write B for the backward
- * that computes only the input gradient. Here this is I.
+ * that computes only the input gradient. Here that backward is I.
  *
  * Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time
- * only in ppsched_schedule_evaluate_transfers. There a device does nothing in a WAIT_REDUCE_GRAD
- * until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time. They only wait for
- * their place in the queue.
+ * only in ppsched_schedule_evaluate_transfers. In that call, a device in a WAIT_REDUCE_GRAD does
+ * nothing until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time. They only wait
+ * for the ops before them in the queue.
  *
  * Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a
  * stage pass holds between its F and its backward (B or I).
  *   - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these. In the
- *     queue of their device they come after the F of the stage pass and before its backward.
+ *     queue of the device, these ops come after the F of the stage pass and before its backward.
  *   - An OFFLOAD may have one OFFLOAD_WAIT, anywhere after it in the queue. At the OFFLOAD_WAIT,
  *     the device does nothing until the memory of the OFFLOAD is free.
  *   - ppsched_schedule_evaluate describes the time and memory of these ops.
@@ -38,7 +38,8 @@ extern "C" {
  *   - All other formats and all launch arguments refuse a schedule with any of them.
  *   - ppsched_schedule_lower refuses OPTIMIZER_STEP, and accepts the other four.
  * ppsched_schedule_check checks RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and WAIT_REDUCE_GRAD. It
- * ignores SEND, RECV, UNSHARD, RESHARD and OPTIMIZER_STEP, and REDUCE_GRAD without waits. */
+ * ignores SEND, RECV, UNSHARD, RESHARD and OPTIMIZER_STEP. It also ignores REDUCE_GRAD on a device
+ * that has no WAIT_REDUCE_GRAD. */
 enum ppsched_kind {
     PPSCHED_KIND_F = 1,                /* forward */
     PPSCHED_KIND_B = 2,                /* full backward: input and weight gradient */
@@ -49,7 +50,7 @@ enum ppsched_kind {
     PPSCHED_KIND_SEND_B = 7,           /* send the gradient to the stage before */
     PPSCHED_KIND_RECV_B = 8,           /* receive the gradient from the next stage */
     PPSCHED_KIND_UNSHARD = 9,          /* all-gather a stage's parameters; no microbatch */
-    PPSCHED_KIND_RESHARD = 10,         /* drop the gathered parameters; no microbatch */
+    PPSCHED_KIND_RESHARD = 10,         /* free the gathered parameters; no microbatch */
     PPSCHED_KIND_REDUCE_GRAD = 11,     /* reduce a stage's gradients over data-parallel ranks; no
                                          microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,       /* run the forward again before a backward */
@@ -81,14 +82,15 @@ enum ppsched_op_flag {
  *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on the device of s.
  * Both ends have the same microbatch m and the same slice.
  *
- * In a schedule with a stage graph (ppsched_schedule_has_graph), a stage sends to each device of
- * each stage that needs the value, except to the device on which it runs itself. Each SEND and RECV
- * then names the place at its other end in `reserved` (ppsched_schedule_place_of). The token has
- * the place after a ">": "0SEND_F3>2".
+ * In a schedule with a stage graph (ppsched_schedule_has_graph), each device of a stage sends to
+ * each device of each stage that needs the value, except to itself. In `reserved`, each SEND and
+ * RECV then has the place at its other end (ppsched_schedule_place_of). The token has the place
+ * after a ">": "0SEND_F3>2".
  *
  * UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a
  * microbatch. Their `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their
- * `slice` is 0. They do not store their iteration, which follows from their place in the queue. */
+ * `slice` is 0. These ops do not store an iteration: it follows from their position in the
+ * queue. */
 typedef struct ppsched_op {
     uint32_t microbatch; /* iteration * microbatches + index, or PPSCHED_NONE (see above) */
     uint16_t stage;      /* virtual stage; stage 0 has the first layers */

@@ -17,9 +17,10 @@
 extern "C" {
 #endif
 
-/* Limits. PPSCHED_MAX_WINDOWS limits the windows of a forward, a backward and its weight gradient
- * together. PPSCHED_MAX_WINDOW_CHANNELS limits the channels of a device. With a weight gradient and
- * up to PPSCHED_EXACT_WINDOWS windows, results are always exact. */
+/* Limits. PPSCHED_MAX_WINDOWS is the largest number of windows of a forward, a backward and its
+ * weight gradient together. PPSCHED_MAX_WINDOW_CHANNELS is the largest number of channels of a
+ * device. With a weight gradient and up to PPSCHED_EXACT_WINDOWS windows, results are always
+ * exact. */
 #define PPSCHED_MAX_WINDOWS 1000
 #define PPSCHED_MAX_WINDOW_CHANNELS 4
 #define PPSCHED_EXACT_WINDOWS 24
@@ -30,7 +31,7 @@ typedef struct ppsched_window {
     double time;      /* time that the window takes if nothing runs next to it; 0 or more */
     uint32_t channel; /* number of the channel on which the window runs, 0 to 3 */
     uint32_t after;   /* for a window of a weight gradient: number of windows of the backward that
-                         must end before this window starts; otherwise 0 */
+                         must have ended before this window starts; otherwise 0 */
 } ppsched_window;
 
 /* The windows of an overlapped pair. Each list is in the order in which its windows run. Set `size`
@@ -69,7 +70,7 @@ typedef struct ppsched_window_span {
 /* The times of a pair. Set `size` to sizeof of this struct. */
 typedef struct ppsched_pair_times {
     uint32_t size;
-    uint32_t is_best;    /* 1: no other order of the windows is shorter */
+    uint32_t is_best;    /* 1: no other order of the windows takes less time */
     double time;         /* time of the pair, from the first start to the last end */
     double bound;        /* lower bound on the time of all orders; equal to `time` if `is_best` */
     double serial;       /* time of the pair if its windows run one after another: the sum of all
@@ -82,17 +83,17 @@ typedef struct ppsched_pair_times {
  *   - A window is ready when all windows before it in its list have ended. For a window of a weight
  *     gradient, a number of windows of the backward must also have ended: the number in its field
  *     `after`. A channel runs one window at a time. A ready window starts as soon as its channel is
- *     free. An order only chooses which window starts first if several are ready for a channel at
- *     the same time.
+ *     free. If several windows are ready for a channel at the same time, the order says which of
+ *     them starts first. The order has no other effect.
  *   - While another channel is busy, a window on channel c does 1 / slowdown[c] of its work per
  *     unit of time.
  *   - Ends that differ by less than 1e-9 of the sum of all times count as equal.
- *   - The result is exact without `weight`, and with `weight` up to PPSCHED_EXACT_WINDOWS windows.
- *     With more windows the call is a search of limited work, and `is_best` says whether the result
- *     is proved.
+ *   - The result is exact without `weight`. With `weight` it is exact for up to
+ *     PPSCHED_EXACT_WINDOWS windows. With more windows the call is a search of limited work, and
+ *     `is_best` says whether the result is proved.
  *   - `out` receives all windows in order of start; at equal starts the forward comes first, then
- *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h. A call for
- *     only `*needed` does not search.
+ *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h. If it only
+ *     writes `*needed`, it does not search.
  * The result is deterministic. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH where a forward or a backward has no windows, or there are
  *   more than PPSCHED_MAX_WINDOWS; RANGE where a time, a slowdown, a channel or `after` is out of
@@ -108,8 +109,8 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
  * says which list has the next window: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is
  * the number of windows. Each channel runs its windows in this order. A channel waits for a window
  * that is not ready, even if a later window is ready. All other rules are the same as for
- * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders that wait.
- * `is_best` says whether `time` equals `bound`.
+ * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders in which a
+ * channel waits. `is_best` says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
  *   once, or has a weight gradient before the windows of the backward that it needs. */
 PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
@@ -124,19 +125,19 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *   - F takes the sum of the times of `forward`, and B the sum of the times of `backward`. If
  *     `weight` is set, I takes the sum of `backward`, W the sum of `weight`, and B both sums
  *     together. These times replace the times of F, B, I and W that were set.
- *   - An overlapped pair of stages i and j takes the time that ppsched_pair_find_order finds for
- *     `forward` of i, and `backward` and `weight` of j. This sets
+ *   - An overlapped pair of an F of stage i and a backward of stage j takes the time that
+ *     ppsched_pair_find_order finds for `forward` of i with `backward` and `weight` of j. This sets
  *     PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless it is already set. A pair with an I takes the time
  *     that is found without `weight`. If `weight` is not set, evaluation refuses schedules that
  *     have pairs with an I (MISMATCH).
  *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
- *     backward at the `backward_end`. So ops on other devices that need an output need not wait for
- *     the pair's end. In lowered schedules with a channel model, sends come after the pair. If the
- *     overlapped times were set by the caller, both outputs are sent at the end of the pair.
- *   - If the config is converted to fewer stages, the windows of joined stages are put one after
- *     another. For backwards, the windows of the last stage come first. Windows cannot be divided,
- *     so a conversion to more stages is refused.
- *   - If times of ops or pairs are set afterwards, these replace the windows.
+ *     backward at the `backward_end`. So an op on another device can read an output before the pair
+ *     ends. In lowered schedules with a channel model, sends come after the pair. If the caller has
+ *     set the overlapped times, both outputs are sent at the end of the pair.
+ *   - If the config is converted to fewer stages, the windows of stages that are joined are put one
+ *     after another. For backwards, the windows of the last stage come first. Windows cannot be
+ *     divided, so a conversion to more stages is refused.
+ *   - Times of ops or pairs that are set afterwards replace the windows.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order, and where stages have
  *   different slowdowns, or only some have a weight gradient; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,

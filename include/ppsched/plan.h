@@ -47,9 +47,9 @@ extern "C" {
 /* The candidates for a problem. Candidates are numbered from 0, and keep their numbers. The plan
  * copies config and options. Only ppsched_plan_run calls the config's progress callback.
  * Lifetime: the caller destroys it.
- * Thread-safety: any number of threads may read a plan at once. Several threads may call
- *   ppsched_plan_evaluate at once for different candidates. While a thread evaluates or runs the
- *   plan, no other thread may use it in any other way. */
+ * Thread-safety: any number of threads may read a plan at the same time. Several threads may call
+ *   ppsched_plan_evaluate at the same time for different candidates. While a thread evaluates or
+ *   runs the plan, no other thread may use it in any other way. */
 typedef struct ppsched_plan ppsched_plan;
 
 /* Splits by layers: the plan searches for a split of the model's layers for each candidate. Set
@@ -77,17 +77,17 @@ typedef struct ppsched_split_options {
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
- * work of a slice in the middle of the sequence. With layers, attention_share may differ by stage:
- * it is the mean of attention_share of the stage's layers, weighted with their times without
- * recomputation. The search for splits counts all slices of a microbatch with their mean. For a W,
- * slice_time is not added. Memory and bytes
- * are divided by K; mem_slice_state and mem_slice_gradients of layers are added. If the config has
- * slices already, the costs of these slices do not change. Set `size` to sizeof of this struct. */
+ * work of a slice in the middle of the sequence. With layers, each stage has its own
+ * attention_share: the mean of attention_share of its layers, weighted with the times of the layers
+ * without recomputation. The search for splits gives each slice the mean cost of all slices of the
+ * microbatch. For a W, slice_time is not added. Memory and bytes are divided by K; mem_slice_state
+ * and mem_slice_gradients of layers are added. If the config has slices already, the costs of these
+ * slices do not change. Set `size` to sizeof of this struct. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
-    const uint32_t *slices; /* numbers of slices K to try. Values above 1 need a config of whole
-                               microbatches. With values above 1, only strategies that support
+    const uint32_t *slices; /* numbers of slices K to try. For values above 1, the config must have
+                               whole microbatches. With values above 1, only strategies that support
                                slices are tried, unless `strategies` is set. Default: the config's
                                slices */
     double slice_time;      /* time that is added to F, B and I of each slice, because kernels are
@@ -125,10 +125,10 @@ typedef struct ppsched_ranking_options {
  * By default group size D is tried. Of the other sizes g from 1 to M that the strategy supports,
  * the following are tried:
  *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all sizes.
- *   - Otherwise: 1; the sizes from (D+1)/2 to 2D in steps of ceil(D/16); D; and larger sizes up to
- *     M. Let c be the smallest size above 5 g / 4 that gives fewer groups than size c - 1. The
- *     size that follows g among the sizes tried is then at most c. If c is above 3 g / 2,
- *     and g is 32 or more, ceil(4 g / 3) is used in place of c.
+ *   - Otherwise: 1, the sizes from (D+1)/2 to 2D in steps of ceil(D/16), and D. Further sizes up to
+ *     M fill the gaps: after a size g comes c, if none of the sizes named so far is between g and
+ *     c. c is the smallest size above 5 * g / 4 that gives fewer groups than the size c - 1. If c
+ *     is above 3 * g / 2, and g is 32 or more, ceil(4 * g / 3) is used in place of c.
  * With layers, fewer sizes are tried, because each size needs a search for splits:
  *   - If M is above 64, or V above 16: only the sizes of the list above that divide M. If M * V * D
  *     is at most 5000, also the sizes of the list above that are from D to 2D.
@@ -145,8 +145,8 @@ typedef struct ppsched_plan_options {
                                       above */
     const uint32_t *microbatches;  /* values of M (number of microbatches) to try for the same
                                       batch. Default: M of the config */
-    const double *memory_limits;   /* memory limits to try. Each value is the memory limit of every
-                                      single device. Default: the limits of the config */
+    const double *memory_limits;   /* memory limits to try. Each value applies to every device.
+                                      Default: the limits of the config */
     const ppsched_lower_options *lower;     /* how candidates are lowered. Lowered candidates are
                                                timed with their transfers. `lowering` must not be
                                                NONE. Default: candidates are not lowered */
@@ -174,7 +174,7 @@ typedef struct ppsched_plan_options {
                               all */
     uint32_t effort;       /* search effort of the strategy auto, 1 to 12. From 6 on, the plan also
                               tries to prove that no order is better. With 0, auto is tried only if
-                              `strategies` names it, and then uses its own default effort */
+                              `strategies` names it, and then has its default effort */
     uint32_t order_effort; /* effort of the search for the order of microbatches with different
                               costs, 1 to 10. ppsched_schedule_order_microbatches orders the
                               microbatches of each candidate. The candidate's config lists them in
@@ -185,28 +185,30 @@ typedef struct ppsched_plan_options {
                               refused, and splits follow its rules. Default: none */
     uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
                               second time, with offload. Under a memory limit, such a candidate
-                              offloads only as much as needed to fit; without a limit, everything
-                              (ppsched_schedule_offload). If it needs no offload, it is refused.
-                              Under a memory limit, and without layers, candidates of auto are also
-                              listed a second time. There the search chooses order and offload
-                              together. The config must have host_bandwidth or, if there are no
-                              layers, offload_times. With layers, the search for splits also counts
-                              the offload transfers. With layers, candidates with groups are listed
-                              with offload only for the group sizes D and (D+1)/2 or, if
-                              `group_sizes` is set, for these sizes. With `lower`, offload comes
+                              offloads only as much as needed to fit; without a limit, it offloads
+                              everything (ppsched_schedule_offload). If nothing is offloaded in the
+                              second listing, for instance because the candidate fits without
+                              offload, the second listing is refused. Under a memory limit, and
+                              without layers, candidates of auto are also listed a second time. For
+                              candidates of auto, the search chooses order and offload together. The
+                              config must have host_bandwidth or, if there are no layers,
+                              offload_times. With layers, the search for splits also counts the
+                              offload transfers. With layers, candidates with groups are listed with
+                              offload only for the group sizes D and (D+1)/2 or, if `group_sizes` is
+                              set, for the sizes in `group_sizes`. With `lower`, offload comes
                               before the lowering. `offload` together with scenarios is an ARGUMENT
                               error. Default: 0 */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
-                                   devices. If there are only few different orders, it tries all,
-                                   otherwise some. See ppsched_plan_get_device_order. Lists by
-                                   device or link, and device_factors and link_factors of scenarios,
-                                   number devices as the config does. Bounds hold for all orders.
-                                   Default: 0 */
+                                   devices. If there are only few different orders, it tries all of
+                                   them, otherwise some of them. See ppsched_plan_get_device_order.
+                                   Lists by device or link, and device_factors and link_factors of
+                                   scenarios, use the numbers that devices have in the config.
+                                   Bounds hold for all orders. Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
-                                     cannot be among the best. Candidates that are left out are
-                                     neither evaluated nor refused. They are ranked after all
-                                     others.
+                                     cannot be among the best. Candidates that are left out are not
+                                     evaluated, and they do not count as refused. They are ranked
+                                     after all others.
                                    - The best candidates and their ranks are the same as without
                                      `top`, except where times or memory differ by less than a share
                                      of 2^-40.
@@ -228,31 +230,33 @@ typedef struct ppsched_candidate {
     uint32_t microbatches; /* number of microbatches, M */
     uint32_t group_size;   /* group size g; 0 if the strategy has no groups */
     int32_t placement;     /* enum ppsched_placement */
-    uint32_t evaluated;    /* 1: it is evaluated. If it is not evaluated, or is refused, `fits` and
-                              the figures from `step_time` on are 0, and `limit_device` and
-                              `peak_device` are PPSCHED_NONE. Only `bound` is set for a candidate
-                              that the plan has left out (see `top`) */
+    uint32_t evaluated;    /* 1: the candidate is evaluated. If it is not evaluated, or is refused,
+                              then `fits`, `step_time` and all figures after `step_time` are 0, and
+                              `limit_device` and `peak_device` are PPSCHED_NONE. There is one
+                              exception: if the plan has left out the candidate (see `top`), `bound`
+                              is set */
     uint32_t fits;         /* 1: the candidate is evaluated, and every device is within its limit */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;  /* the device with the largest peak memory */
     uint32_t rank;         /* 0 for the best candidate; PPSCHED_NONE until the plan has run */
     double memory_limit;   /* limit of all devices; NaN if their limits differ, infinite if there is
                               no limit */
-    double step_time;      /* makespan or span of one iteration, whichever is the objective */
+    double step_time;      /* the objective (makespan or span), divided by the number of
+                              iterations */
     double makespan;       /* makespan of all iterations */
     double span;           /* span as in ppsched_metrics */
     double bubble_of_total; /* bubble_of_total as in ppsched_metrics */
     double bubble_of_ideal; /* bubble_of_ideal as in ppsched_metrics */
     double bubble_of_span;  /* bubble_of_span as in ppsched_metrics */
     double peak_memory;     /* peak memory of `peak_device` */
-    double overshoot; /* the most memory by which a device exceeds its limit; 0 if the candidate
-                           fits */
+    double overshoot; /* the largest amount of memory by which a device exceeds its limit; 0 if the
+                           candidate fits */
     double bound; /* lower bound on `step_time`: no schedule of this placement within the limit is
                      shorter (ppsched_config_find_bound). For a strategy that does not flush, the
                      bound holds for schedules that do not flush. With offload the bound ignores the
                      limit. With layers the bound holds for all splits, and also ignores the limit.
-                     The step time of a candidate over its limit may be below the bound. Even with
-                     scenarios, the bound is on the planned time */
+                     The step time of a candidate over its limit may be below the bound. With
+                     scenarios, too, `bound` is set, and is a bound on the planned time */
     double bytes; /* bytes sent between devices in an iteration */
     uint64_t transfers;   /* number of transfers between devices in an iteration */
     uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
@@ -264,11 +268,14 @@ typedef struct ppsched_candidate {
                              strategy and options. Always 0 with scenarios, and for ordered
                              microbatches with the bidirectional placement */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */
-    uint32_t ordered;     /* 1: its microbatches are ordered (see `order_effort`) */
-    double scenario_time; /* step time over the scenarios: their mean, quantile or worst, as
-                             `rank_by` says. With STEP it is the mean. 0 without scenarios */
+    uint32_t ordered;     /* 1: its microbatches have another order than in the config (see
+                             `order_effort`) */
+    double scenario_time; /* mean, quantile or longest of the step times in the scenarios, as
+                             `rank_by` says. With STEP, `scenario_time` is the mean. 0 without
+                             scenarios */
     uint64_t offloads;    /* number of activations copied to the host and back in an iteration */
-    uint32_t offloaded;   /* 1: the candidate is listed as one with offload */
+    uint32_t offloaded;   /* 1: this candidate was listed a second time, with offload (see `offload`
+                             of the options) */
     uint32_t min_group_size; /* with layers: the value of the strategy's option min_group_size for
                                 which the split was found. 0: the option is not set, and the
                                 strategy computes its value from the costs */
@@ -291,8 +298,8 @@ PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched
 /* Frees a plan. NULL is accepted. */
 PPSCHED_API void ppsched_plan_destroy(ppsched_plan *plan);
 
-/* Generates, lowers and times one candidate, if it is not evaluated already. If the candidate is
- * refused, the call returns OK, and the candidate has the reason.
+/* Generates, lowers and times one candidate. A candidate that is already evaluated is not evaluated
+ * again. If the candidate is refused, the call returns OK, and the candidate has the reason.
  * Errors: ARGUMENT; RANGE, also for a candidate past the last; NO_MEMORY, after which the call may
  *   be repeated. */
 PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t candidate,
@@ -303,8 +310,9 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t ca
  *   - then the candidates over their limits, by overshoot, then by step time and peak memory;
  *   - then the candidates that are refused.
  * Candidates that tie are ranked in the order of their numbers. Figures are rounded to 40 bits
- * before they are compared, so that sums of the same numbers in another order are equal. The
- * config's progress callback receives the share of all work that is done, and the best step time.
+ * before they are compared, so that two sums of the same values in different orders count as equal.
+ * The config's progress callback receives the share of all work that is done, and the best step
+ * time.
  * Errors: as ppsched_plan_evaluate; CANCELLED. After an error the ranks do not change, evaluated
  *   candidates are kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
@@ -356,10 +364,10 @@ PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t c
                                                          uint32_t candidate, ppsched_error *error);
 
 /* Makes the candidate's own config, with its stages, microbatches, memory limit and strategy
- * options. If the placement is V or bidirectional, the config has it too, so that a builder places
- * the stages as the schedule does.
+ * options. If the placement is V or bidirectional, the config has this placement, too. So a builder
+ * places the stages as the schedule does.
  * Errors: ARGUMENT; RANGE, also for a candidate past the last; REFUSED if the config's stages
- *   cannot be converted to the candidate's; NO_MEMORY. */
+ *   cannot be converted to the candidate's stages; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
@@ -373,12 +381,12 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
                                                         const ppsched_plan *plan,
                                                         uint32_t candidate, ppsched_error *error);
 
-/* Finds the least memory limit under which some candidate fits, and finds this candidate. The limit
- * is the same for all devices. `candidate` may be NULL. The call is for plans in which no candidate
- * fits.
+/* Finds the least memory limit under which at least one candidate fits, and this candidate. The
+ * limit is the same for all devices. `candidate` may be NULL. The call is for plans in which no
+ * candidate fits.
  *   - If several candidates need the same limit, `*candidate` is the one with the best rank.
- *   - Candidates whose strategy is a search, and rules with offload, are tried again under other
- *     limits. Searches with offload are not tried.
+ *   - Candidates whose strategy is a search, and candidates of rules with offload, are tried again
+ *     under other limits. Searches with offload are not tried.
  *   - With layers, splits and recomputation depend on the limit. So only a few candidates are
  *     tried: the rules that need the least memory, and the searches with the best ranks. A limit
  *     below the result may then work, too.

@@ -25,7 +25,7 @@
  *   describe a model                       ppsched_description_read                 description.h
  *   estimate what a model costs            ppsched_layers_from_model                model.h
  *   lower: add sends and receives          ppsched_schedule_lower                   lower.h
- *   prove that it cannot deadlock          ppsched_schedule_prove                   channel.h
+ *   prove that a schedule cannot deadlock  ppsched_schedule_prove                   channel.h
  *   time a schedule with its transfers     ppsched_schedule_evaluate_transfers      evaluate.h
  *   get receive buffers and their slots    ppsched_schedule_get_buffers             resources.h
  *   export a schedule                      ppsched_schedule_export                  export.h
@@ -66,11 +66,12 @@
  * Ownership. The caller owns the objects that a call makes, and must destroy or release them. A
  * returned pointer is borrowed from the object that was the argument. For a borrowed list the last
  * argument, `size_t *count`, receives the length. `count` may be NULL. Functions that return their
- * result accept NULL as the object. For NULL, they return 0, NULL or another value that means none.
+ * result accept NULL as the object. For NULL, they return a value that means "none", such as 0 or
+ * NULL.
  *
  * Sized structs. A struct that may get more members in a later release begins with `size`. The
  * caller must set it to sizeof the struct, also in a struct that a call fills. A size is accepted
- * if it is at least the size that the struct had in its first release, and at most 4096.
+ * if it is at least the size that the struct had when it was first released, and at most 4096.
  *   - If the caller is older than the library: members that the caller does not know count as zero
  *     in inputs, and are not written in outputs.
  *   - If the caller is newer than the library: bytes that the library does not know must be zero in
@@ -89,9 +90,9 @@
  *   - If `capacity` is too small, the call writes `*needed` and returns BUFFER. A list does not
  *     change; a text becomes empty if `capacity` is not 0.
  *   - On any other error neither `out` nor `*needed` is written.
- * Two calls are reports, and follow other rules: ppsched_schedule_check and ppsched_schedule_prove.
- * If they find something, they return INVALID_SCHEDULE. They write as many records as `capacity`
- * allows, and write to `*count` how many there are in all.
+ * ppsched_schedule_check and ppsched_schedule_prove follow other rules, because they report what
+ * they find. If they find something, they return INVALID_SCHEDULE. They write at most `capacity`
+ * records, and write to `*count` how many records there are in all.
  *
  * Threads. The library has no globals, so calls that share no object may run at the same time. The
  * comment of each type has the rules for an object that threads share.

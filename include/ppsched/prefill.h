@@ -18,16 +18,16 @@
 extern "C" {
 #endif
 
-/* A prompt or several, and the cost of chunks. The F of a chunk of n tokens, after p earlier tokens
- * of its prompt, takes
- *   constant + linear * n + quadratic * n * (p + n / 2)
- * times the forward time of its stage. Set `size` to sizeof of this struct. */
+/* One or more prompts, and the cost of chunks. The F of a chunk of n tokens, after p earlier tokens
+ * of its prompt, takes the forward time of its stage, multiplied by
+ *   constant + linear * n + quadratic * n * (p + n / 2).
+ * Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill {
     uint32_t size;
     uint32_t chunks;  /* number of chunks of all prompts together. 0: the call chooses the number */
     uint64_t tokens;  /* number of tokens of the prompt, at least 1; 0 with `prompts` */
-    uint64_t block;   /* all chunks except the last of a prompt have a multiple of this number of
-                         tokens. 0 means 1 */
+    uint64_t block;   /* the number of tokens of a chunk is a multiple of this number, except in the
+                         last chunk of a prompt. 0 means 1 */
     double constant;  /* `constant` of the formula above; 0 or more */
     double linear;    /* `linear` of the formula above: cost per token; 0 or more */
     double quadratic; /* `quadratic` of the formula above: cost per pair of tokens; 0 or more */
@@ -42,7 +42,8 @@ typedef struct ppsched_prefill_figures {
     uint32_t is_best;      /* 1 if no other choice of chunks makes the strategy's schedule
                               shorter */
     double makespan;       /* makespan of the strategy's schedule with the chosen chunks */
-    double equal_makespan; /* makespan if the same number of chunks are as equal as blocks allow */
+    double equal_makespan; /* makespan with the same number of chunks, cut as equally as blocks
+                              allow */
 } ppsched_prefill_figures;
 
 /* Chooses the chunks of prompts for a strategy, so that the makespan is as short as can be found.
@@ -50,14 +51,14 @@ typedef struct ppsched_prefill_figures {
  *     set microbatch_scale, microbatch_memory_scale, microbatch_request, op_overhead or
  *     device_overhead. Its number of microbatches is ignored.
  *   - `out` receives the number of tokens of each chunk, prompt by prompt: the chunks of a prompt
- *     add up to its tokens. The call fills a buffer: see ppsched.h. A prompt has at most tokens /
- *     block chunks, rounded up. A call for only `*needed` searches, too.
- *   - Suppose that every device has one stage, and all stages take equally long. Then n chunks take
- *     the sum of their times, plus the time of the longest chunk for each stage after the first.
- *     The sum depends only on n. So for each n the longest chunk is made as short as possible. In
- *     other cases with up to 13 blocks, all possible chunks are tried. With more blocks, the search
- *     starts from the chunks that are best by the rule for equal stages, and moves tokens between
- *     neighbouring chunks.
+ *     add up to its tokens. The call fills a buffer: see ppsched.h. A prompt of n tokens has at
+ *     most n / `block` chunks, rounded up. The call searches even if it only writes `*needed`.
+ *   - Suppose that every device has one stage, and all stages take equally long. Then the time of n
+ *     chunks has two parts: the sum of their times; and, for each stage after the first, the time
+ *     of the longest chunk. The sum depends only on n. So for each n the longest chunk is made as
+ *     short as possible. In other cases with up to 13 blocks, all possible chunks are tried. With
+ *     more blocks, the search starts from the chunks that are best by the rule for equal stages,
+ *     and moves tokens between neighbouring chunks.
  *   - All chunks together may have up to 65,536 blocks.
  * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);

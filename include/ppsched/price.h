@@ -11,10 +11,11 @@
  *     and all-gathers of weights for which the first forwards wait
  *   + the optimizer.
  * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
- * to them. It sums one stage after the other, in bubbles and while other backwards run. With
- * OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order of their first
- * forwards. With sharding 3 each microbatch gathers weights and sums gradients; with these flags,
- * the computation of the layers hides this time.
+ * to them. The device sums the gradients of one stage after the other, in bubbles and while other
+ * backwards run. With OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order
+ * of their first forwards. With sharding 3 weights are gathered and gradients are summed for each
+ * microbatch. With both flags, these collectives then run while layers compute, and this hides
+ * their time.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -58,21 +59,21 @@
 extern "C" {
 #endif
 
-/* The order of the dimensions of parallelism in the numbers of a job's ranks. From one rank to the
- * next, the first dimension changes first. A node has consecutive ranks, so the first dimensions
- * are inside a node. Context and expert parallelism come between tensor parallelism and the last
- * two dimensions. */
+/* The order of the dimensions of parallelism in which the ranks of a job are numbered. From one
+ * rank to the next, the first dimension changes fastest. A node has consecutive ranks, so the first
+ * dimensions are inside a node. Context and expert parallelism come between tensor parallelism and
+ * the last two dimensions. */
 enum ppsched_rank_order {
     PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
                                              of Megatron-LM. From one device of a pipeline to the
-                                             next, the rank rises by t * c times the number of
-                                             replicas. With one replica both orders are the same */
+                                             next, the rank rises by t * c * (number of replicas).
+                                             With one replica both orders are the same */
     PPSCHED_RANK_ORDER_PIPELINE_FIRST = 1 /* tp-cp-ep-pp-dp: pipelines, then replicas. Megatron-LM's
                                              --use-tp-pp-dp-mapping. From one device of a pipeline
                                              to the next, the rank rises by t * c. In both orders,
                                              these two devices use the links inside a node if they
-                                             share a node in every replica. With experts, e times
-                                             the tensor parallelism of experts must be t times c */
+                                             share a node in every replica. With experts, e *
+                                             (tensor parallelism of experts) must equal t * c */
 };
 
 /* The name of an order: its dimensions, such as "tp-cp-ep-dp-pp". NULL for an unknown number. */
@@ -98,29 +99,31 @@ typedef struct ppsched_pipeline {
      * returns a value other than 0, ppsched_price_create stops. NULL: none. */
     ppsched_progress_function progress;
     void *progress_user;
-    double memory_limit; /* memory limit of each device in bytes for strategies that search; 0: no
-                            limit. Other strategies ignore it */
-    uint32_t offload_layers; /* number of decoders of each stage, counted from the first, whose
-                                activations are on the host from forward to backward. Each stage
-                                must have more decoders than this, and `recompute` must be NULL.
-                                Copies run at host_bandwidth, in parallel with the forward or
-                                backward of their stage. If a copy takes longer than this pass, the
-                                device waits. While activations of a layer are copied, they stay on
-                                the device. 0: none */
+    double memory_limit; /* memory limit of each device in bytes, for strategies that search; 0: no
+                            limit. Other strategies ignore the limit */
+    uint32_t offload_layers; /* number N: activations of the first N decoders of each stage are on
+                                the host from forward to backward. Each stage must have more than N
+                                decoders, and `recompute` must be NULL. Copies run at
+                                host_bandwidth, in parallel with the forward or backward of their
+                                stage. If a copy takes longer than this pass, the device waits.
+                                While activations of a layer are copied, they stay on the device. 0:
+                                none */
     int32_t rank_order;      /* enum ppsched_rank_order */
-    uint32_t reduce_every;   /* number of runs of the schedule in a step: gradients are summed up,
-                                and are reduced only after the last run. Each run has microbatches /
-                                reduce_every microbatches, and begins when the run before has ended.
-                                With sharding 3 each microbatch still sums its gradients. The number
-                                of runs must divide `microbatches`. 0 means 1 */
+    uint32_t reduce_every;   /* number of runs of the schedule in a step. Gradients are summed up
+                                over these runs, and reduced only after the last run. Each run has
+                                microbatches / reduce_every microbatches, and begins when the run
+                                before has ended. With sharding 3 each microbatch still sums its
+                                gradients. The number of runs must divide `microbatches`. 0 means
+                                1 */
     uint32_t hides_copies;   /* 1: the sum of the gradients of the embedding and its copies
-                                (ppsched_model_get_copies_time) takes no time, as it overlaps. 0: it
-                                comes after all other sums, and counts in exposed_data_parallel */
+                                (ppsched_model_get_copies_time) takes no time, because it overlaps.
+                                0: this sum comes after all other sums, and counts in
+                                exposed_data_parallel */
 } ppsched_pipeline;
 
 /* The price of a layout. Immutable.
  * Lifetime: the caller destroys it. The model may be destroyed before it.
- * Thread-safety: any number of threads may use it at once. */
+ * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_price ppsched_price;
 
 /* Prices a layout. The model must have an accelerator. A NULL `pipeline` means one device and one
@@ -188,14 +191,14 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
                                                       const ppsched_price *price,
                                                       ppsched_error *error);
 
-/* The latency and bandwidth of the link between two devices of a pipeline, as prices have it. If
- * the devices share a node in each replica, this is the link inside a node. If they share only a
- * pod in each replica, it is the link between nodes. Otherwise it is the slowest link that the job
- * uses. If the model has a table with sends, the call returns values from these measured sends. A
- * NULL `pipeline` means one device; of the pipeline only the devices and the order of ranks are
- * read. Either output may be NULL.
+/* The latency and bandwidth that prices use for the link between two devices of a pipeline. If the
+ * two devices share a node in each replica, they use the link inside a node. If they share only a
+ * pod in each replica, they use the link between nodes. Otherwise they use the slowest link of the
+ * job. If the model has a table with sends, the call returns values from these measured sends. A
+ * NULL `pipeline` means one device. The call reads only `devices` and `rank_order` of the pipeline.
+ * Either output may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
- * of ranks that the experts do not allow, and for a model without an accelerator. */
+ * of ranks that expert parallelism does not allow, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
                                                            const ppsched_model *model,
                                                            const ppsched_pipeline *pipeline,
@@ -203,24 +206,37 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, doub
                                                            ppsched_error *error);
 
 /* The cost of the update as ppsched_model_get_update_cost computes it, for a pipeline whose order
- * of ranks may put replicas farther apart. A NULL `pipeline` means one device; of the pipeline only
- * the devices and the order of ranks are read.
- * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that the experts do not
- * allow. */
+ * of ranks may put replicas farther apart. A NULL `pipeline` means one device. The call reads only
+ * `devices` and `rank_order` of the pipeline.
+ * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that expert parallelism
+ * does not allow. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(
     ppsched_update_cost *out, const ppsched_model *model, const ppsched_pipeline *pipeline,
     double parameters, double expert_parameters, ppsched_error *error);
 
-/* The time, once a step, in which `copies` devices of a job of `devices` devices sum the gradients
- * of the embedding and its copies. Each stage with MTP layers has a copy. If the embedding is tied,
- * the last stage has a copy, too. The sum is an all-reduce. Its devices are in different nodes,
- * unless the whole job is in one node. If the model has a table with all-reduces, the time is
- * scaled to these measured all-reduces. The time is 0 if the model has no MTP layers and its
- * embedding is not tied, if it has adapters, or if there are fewer than 2 copies.
+/* The time in which the gradients of the embedding and its copies are summed. This sum runs once a
+ * step, on `copies` devices of a job of `devices` devices. Each stage with MTP layers has a copy.
+ * If the embedding is tied, the last stage has a copy, too. The sum is an all-reduce. The devices
+ * of this all-reduce are in different nodes, unless the whole job is in one node. If the model has
+ * a table with all-reduces, the time is scaled by these measured all-reduces. The time is 0 in
+ * three cases: the model has no MTP layers, and its embedding is not tied; the model has adapters;
+ * there are fewer than 2 copies.
  * Errors: ARGUMENT; RANGE for more copies than devices, and for a model without an accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_copies_time(double *out, const ppsched_model *model,
                                                          uint32_t copies, int64_t devices,
                                                          ppsched_error *error);
+
+/* Finds which share of the time of a pass is causal attention, from 0 to 1. The pass is `pass` of
+ * one layer of the row `row`. For plans with slices (ppsched_slice_options), set attention_share of
+ * ppsched_layer to the mean of the shares of F, I and W, weighted with the times of these passes.
+ * The share is an estimate: it is the part of the time that grows with the square of the sequence
+ * length. The share is 0 in two cases: the model is not causal; or the pass takes no time, as
+ * without an accelerator.
+ * Errors: ARGUMENT; RANGE for a row or a pass that the model does not have. */
+PPSCHED_API ppsched_status ppsched_model_get_attention_share(double *out,
+                                                             const ppsched_model *model,
+                                                             uint32_t row, int32_t pass,
+                                                             ppsched_error *error);
 
 #ifdef __cplusplus
 }

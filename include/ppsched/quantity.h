@@ -14,9 +14,9 @@ extern "C" {
 /* Lists of numbers that describe the problem. The comment of each quantity says how many values its
  * list may have. D is the number of devices, S the number of stages. So "1 or S values" means one
  * value for all stages, or one value per stage. Times and memory are in units of the caller's
- * choice. Values must not be negative unless the comment has another rule. They must be finite,
- * except bandwidths and slowdowns. The number of a quantity divided by 16, rounded down, is the
- * number of its topic. */
+ * choice. Values are 0 or more, unless the comment has another rule. Values are finite, but
+ * bandwidths and slowdowns may also be infinite. The number of a quantity divided by 16, rounded
+ * down, is the number of its topic. */
 enum ppsched_quantity {
     /* --- times of ops --- */
 
@@ -41,10 +41,11 @@ enum ppsched_quantity {
      * column: backward stage). Default: the sum of both ops. */
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
 
-    /* Op overhead: the runtime's own time per op, in addition to the op's time. It does not depend
-     * on the size of the stage. 1 value for all ops, or 4 values, for F, B, I and W. An overlapped
-     * pair has the overhead of both ops. OVERLAPPED_TIMES, if given, include this overhead.
-     * MICROBATCH_SCALE and SLICE_SCALE multiply it like the op's time. Default: 0. */
+    /* Op overhead: the runtime's own time per op, in addition to the op's time. This time does not
+     * depend on the size of the stage. 1 value for all ops, or 4 values, for F, B, I and W. An
+     * overlapped pair has the overhead of both ops. If OVERLAPPED_TIMES are given, they include
+     * this overhead. MICROBATCH_SCALE and SLICE_SCALE multiply the overhead like the op's time.
+     * Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
     /* Speed of a device: 1 or D values above 0. The speed divides the times of F, B, I, W,
@@ -58,7 +59,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_DEVICE_SCALE = 24,
 
     /* The type of a device: 1 or D whole numbers from 0 to 255. For each type, `device_scale` of
-     * ppsched_layer has factors on the times of a layer. Read only with layers. Default: 0. */
+     * ppsched_layer has factors on the times of a layer. Used only with layers. Default: 0. */
     PPSCHED_QUANTITY_LAYER_TYPES = 25,
 
     /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D values. They
@@ -67,23 +68,25 @@ enum ppsched_quantity {
      * Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
-    /* Device overhead: the time per op on a device, in addition to OP_OVERHEAD: 1 or D values. It
-     * is added to F, B, I and W after DEVICE_SPEEDS and the factors above. In all other respects it
-     * counts like OP_OVERHEAD. Default: 0. */
+    /* Device overhead: the time per op on a device, in addition to OP_OVERHEAD; 1 or D values.
+     * DEVICE_SPEEDS and the factors above do not change this overhead: it is added afterwards to
+     * the times of F, B, I and W. In all other respects, this overhead has the same effect as
+     * OP_OVERHEAD. Default: 0. */
     PPSCHED_QUANTITY_DEVICE_OVERHEAD = 27,
 
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S values. Default: 1. If
-     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given, the default is minus the sum of
-     * these two and MEM_RECOMPUTED_BACKWARD_INPUT, but at least 0. */
+     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given, the default is
+     * -(MEM_BACKWARD_INPUT + MEM_BACKWARD_WEIGHT + MEM_RECOMPUTED_BACKWARD_INPUT), but at least
+     * 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
-    /* Change of a stage pass's memory by I: 1 or S values. If negative, I releases this memory at
-     * its end. If positive, the memory is held from the start of I until W ends, and also while a B
-     * runs. Example: output gradients that W needs. Default: 0. If MEM_BACKWARD_WEIGHT is given,
-     * the default is minus the sum of MEM_FORWARD, MEM_BACKWARD_WEIGHT and
-     * MEM_RECOMPUTED_BACKWARD_INPUT. */
+    /* Change of a stage pass's memory by I: 1 or S values. If the value is negative, I releases
+     * this memory at its end. If the value is positive, the memory is held from the start of I
+     * until W ends, and also while a B runs. Example: output gradients that W needs. Default: 0. If
+     * MEM_BACKWARD_WEIGHT is given, the default is -(MEM_FORWARD + MEM_BACKWARD_WEIGHT +
+     * MEM_RECOMPUTED_BACKWARD_INPUT). */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
     /* Change of a stage pass's memory when W ends: 1 or S values. Each value must be 0 or less.
@@ -108,7 +111,7 @@ enum ppsched_quantity {
 
     /* Memory of recomputed activations that a B holds while it runs: 1 or S values. A B may
      * recompute and release one layer after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, so all
-     * activations are recomputed at once. */
+     * activations are recomputed at the same time. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
 
     /* --- memory of other causes: see enum ppsched_memory_cause --- */
@@ -142,7 +145,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
     /* Memory of the receive buffer of F: 1 or S values. It is held from when the device reaches
-     * RECV_F until F starts. From then on the stage pass's memory includes it. Default: 0. */
+     * RECV_F until F starts. After that, the memory of the stage pass includes the buffer. Default:
+     * 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
     /* Memory of the receive buffer of B or I, held from when the device reaches RECV_B until B or I
@@ -183,10 +187,10 @@ enum ppsched_quantity {
 
     /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule,
      * 1 or D values. During a call the device does nothing else. The op is issued at the end of its
-     * call. Only evaluations with transfers use this time. These functions ignore it:
-     * ppsched_schedule_evaluate, bounds, searches, scenarios, and lowering, except with
-     * PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid, because calls only add time. Default:
-     * 0. */
+     * call. Only evaluations with transfers use this time. This time is ignored in
+     * ppsched_schedule_evaluate, bounds, searches and scenarios. Lowering also ignores this time,
+     * except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid, because calls only add time.
+     * Default: 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
@@ -230,8 +234,8 @@ enum ppsched_quantity {
      * OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
-    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S values. Default: MEM_OFFLOAD,
-     * which is right if memory is in bytes. */
+    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S values. Default: the value of
+     * MEM_OFFLOAD. This default is right if memory is in bytes. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
     /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S values.
@@ -259,8 +263,8 @@ enum ppsched_quantity {
     /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M values
      * above 0. It multiplies the memory that a stage pass takes and releases. In transfers and in
      * copies to the host, it multiplies the time of the bytes, not the latency. If OVERLAPPED_TIMES
-     * are given, the time of a pair is scaled like the sum of its two ops. All iterations have the
-     * same microbatches. Default: 1. */
+     * are given, the time of a pair changes by the same factor as the sum of its two ops. All
+     * iterations have the same microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
     /* Factor of a microbatch on memory and bytes only, if it differs from the factor on times: 1 or
@@ -271,12 +275,12 @@ enum ppsched_quantity {
     /* Factor of a slice on times, in addition to the factor of its microbatch: 1, K or S * K values
      * above 0. With S * K values, K above 1, each stage has its own factors: first those of all
      * slices on stage 0, then on stage 1 and so on. Memory and bytes are the same for all slices.
-     * With causal attention later slices take longer: the factor of slice k is a + b * k. Stages
-     * with other shares of attention have other a and b. Default: 1. */
+     * With causal attention later slices take longer: the factor of slice k is a + b * k. The
+     * numbers a and b depend on the share of attention in the times of the stage. Default: 1. */
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
     /* Only for schedules of forwards: the number of the request to which a microbatch belongs, 1 or
-     * M whole numbers. Microbatches in a row with the same number are chunks of one request. On
+     * M whole numbers. Consecutive microbatches with the same number are chunks of one request. On
      * each stage a chunk runs after the chunk before. Default: each microbatch is a separate
      * request. */
     PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
@@ -284,7 +288,7 @@ enum ppsched_quantity {
 
 /* The quantity's name on the command line and in config files, such as "forward_times" for
  * PPSCHED_QUANTITY_FORWARD_TIMES. NULL for an unknown quantity. Some numbers between the first and
- * the last quantity are unknown. Static storage. */
+ * the last quantity belong to no quantity. Static storage. */
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 #ifdef __cplusplus

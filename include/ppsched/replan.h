@@ -50,7 +50,7 @@ extern "C" {
 
 /* The result: how a job continues.
  * Lifetime: the caller destroys it.
- * Thread-safety: it never changes; any number of threads may read it at once. */
+ * Thread-safety: it never changes; any number of threads may read it at the same time. */
 typedef struct ppsched_replan ppsched_replan;
 
 /* The running job, and what changes. Set `size` to sizeof of this struct. A field that is 0 has its
@@ -58,8 +58,8 @@ typedef struct ppsched_replan ppsched_replan;
 typedef struct ppsched_replan_options {
     uint32_t size;
     uint32_t running_devices;          /* number of devices of the running job. Running devices have
-                                          the first numbers in the config. The change adds all
-                                          other devices. Default: all devices are running */
+                                          the first numbers in the config. All other devices are
+                                          added by the change. Default: all devices are running */
     const char *strategy;              /* strategy of the running job; required */
     const ppsched_layers *layers;      /* the layers of the model; required */
     const uint32_t *running_split;     /* number of layers of each stage of the running job;
@@ -80,22 +80,22 @@ typedef struct ppsched_replan_options {
     uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored if both
                                    are NULL */
     uint32_t group_size;        /* group size, for strategies that have one. Default: the number of
-                                   devices; for the result, this is the number of devices after the
-                                   change */
+                                   devices of the running job; for the result, the number of devices
+                                   after the change */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
                                    keep their order. Added devices take the places of lost devices;
                                    further added devices come last */
     uint32_t split_effort;      /* effort of the search for splits, as in ppsched_split_options.
-                                   Default: 3, or 2 with several stages per
-                                   device or free_device_order */
+                                   Default: 3, but 2 with several stages per device or with
+                                   free_device_order */
     double load_bandwidth;      /* bytes per unit of time with which a device loads layers that no
                                    device holds any longer. Default: infinite */
     double restart_time;        /* time that a change takes in addition to moving and loading
                                    bytes */
     double steps;               /* number of steps that are still to run. The result minimises the
                                    time of these steps and of the move. Default: the result has the
-                                   shortest step. If several results have this step time, the call
-                                   takes the result that moves the fewest bytes */
+                                   shortest step. Of several such results, the call takes the one
+                                   that moves the fewest bytes */
 } ppsched_replan_options;
 
 /* The figures of a result. Set `size` to sizeof of this struct. */
@@ -117,7 +117,7 @@ typedef struct ppsched_replan_figures {
                                  than the move took. 0 if nothing changes, or if the running split
                                  cannot stay */
     uint32_t group_size;      /* group size of the result: the group size of the options, or the
-                                 nearest that the strategy supports on these devices; 0 if the
+                                 nearest size that the strategy supports on these devices; 0 if the
                                  strategy has none */
     uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;
@@ -126,20 +126,21 @@ typedef struct ppsched_replan_figures {
 typedef struct ppsched_layer_move {
     uint32_t first_layer;
     uint32_t layer_count; /* number of layers that move */
-    uint32_t from_device; /* the device that holds them; PPSCHED_NONE: they are loaded */
+    uint32_t from_device; /* the device that holds the layers; PPSCHED_NONE: they are loaded */
     uint32_t to_device;
     double bytes;
 } ppsched_layer_move;
 
 /* Finds how a running job continues.
- *   - `config` has all devices: first the devices of the running job, then the added devices. Its
- *     lists, `running_order`, `lost` and the result use these numbers. Give measured speeds in its
- *     device_speeds, device_scale and lists of links. Its number of microbatches applies from now
- *     on. Its lists with values per stage are ignored.
+ *   - `config` has all devices: first the devices of the running job, then the added devices. The
+ *     lists of `config`, `running_order`, `lost` and the result use the numbers of these devices.
+ *     Give measured speeds in device_speeds, device_scale and the lists of links of `config`. The
+ *     job continues with the number of microbatches of `config`. Lists of `config` with values per
+ *     stage are ignored.
  *   - The strategy and the number of stages per device do not change. Splits are searched as in
  *     plans. Then the call gives layers back to devices that already hold them, where this does not
  *     make the step longer. It puts equal devices in the places for which the fewest bytes move.
- *   - The running split is kept if no other split gives a shorter step.
+ *   - If no other split gives a shorter step, the running split is kept.
  * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY, LENGTH, CANCELLED, NO_MEMORY; RANGE for a device
  *   that is unknown or named twice, and for a split that does not suit the layers; REFUSED in these
@@ -161,7 +162,7 @@ PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *ou
 /* These four functions fill buffers: see ppsched.h. Split: the number of layers of each stage.
  * Recomputes: for each layer, 0 (no recomputation), or the number of its kind of recomputation,
  * counted from 1. Device order: for each place in the pipeline, the number that the config gives to
- * the device in this place. Moves: ordered by the device that gets layers.
+ * the device in this place. Moves: in the order of the devices that get layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

@@ -48,7 +48,7 @@ extern "C" {
 
 /* The shares of replicas.
  * Lifetime: the caller destroys it.
- * Thread-safety: it does not change; any number of threads may read it at once. */
+ * Thread-safety: it does not change; any number of threads may read it at the same time. */
 typedef struct ppsched_replicas ppsched_replicas;
 
 /* What the replicas share. Set `size` to sizeof of this struct. A field that is 0 has its default.
@@ -64,23 +64,23 @@ typedef struct ppsched_replicas_options {
                                      devices of the replica */
     uint32_t free_device_order;   /* 1: the order of devices is searched, too */
     uint32_t split_effort;        /* effort of the search for splits, as in ppsched_split_options.
-                                     Default: 3, or 2 with several stages per device */
+                                     Default: 3, but 2 with several stages per device */
 } ppsched_replicas_options;
 
 /* The figures of all replicas. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replicas_figures {
     uint32_t size;
-    uint32_t proved;        /* 1: no other shares, splits and orders of the devices have a shorter
+    uint32_t proved;        /* 1: no other shares, splits and orders of the devices give a shorter
                                step */
     double step_time;       /* step time of the replica that takes longest */
-    double equal_step_time; /* step time of the replica that takes longest if all shares are equal,
-                               and each replica has its best split. If the number of microbatches is
-                               not a multiple of the number of replicas, the first replicas take one
-                               more. 0 if a replica cannot run its share */
+    double equal_step_time; /* `step_time` if all shares are equal, and each replica has its best
+                               split. If the number of microbatches is not a multiple of the number
+                               of replicas, the first replicas take one microbatch more. 0 if a
+                               replica cannot run its share */
 } ppsched_replicas_figures;
 
-/* The share of a replica. Set `size` to sizeof of this struct. The replicas own the data behind the
- * pointers. */
+/* The share of a replica. Set `size` to sizeof of this struct. The pointers are borrowed from the
+ * ppsched_replicas. */
 typedef struct ppsched_replica {
     uint32_t size;
     uint32_t microbatches;
@@ -98,11 +98,11 @@ typedef struct ppsched_replica {
 
 /* Finds the shares for which the slowest replica takes the least time.
  *   - `configs` has one config for each replica, with the replica's devices and their speeds, links
- *     and limits. The call ignores their numbers of microbatches and their lists with values per
- *     stage. Equal replicas may have the same config; the call then takes less time.
+ *     and limits. The call ignores the numbers of microbatches of these configs, and their lists
+ *     with values per stage. Equal replicas may share one config; the call then takes less time.
  *   - For each number of microbatches, a replica has the split that the search of plans finds. With
- *     these splits, the shares are the best: the call leaves out a number of microbatches only if
- *     the lower bound on its time is above the result.
+ *     these splits, no other shares are better. The call skips the search for m microbatches of a
+ *     replica only if the lower bound on the time of m microbatches is above the result.
  *   - Every replica takes at least one microbatch, and fits the memory limits.
  * The loss of a replica must be the sum over its microbatches, divided by the number of all
  * microbatches of the global batch. It must not be the mean over the replica's own microbatches.

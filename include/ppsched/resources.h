@@ -31,10 +31,10 @@ typedef struct ppsched_link {
 typedef struct ppsched_op_buffer {
     uint32_t slot;  /* for a receive: number of its buffer on this device. The buffer is used again
                        after `until`. For a send PPSCHED_NONE */
-    uint32_t until; /* position in the queue of the op after which the buffer is free. For a
-                       receive, this is the op that needs the value. For a send, this is the first
-                       compute op of this device that can run only after the other device has used
-                       the value. PPSCHED_NONE if there is no such op before the end of the queue */
+    uint32_t until; /* the buffer is free after the op at this position in the queue. For a receive,
+                       this is the op that needs the value. For a send, this is the first compute op
+                       of this device that can run only after the other device has used the value.
+                       PPSCHED_NONE if there is no such op before the end of the queue */
 } ppsched_op_buffer;
 
 /* Lists the links of a lowered schedule. They are ordered by receiving device, then by first
@@ -126,24 +126,24 @@ typedef struct ppsched_lifetime {
 typedef struct ppsched_arena {
     uint32_t stage; /* the stage of the arena with RECEIVE; otherwise PPSCHED_NONE */
     int32_t kind;   /* kind of op of its lifetimes, as in ppsched_lifetime */
-    uint32_t slots; /* number of slots that the arena needs: the largest number of lifetimes at one
-                       time */
+    uint32_t slots; /* number of slots that the arena needs: the largest number of lifetimes that
+                       overlap at one time */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
     uint32_t count; /* number of its lifetimes */
 } ppsched_arena;
 
 /* Lists the lifetimes of a device's slots. `use`: enum ppsched_slot_use. Fills a buffer: see
  * ppsched.h.
- *   - The list is ordered by stage, then (with RECEIVE) activations before gradients, then by
- *     microbatch. So the lifetimes of an arena are in a row.
+ *   - The list is ordered by stage and then by microbatch. With RECEIVE, all activations of a stage
+ *     come before its gradients. So the lifetimes of an arena are consecutive.
  *   - Lifetimes get slots in order of `first` and, if `first` is equal, of `last`. Each lifetime
  *     gets the lowest free slot, as in PyTorch's activation liveness and its proposed receive
  *     pools.
  *   - With RECEIVE a schedule that is not lowered has no lifetimes.
- *   - In a schedule of forwards only, the lifetime of a value ends with its last reader on the
- *     device. For a stage pass this is the last of these ops: its F, its SEND_F, F of the next
- *     stage (if on the same device), and F of the last slice of its microbatch. For a received
- *     value it is the F of the stage pass.
+ *   - In a schedule of forwards only, the lifetime of a value ends with the last op on the device
+ *     that reads the value. For a stage pass this is the last of these ops: its F; its SEND_F; F of
+ *     the next stage (if on the same device); F of the last slice of its microbatch. For a received
+ *     value, this op is the F of the stage pass.
  *   - On a stage graph, a stage pass holds its slot until its backward has ended and all these ops
  *     have read it: F of the stages that it feeds, if they are on the same device, and its SEND_F.
  *     With RECEIVE there is an arena for each place at the other end, in ascending order of places;

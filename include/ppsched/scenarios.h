@@ -22,13 +22,15 @@ extern "C" {
 typedef struct ppsched_scenarios ppsched_scenarios;
 
 /* The order in which a device runs its ops. READY describes a runtime with dispatch when ready. A
- * free device of such a runtime runs the first op of the schedule's order whose inputs are there.
- * The device is never idle while there is an op with all its inputs.
+ * free device of such a runtime runs an op whose inputs are there; of several such ops, it runs the
+ * first in the order of the schedule. The device is never idle while there is an op with all its
+ * inputs.
  *   - An F, or an overlapped pair, may run before earlier ops of the order. It does so only if all
  *     these earlier ops can still run after it, in their order, within the device's memory limit.
- *     If there is no limit, or the schedule exceeds it, the planned peak is the limit. So there is
- *     no deadlock. Of the Fs that are ready, only the first is considered.
- *   - A device chooses its next op after all events of the same time are done. Flushes are kept. */
+ *     If there is no limit, or the schedule exceeds the limit, the planned peak is used as the
+ *     limit. So there is no deadlock. Of the Fs that are ready, only the first is considered.
+ *   - If several events happen at the same time, a device chooses its next op after all of them.
+ *     Flushes are kept. */
 enum ppsched_dispatch {
     PPSCHED_DISPATCH_PLANNED = 0, /* a device runs its ops in the order of the schedule */
     PPSCHED_DISPATCH_READY = 1    /* a device runs the first op that is ready */
@@ -41,8 +43,8 @@ enum ppsched_dispatch {
 enum ppsched_rank_by {
     PPSCHED_RANK_BY_STEP = 0,     /* rank by the planned time */
     PPSCHED_RANK_BY_MEAN = 1,     /* rank by the mean time over all scenarios */
-    PPSCHED_RANK_BY_QUANTILE = 2, /* rank by the least time that a given share of the scenarios does
-                                     not exceed */
+    PPSCHED_RANK_BY_QUANTILE = 2, /* rank by a quantile: the least time that a given share of the
+                                     scenarios does not exceed */
     PPSCHED_RANK_BY_WORST = 3     /* rank by the longest time of all scenarios */
 };
 
@@ -58,9 +60,9 @@ enum ppsched_rank_by {
  *     normal quantiles at (i + 1/2) / 4096 (so |z| < 3.7). All values are divided by their mean.
  *   - The jitter of an op depends only on the seed, the scenario, and the op's kind, stage,
  *     microbatch and slice. So all schedules of a problem have the same scenarios, and a larger
- *     count only adds scenarios. Jitter is drawn with splitmix64 (Steele, Lea and Flood, 2014) by
- *     counter, and computed only with +, -, * and /. So it is equal to the last bit on all
- *     platforms. */
+ *     count keeps these scenarios and adds others. Jitter is drawn with splitmix64 (Steele, Lea and
+ *     Flood, 2014) by counter, and computed only with +, -, * and /. So the jitter is bit for bit
+ *     the same on all platforms. */
 typedef struct ppsched_scenario_options {
     uint32_t size;
     int32_t dispatch;             /* enum ppsched_dispatch */
@@ -103,7 +105,7 @@ typedef struct ppsched_scenario_metrics {
  *   - PPSCHED_RANK_BY_STEP removes the robust objective. `count`, `options` and `quantile` are then
  *     ignored.
  *   - Other strategies ignore the robust objective. Configs made by ppsched_config_with_stages and
- *     similar calls do not have it.
+ *     similar calls do not have the robust objective.
  * Lists are copied.
  * Errors: ARGUMENT, also for dispatch READY; RANGE, MISMATCH, STRUCT_SIZE as for
  *   ppsched_schedule_evaluate_scenarios; NO_MEMORY. */
@@ -112,11 +114,11 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
     const ppsched_scenario_options *options, ppsched_error *error);
 
 /* Evaluates `count` scenarios of a schedule by the rules of ppsched_schedule_evaluate. If all
- * factors are 1, the makespan is the same as in ppsched_schedule_evaluate, to the last bit. NULL
- * `options` mean no factors.
+ * factors are 1, the makespan is exactly the makespan of ppsched_schedule_evaluate. If `options` is
+ * NULL, there are no factors.
  *   - The config's progress callback receives the share of the scenarios that are done.
- *   - The time of the call is linear in ops * scenarios, its memory in ops + scenarios. A scenario
- *     allocates nothing.
+ *   - The time of the call is linear in ops * scenarios, and its memory is linear in ops +
+ *     scenarios. A scenario allocates nothing.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for schedules with RECOMPUTE, OFFLOAD or
  *   RELOAD; RANGE for a number of scenarios other than 1 to PPSCHED_MAX_SCENARIOS, for a jitter or
  *   a factor that is out of range, and if a sum of times is too large for a double; MISMATCH for a
@@ -134,12 +136,12 @@ PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *s
                                                       size_t *count);
 
 /* Causes: which devices cause the makespan. In a scenario, the cause of a device is the share of
- * the makespan, 0 to 1, in which its ops are on the critical path. The list has for each device the
- * mean of this share over the scenarios. Messages take the rest of the path. Borrowed. The path is
- * followed back from the op that ends last. If several ops end last, it is followed from the op on
- * the device with the lowest number. If an op waited for the op before it on its device, or for the
- * flush, the path goes to the op before it. Otherwise it goes to the sender of the value for which
- * the op waited. */
+ * the makespan, 0 to 1, in which ops of the device are on the critical path. Messages take the rest
+ * of the path. The list has for each device the mean of its cause over the scenarios. Borrowed. The
+ * path is followed back from the op that ends last; of several such ops, from the op on the device
+ * with the lowest number. If an op waited for the op before it on its device, the path goes to that
+ * op. If it waited for a flush, the path goes to the op that ended last before the flush. Otherwise
+ * the path goes to the op that sent the value for which the op waited. */
 PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
                                                    size_t *count);
 

@@ -78,9 +78,9 @@ PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 
 /* The device that runs a stage for a microbatch. Microbatches are counted over all iterations, as
- * in ppsched_op. Only the bidirectional placement has two devices for a stage; the microbatch
- * decides which of them runs it. The result is PPSCHED_NONE if the stage or the microbatch is out
- * of range. */
+ * in ppsched_op. In the bidirectional placement a stage has two devices, and the microbatch decides
+ * which of them runs it. The result is PPSCHED_NONE if the stage or the microbatch is out of
+ * range. */
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
 
@@ -96,10 +96,10 @@ PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
 PPSCHED_API uint32_t ppsched_schedule_peer_stage(const ppsched_schedule *schedule,
                                                  const ppsched_op *op);
 
-/* The place of a stage on one of its devices, as sends and receives of a stage graph name it.
- * Places are numbered stage by stage, and within a stage in ascending order of devices. If each
- * stage has one device, the place is the number of the stage. The result is PPSCHED_NONE if the
- * stage does not run on the device, or if the schedule has no stage graph. */
+/* The number that sends and receives of a stage graph use for a stage on one of its devices: its
+ * *place*. Places are numbered stage by stage, and within a stage in ascending order of devices. If
+ * each stage has one device, the place is the number of the stage. The result is PPSCHED_NONE if
+ * the stage does not run on the device, or if the schedule has no stage graph. */
 PPSCHED_API uint32_t ppsched_schedule_place_of(const ppsched_schedule *schedule, uint32_t stage,
                                                uint32_t device);
 
@@ -118,7 +118,7 @@ PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedu
 PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
                                                  uint32_t microbatch);
 
-/* Returns 0 if the stages are a chain, and each stage has one device and all its passes
+/* Returns 0 if the stages are a chain, and each stage has one device and all passes
  * (PPSCHED_STAGE_PASSES_FORWARD_BACKWARD). Otherwise returns 1. Functions that need such a chain
  * refuse other schedules. */
 PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
@@ -127,7 +127,7 @@ PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule
  * flushes), otherwise 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 
-/* Number of weight versions that a device holds at once. */
+/* Number of weight versions that a device holds at the same time. */
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 
 /* Number of ops on all devices. */
@@ -137,8 +137,8 @@ PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule)
 PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
                                                         uint32_t device);
 
-/* The ops of a queue, borrowed; `*count` receives their number. An overlapped pair is two ops in a
- * row. */
+/* The ops of a queue, borrowed; `*count` receives their number. An overlapped pair has two entries,
+ * one after the other. */
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
 
 /* --- by a builder --- */
@@ -155,10 +155,11 @@ PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 
 /* Appends `count` ops to the queue of a device. The call checks the values of the ops, but not
  * their order; ppsched_schedule_check checks the order. On an error nothing is appended. One call
- * may append the first op of an overlapped pair, and the next call the second.
+ * may append the first op of an overlapped pair, and the next call may append the second op.
  * Errors: ARGUMENT, also for an unknown kind or flag, for a microbatch in an op whose kind has no
- *   microbatch, and for an overlapped pair that is not an F and a B or I; RANGE where the device,
- *   stage, microbatch or slice does not exist, or there are too many ops; NO_MEMORY. */
+ *   microbatch, and for an overlapped pair that is anything other than an F and then a B or I;
+ *   RANGE where the device, stage, microbatch or slice does not exist, or there are too many ops;
+ *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
                                                   const ppsched_op *ops, size_t count,
                                                   ppsched_error *error);
@@ -173,8 +174,8 @@ PPSCHED_API ppsched_status ppsched_builder_set_name(ppsched_builder *builder, co
 PPSCHED_API ppsched_status ppsched_builder_set_flushes(ppsched_builder *builder, uint32_t flushes,
                                                        ppsched_error *error);
 
-/* Sets how many weight versions a device holds at once, 1 to 1024. Default: the number that was set
- * in the config, or 1 if none was set.
+/* Sets how many weight versions a device holds at the same time, 1 to 1024. Default: the number
+ * that was set in the config, or 1 if none was set.
  * Errors: ARGUMENT, RANGE. */
 PPSCHED_API ppsched_status ppsched_builder_set_weight_versions(ppsched_builder *builder,
                                                                int64_t versions,

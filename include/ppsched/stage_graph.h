@@ -17,10 +17,10 @@ extern "C" {
 
 /* The passes that a stage has. */
 enum ppsched_stage_passes {
-    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1, /* a microbatch runs F, and B or I and W, on the
-                                                  stage. This is the default */
+    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1, /* a microbatch runs F on the stage, and then either
+                                                  B, or I and W. This is the default */
     PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,    /* a microbatch runs F and I on the stage, because
-                                                  its weights are frozen. The I releases all
+                                                  the stage's weights are frozen. The I releases all
                                                   memory that the F took */
     PPSCHED_STAGE_PASSES_FORWARD = 3           /* a microbatch runs only F on the stage. The memory
                                                   of F is freed when F ends */
@@ -34,9 +34,9 @@ enum ppsched_stage_passes {
  *   - A B or I waits for the B or I of all stages that read its stage's output and have a backward.
  *     If there are no such stages, the B or I waits only for its own F.
  *   - A microbatch skips stages that do not run it.
- *   - A stage sends its `activation_bytes` to each stage that reads its output. It sends its
- *     `gradient_bytes` (default: `activation_bytes` of that input) to each input that has a
- *     backward.
+ *   - A stage sends its `activation_bytes` to each stage that reads its output. The stage sends its
+ *     `gradient_bytes` to each of its inputs that has a backward. The default of `gradient_bytes`
+ *     is the `activation_bytes` of the input.
  * Errors: ARGUMENT, LENGTH; RANGE where an input is not the number of a stage, or not lower than
  *   the number of its stage; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
@@ -62,10 +62,11 @@ PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config 
 /* Sets a placement map with one or more devices for each stage. `counts` has S values: how many
  * devices each stage has. `devices` lists the devices of stage 0, then of stage 1, and so on. If a
  * stage is on several devices, each of its ops is in the queues of all these devices, and starts
- * and ends on all at the same time. The op runs at the speed of the slowest of these devices. Its
- * time and memory count on each of them. The op has an input from another stage when the last
- * transfer from that stage's devices to the devices of this stage ends.
- * Errors: ARGUMENT, LENGTH; RANGE where a device does not exist, or is twice in a stage;
+ * and ends on all of them at the same time. The op runs at the speed of the slowest of these
+ * devices. Each of these devices is busy for the time of the op, and holds the op's memory. An
+ * input from another stage has arrived when all transfers from the devices of that stage to the
+ * devices of this stage have ended.
+ * Errors: ARGUMENT, LENGTH; RANGE where a device does not exist, or is listed twice for a stage;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,
                                                             const uint32_t *counts,

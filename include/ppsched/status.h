@@ -14,8 +14,8 @@ extern "C" {
 /* Result of every call that can fail. A value never changes its meaning and is never reused. */
 typedef int32_t ppsched_status;
 
-/* Values of ppsched_status. Only these enumerators do not begin with the name of their enum,
- * because callers write them most often. */
+/* Values of ppsched_status. These enumerators are the only ones that do not begin with the name of
+ * their enum. The reason: callers write them most often. */
 enum ppsched_status_value {
     PPSCHED_OK = 0,
     PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or an unknown value */
@@ -24,8 +24,8 @@ enum ppsched_status_value {
                                            bounds; or the number of something that does not exist,
                                            such as a device */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
-    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set, or bytes of newer members,
-                                           which the library does not know, are not zero */
+    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set; or bytes after the members
+                                           that the library knows are not zero */
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
     PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement does not support the problem;
@@ -34,8 +34,8 @@ enum ppsched_status_value {
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* a schedule is incomplete, has an op twice or on the wrong
                                            device, or cannot be executed */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
-    PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` is the size that is
-                                     large enough */
+    PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` has the least size
+                                     that is enough */
     PPSCHED_ERROR_WRITER = 12,    /* the caller's writer asked to stop */
     PPSCHED_ERROR_CALLBACK = 13,  /* the caller's generator failed */
     PPSCHED_ERROR_INTERNAL = 14,  /* a defect of the library */
@@ -43,11 +43,11 @@ enum ppsched_status_value {
     PPSCHED_ERROR_SYNTAX = 16     /* a text that does not follow its format */
 };
 
-/* The value of a number that does not apply. */
+/* This value in place of a number means that there is no such number. */
 #define PPSCHED_NONE 4294967295u
 
 /* Details of a failed call. The caller owns the record, or passes NULL. A call that succeeds does
- * not change it. 512 bytes, no padding. */
+ * not change the record. 512 bytes, no padding. */
 typedef struct ppsched_error {
     ppsched_status status;
     uint32_t device;      /* the device that the error is about; PPSCHED_NONE where it does not

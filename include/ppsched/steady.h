@@ -3,10 +3,10 @@
  * its times repeat, the time and memory of the call do not grow with the number of microbatches.
  *
  * The order of a rule has a prefix, a block of ops that repeats, and a suffix. After some
- * microbatches, called the transient, its times repeat, too, with a period of one or more blocks.
- * The call times more and more microbatches op by op. It stops when, in several successive blocks,
- * every op starts exactly one period later than the same op of the period before. This proves the
- * times of all blocks after them.
+ * microbatches (the *transient*), the times of the ops repeat, too, with a period of one or more
+ * blocks. The call times more and more microbatches op by op. The call stops when, in several
+ * successive blocks, every op starts exactly one period later than the same op of the period
+ * before. This proves the times of all later blocks.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -50,13 +50,13 @@ enum ppsched_steady_reason {
     PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat. This is the case for
                                             searches, gpipe, looped_bfs, offload, and schedules of
                                             only forwards */
-    PPSCHED_STEADY_REASON_COSTS = 2,     /* costs of microbatches or slices differ; or there are
-                                            several iterations, and memory has other causes in
-                                            addition to activations; or devices have speeds, and
-                                            the order follows from the costs */
+    PPSCHED_STEADY_REASON_COSTS = 2,     /* one of three cases: costs of microbatches or slices
+                                            differ; there are several iterations, and something
+                                            other than activations takes memory; devices have
+                                            speeds, and the order follows from the costs */
     PPSCHED_STEADY_REASON_SHORT = 3,     /* there are too few microbatches */
-    PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not repeat within half of the
-                                            microbatches */
+    PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the times do not begin to repeat in the first half of
+                                            the microbatches */
     PPSCHED_STEADY_REASON_ROUNDING = 5   /* the times are not multiples of one power of two, and
                                             rounding them to such multiples would change a time by
                                             more than a share of 2^-40 */
@@ -71,7 +71,8 @@ typedef struct ppsched_steady_period {
                            known to repeat */
     uint32_t blocks;    /* number of blocks of a period */
     uint32_t transient; /* number of microbatches before the first period. The number is
-                           approximate, because at any time devices run different microbatches */
+                           approximate, because at any one time different devices run different
+                           microbatches */
     uint32_t timed;     /* number of microbatches that were timed op by op: of one iteration or,
                            without flushes, of all iterations */
     double time;        /* duration of a period */
@@ -80,16 +81,16 @@ typedef struct ppsched_steady_period {
                            all sums are exact */
 } ppsched_steady_period;
 
-/* Computes the figures that ppsched_schedule_evaluate would have for the schedule that
- * ppsched_schedule_generate would make.
- *   - If all times are multiples of one power of two, the figures are equal to the last bit,
- *     because all sums are exact.
+/* Computes figures of the schedule that ppsched_schedule_generate would make. They are the figures
+ * that ppsched_schedule_evaluate would compute for this schedule.
+ *   - If all times are multiples of one power of two, the figures are exactly the same, because all
+ *     sums are exact.
  *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures
  *     then differ by at most this share from the figures of the exact times. Evaluation op by op
  *     also differs from the figures of the exact times, because it rounds each sum.
  * Memory figures equal the figures of an evaluation op by op, except for the rounding of sums. If
- * all values of memory are multiples of one power of two, memory figures are equal to the last bit.
- * If no period is found, all ops are timed. Time and memory of the call are linear in the number of
+ * all values of memory are multiples of one power of two, memory figures are exactly the same. If
+ * no period is found, all ops are timed. Time and memory of the call are linear in the number of
  * ops of the microbatches that are timed (`timed`).
  * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
@@ -98,10 +99,10 @@ PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const pps
 /* Frees the figures. NULL is accepted. */
 PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
 
-/* Computes the time of an iteration in the long run. Each device runs its queue again and again. No
+/* Computes the time of an iteration in the long run. Each device repeats its queue without end. No
  * device waits for an optimizer or for the end of an iteration. This time is at least the work of
  * the busiest device, and at most the span. For schedules of only forwards, the number of requests
- * divided by this time is the throughput, if the same requests come again and again.
+ * divided by this time is the throughput, if the same requests are repeated without end.
  *   - If the schedule has several iterations, the result is for the order of the first iteration.
  *   - With up to 64 devices the result is exact, except for rounding. With more devices it is an
  *     upper bound, which is exact in most cases.

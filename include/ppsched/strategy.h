@@ -26,7 +26,8 @@ typedef struct ppsched_strategy_info {
 
     uint32_t chunks;          /* number of stages per device that the strategy needs; 0 if it
                                  supports any number */
-    uint32_t weight_versions; /* number of versions of the weights that a device holds at once */
+    uint32_t weight_versions; /* number of versions of the weights that a device holds at the same
+                                 time */
 
     uint32_t splits_backward;  /* 1 if the strategy uses I and W; 0 if it uses B */
     uint32_t flushes;          /* 1 if each iteration starts only when the iteration before has
@@ -44,12 +45,12 @@ typedef struct ppsched_strategy_info {
     uint32_t offloads;         /* 1 if schedules of the strategy have OFFLOAD and RELOAD. Some calls
                                   and formats do not support these ops. A plan tries such a strategy
                                   only if the options name this strategy. The strategy auto never
-                                  tries it */
+                                  tries such a strategy */
     uint32_t reserved;         /* 0 */
 
     uint64_t most_memory; /* the largest number of bytes that the search holds at one time. Memory
-                             that is linear in the number of ops is not included; 0 if there is no
-                             other memory */
+                             that is linear in the number of ops is not included. 0 if the search
+                             holds only such memory */
 
     const char *name;
     const char *summary;        /* one line */

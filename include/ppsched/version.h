@@ -17,8 +17,8 @@ extern "C" {
 #define PPSCHED_VERSION_MINOR 2
 #define PPSCHED_VERSION_PATCH 0
 
-/* ABI number, which is also the number in the soname. It changes only when a program linked against
- * an older library would break. */
+/* ABI number, which is also the number in the soname. It changes only if programs that are linked
+ * against an older library would not work with the new one. */
 #define PPSCHED_ABI_VERSION 1
 
 /* Release of the loaded library, as 10000 * major + 100 * minor + patch. */
@@ -27,8 +27,8 @@ PPSCHED_API uint32_t ppsched_version(void);
 /* Release of the loaded library, as "major.minor.patch". Static storage. */
 PPSCHED_API const char *ppsched_version_text(void);
 
-/* ABI number of the loaded library. A binding compares it with PPSCHED_ABI_VERSION before any other
- * call. */
+/* ABI number of the loaded library. A binding compares it with PPSCHED_ABI_VERSION before it makes
+ * any other call. */
 PPSCHED_API uint32_t ppsched_abi_version(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exported functions: the cost model of a described model, its accelerators, and the layers that follow from it. */
+#include <ppsched/price.h>
+
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -54,6 +56,14 @@ static ppsched_status check_row(const ppsched_model *model, uint32_t row, ppsche
     return PPSCHED_OK;
 }
 
+static ppsched_status check_pass(const ppsched_model *model, uint32_t row, int32_t pass, ppsched_error *error)
+{
+    ppsched_status status = check_row(model, row, error);
+    if (status == PPSCHED_OK && (pass < 0 || pass >= PPI_MODEL_PASSES))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "pass is %d; passes are 0 to %d", pass, PPI_MODEL_PASSES - 1);
+    return status;
+}
+
 uint32_t ppsched_model_row_count(const ppsched_model *model)
 {
     return model != NULL ? model->row_count : 0;
@@ -86,13 +96,22 @@ ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out, const ppsched
     ppsched_pass_cost own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    ppsched_status status = check_row(model, row, error);
+    ppsched_status status = check_pass(model, row, pass, error);
     if (status != PPSCHED_OK)
         return status;
-    if (pass < 0 || pass >= PPI_MODEL_PASSES)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "pass is %d; passes are 0 to %d", pass, PPI_MODEL_PASSES - 1);
     ppi_model_price(&own, model, row, pass);
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_pass_cost), "ppsched_pass_cost", error);
+}
+
+ppsched_status ppsched_model_get_attention_share(double *out, const ppsched_model *model, uint32_t row, int32_t pass,
+                                                 ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = check_pass(model, row, pass, error);
+    if (status == PPSCHED_OK)
+        *out = ppi_model_attention_share(model, row, pass);
+    return status;
 }
 
 ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched_model *model, uint32_t row,

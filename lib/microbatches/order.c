@@ -12,6 +12,7 @@
 #include "eval/timeline.h"
 #include "ir/progress.h"
 
+/* Measured: docs/performance.md. */
 enum { MOST_TRIED = 7 }; /* microbatches up to which all orders are tried: at most 5,040 */
 
 static const double VISITS = 250e3;         /* of ops, at effort 0; doubled by each further effort */

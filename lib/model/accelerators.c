@@ -56,7 +56,7 @@ static const ppsched_accelerator devices[] = {
      * driver reports 81,920 MiB. */
     {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9,
      .memory = 81920 * MIB, .inside = LINK(300e9, 0.85, 70e-6), .between = LINK(25e9, 0.9, 20e-6), OF_SOFTWARE,
-     .part_node_ports = 1, .matrix_share = 0.911, .attention_share = 0.528, .host_time = 52.9e-6, PCIE_4},
+     .part_node_ports = 1, .matrix_share = 0.911, .attention_share = 0.534, .host_time = 52.9e-6, PCIE_4},
     /* NVIDIA H100 SXM data sheet (2023): 989.4 TFLOPS, 1978.9 (8 bits), 133.8 (fp16), 3.35 TB/s, NVLink 900 GB/s both ways;
      * NDR 400 Gb/s. The driver reports 81,559 MiB. */
     {DEVICE("h100"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,

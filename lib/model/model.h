@@ -84,6 +84,9 @@ void ppi_model_count(ppsched_parameters *out, const ppsched_model *model);
 void ppi_model_describe_row(ppsched_model_row *out, const ppsched_model *model, uint32_t row);
 void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass);
 
+/* The part of a pass's time that grows with the square of the sequence length; 0 for models that are not causal. */
+double ppi_model_attention_share(const ppsched_model *model, uint32_t row, int32_t pass);
+
 /* All passes of the row, by their numbers: the same figures in less time. */
 void ppi_model_price_all(ppsched_pass_cost out[PPI_MODEL_PASSES], const ppsched_model *model, uint32_t row);
 void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint32_t row);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "offload/select.h"
 
+/* Measured: docs/performance.md. */
 enum {
     LEAST_TRIES = 48,     /* evaluations of a search, however long */
     MOST_TRIES = 256,     /* the same, however short */

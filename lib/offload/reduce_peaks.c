@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "offload/fit_search.h"
 
+/* Measured: docs/performance.md. */
 enum {
     SEARCHED = 1 << 10,   /* most ops of a schedule for which less memory is searched */
     TIMED = 1 << 17,      /* ops in all evaluations of such a search */

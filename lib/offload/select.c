@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a device's queue and, wherever memory exceeds the target, picks the activation that is needed last from a heap of
- * those that are resident. */
+ * those that are resident. What is picked by the times without copies is not picked again for the same target. */
 #include "offload/select.h"
 
 #include "base/checked.h"
@@ -9,6 +9,8 @@
 
 void ppi_pick_chunks(const struct ppi_placing *placing, uint32_t chunks)
 {
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        placing->picks[d] = (struct ppi_device_picks){.version = placing->picks[d].version + 1};
     for (uint32_t i = 0; i < placing->count; i++)
         placing->transfers[i].is_picked = placing->transfers[i].chunk < chunks && !placing->transfers[i].stays;
 }
@@ -39,34 +41,65 @@ static bool may_go(const struct ppi_placing *placing, const struct ppi_offload_t
     return transfer->due - transfer->ready >= transfer->offload + transfer->reload;
 }
 
+/* --- activations that are resident: a heap with the one that is needed last on top, of equal ones the first in the list --- */
+
+struct resident {
+    uint64_t *keys;
+    size_t count;
+};
+
+static void put_key(struct resident *resident, uint64_t key)
+{
+    uint64_t *keys = resident->keys;
+    size_t i = resident->count++;
+    for (; i > 0 && keys[(i - 1) / 2] < key; i = (i - 1) / 2)
+        keys[i] = keys[(i - 1) / 2];
+    keys[i] = key;
+}
+
+static uint64_t take_key(struct resident *resident)
+{
+    uint64_t *keys = resident->keys;
+    const uint64_t top = keys[0], last = keys[--resident->count];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < resident->count; i = child) {
+        child += child + 1 < resident->count && keys[child + 1] > keys[child];
+        if (keys[child] <= last)
+            break;
+        keys[i] = keys[child];
+    }
+    keys[i] = last;
+    return top;
+}
+
 /* Notes the transfer of an F as resident. */
-static inline void note_resident(struct ppi_placing *placing, const ppsched_op *op)
+static inline void note_resident(const struct ppi_placing *placing, struct resident *resident, const ppsched_op *op)
 {
     const struct ppi_offload_transfer *transfer = op->kind == PPSCHED_KIND_F ? transfer_of(placing, op) : NULL;
     if (transfer != NULL && may_go(placing, transfer))
-        ppi_heap_put(&placing->resident, -(double)transfer->backward, 0, (uint32_t)(transfer - placing->transfers));
+        put_key(resident, (uint64_t)transfer->backward << 32 | (uint32_t) ~(uint32_t)(transfer - placing->transfers));
 }
 
 /* Takes the resident transfer that is needed last, after the unit at `position`; NULL where there is none. */
-static struct ppi_offload_transfer *take_last(struct ppi_placing *placing, size_t position)
+static struct ppi_offload_transfer *take_last(const struct ppi_placing *placing, struct resident *resident, size_t position)
 {
-    struct ppi_event event;
-    if (!ppi_heap_take(&placing->resident, &event))
+    if (resident->count == 0)
         return NULL;
-    if (placing->transfers[event.index].backward <= position) /* its backward has come already, as have those of all others */
-        return NULL;
-    return &placing->transfers[event.index];
+    struct ppi_offload_transfer *transfer = &placing->transfers[(uint32_t)~take_key(resident)];
+    return transfer->backward <= position ? NULL : transfer; /* its backward has come already, as have those of all others */
 }
 
-uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double target)
+/* --- which are needed --- */
+
+static uint32_t pick(const struct ppi_placing *placing, uint32_t device, double target)
 {
     const ppsched_queue *queue = &placing->schedule->queues[device];
+    struct resident resident = {placing->resident, 0};
     double level = placing->plain->devices[device].static_memory;
     uint32_t count = 0;
-    placing->resident.count = 0;
     for (uint32_t i = ppi_first_transfer(placing, device); i < placing->ends[device]; i++)
         placing->transfers[i].is_picked = false;
-    for (size_t i = 0; i < queue->count;) {
+    for (size_t i = 0; i < queue->count && target < PPI_INFINITE;) {
         const ppsched_op *unit = &queue->ops[i];
         size_t length = ppi_unit_length(unit);
         double rise = 0, fall = 0;
@@ -74,18 +107,28 @@ uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double ta
         add_changes(placing, unit, &rise, &fall);
         if (length > 1)
             add_changes(placing, unit + 1, &rise, &fall);
-        while (rise > 0 && ppi_is_over_limit(level + rise, target) && (transfer = take_last(placing, i)) != NULL) {
+        while (rise > 0 && ppi_is_over_limit(level + rise, target) && (transfer = take_last(placing, &resident, i)) != NULL) {
             transfer->is_picked = true;
             level -= transfer->moved;
             count++;
         }
-        note_resident(placing, unit);
+        note_resident(placing, &resident, unit);
         if (length > 1)
-            note_resident(placing, unit + 1);
+            note_resident(placing, &resident, unit + 1);
         level += rise + fall;
         i += length;
     }
     return count;
+}
+
+uint32_t ppi_pick_needed(const struct ppi_placing *placing, uint32_t device, double target)
+{
+    struct ppi_device_picks *picks = &placing->picks[device];
+    if (placing->has_plain_times && picks->is_known && picks->is_forced == placing->is_forced && picks->target == target)
+        return picks->count;
+    *picks = (struct ppi_device_picks){placing->has_plain_times, placing->is_forced, target, pick(placing, device, target),
+                                       picks->version + 1};
+    return picks->count;
 }
 
 double ppi_least_held(const struct ppi_placing *placing, uint32_t device)

@@ -11,7 +11,7 @@ void ppi_pick_chunks(const struct ppi_placing *placing, uint32_t chunks);
 /* Picks on one device as many transfers as its memory needs to stay within `target` if copies took no time: wherever it is
  * exceeded, the activation that is needed again last; where that is not enough, all that may go. Transfers whose copies do not
  * fit between F and backward are picked only where they are forced. Returns the number. */
-uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double target);
+uint32_t ppi_pick_needed(const struct ppi_placing *placing, uint32_t device, double target);
 
 /* The least peak of a device, whatever is offloaded. */
 double ppi_least_held(const struct ppi_placing *placing, uint32_t device);

@@ -74,7 +74,7 @@ static ppsched_status price(struct ppi_choice *choice, struct ppi_placing *placi
     return status;
 }
 
-ppsched_status ppi_choice_place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
+ppsched_status ppi_choice_place(struct ppi_choice *out, struct ppi_placing *placing, ppsched_error *error)
 {
     *out = (struct ppi_choice){0};
     ppsched_status status = ppi_place_transfers(&out->schedule, placing, error);

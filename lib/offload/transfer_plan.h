@@ -30,7 +30,7 @@ ppsched_status ppi_choice_make(struct ppi_choice *out, struct ppi_placing *placi
 ppsched_status ppi_choice_make_within(struct ppi_choice *out, bool *is_over, struct ppi_placing *placing, ppsched_error *error);
 
 /* Places the picked transfers; does not evaluate. */
-ppsched_status ppi_choice_place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error);
+ppsched_status ppi_choice_place(struct ppi_choice *out, struct ppi_placing *placing, ppsched_error *error);
 
 /* Whether two placements of the same transfers put the same ops in the same order. */
 bool ppi_choices_are_same(const struct ppi_choice *a, const struct ppi_choice *b);

@@ -32,28 +32,47 @@ static ppsched_status count_chunks(struct ppi_placing *placing, ppsched_error *e
     return PPSCHED_OK;
 }
 
+/* What the transfers of each stage instance take and move. */
+static void find_costs(const struct ppi_placing *placing)
+{
+    const struct ppi_values *moved = &placing->config->values[PPSCHED_QUANTITY_MEM_OFFLOAD];
+    const uint32_t stages = placing->schedule->shape.stages;
+    for (uint32_t i = 0; i < placing->schedule->placement.copies * stages; i++) {
+        const uint32_t device = placing->schedule->placement.device_of[i], stage = i % stages;
+        placing->costs[i] = (struct ppi_offload_cost){.offload = ppi_copy_time(placing->config, stage, true, device),
+                                                      .reload = ppi_copy_time(placing->config, stage, false, device),
+                                                      .latency = ppi_copy_latency(placing->config, device),
+                                                      .moved = moved->values != NULL
+                                                                   ? ppi_value_at(moved, stage)
+                                                                   : placing->plain->costs.instances[i].memory[PPSCHED_KIND_F]};
+    }
+}
+
 ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error)
 {
     const ppsched_schedule *schedule = placing->schedule;
     const struct ppi_host *host = &schedule->host;
     size_t cells = ppi_cell_count(schedule), devices = schedule->shape.devices;
     placing->chunk_of = ppi_allocate(host, (size_t)schedule->placement.copies * schedule->shape.stages, sizeof(uint32_t));
+    placing->costs = ppi_allocate(host, (size_t)schedule->placement.copies * schedule->shape.stages, sizeof *placing->costs);
     placing->transfer_of = ppi_allocate(host, cells, 3 * sizeof *placing->transfer_of);
     placing->transfers = ppi_allocate(host, cells, sizeof *placing->transfers);
     placing->keys = ppi_allocate(host, cells, sizeof *placing->keys);
     placing->ends = ppi_allocate(host, devices, sizeof *placing->ends);
     placing->free = ppi_allocate(host, devices, 3 * sizeof *placing->free);
-    placing->resident.events = ppi_allocate(host, cells, sizeof *placing->resident.events);
+    placing->picks = ppi_allocate_zeroed(host, devices, sizeof *placing->picks);
+    placing->resident = ppi_allocate(host, cells, sizeof *placing->resident);
+    placing->places = ppi_allocate_zeroed(host, devices, sizeof *placing->places);
     placing->spans = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->spans);
     placing->taken = ppi_allocate(host, (size_t)schedule->op_count, 2 * sizeof *placing->taken);
     placing->numbers = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->numbers);
     placing->states = ppi_allocate(host, cells, sizeof *placing->states);
     placing->copy_ends = ppi_allocate(host, cells, sizeof *placing->copy_ends);
     placing->copy_changes = ppi_allocate(host, cells, 2 * sizeof *placing->copy_changes);
-    if (placing->chunk_of == NULL || placing->transfer_of == NULL || placing->transfers == NULL || placing->keys == NULL ||
-        placing->ends == NULL || placing->free == NULL || placing->resident.events == NULL || placing->spans == NULL ||
-        placing->taken == NULL || placing->numbers == NULL || placing->states == NULL || placing->copy_ends == NULL ||
-        placing->copy_changes == NULL)
+    if (placing->chunk_of == NULL || placing->costs == NULL || placing->transfer_of == NULL || placing->transfers == NULL ||
+        placing->keys == NULL || placing->ends == NULL || placing->free == NULL || placing->picks == NULL ||
+        placing->resident == NULL || placing->places == NULL || placing->spans == NULL || placing->taken == NULL ||
+        placing->numbers == NULL || placing->states == NULL || placing->copy_ends == NULL || placing->copy_changes == NULL)
         return ppi_fail_memory(error, "the offloads");
     placing->order = placing->transfer_of + cells;
     placing->scratch = placing->order + cells;
@@ -67,6 +86,7 @@ ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *erro
         placing->released[i] = ppi_released_by(placing->plain, &schedule->ops[i]);
     }
     placing->has_plain_times = true;
+    find_costs(placing);
     return count_chunks(placing, error);
 }
 
@@ -74,12 +94,16 @@ void ppi_placing_clear(struct ppi_placing *placing)
 {
     const struct ppi_host *host = &placing->schedule->host;
     ppi_release(host, placing->chunk_of);
+    ppi_release(host, placing->costs);
     ppi_release(host, placing->transfer_of);
     ppi_release(host, placing->transfers);
     ppi_release(host, placing->keys);
     ppi_release(host, placing->ends);
     ppi_release(host, placing->free);
-    ppi_release(host, placing->resident.events);
+    ppi_release(host, placing->picks);
+    ppi_release(host, placing->resident);
+    ppi_release(host, placing->places);
+    ppi_schedule_release(placing->placed);
     ppi_release(host, placing->spans);
     ppi_release(host, placing->taken);
     ppi_release(host, placing->numbers);
@@ -105,19 +129,6 @@ bool ppi_may_share_links(const ppsched_config *config)
     return false;
 }
 
-static double moved_by(const struct ppi_placing *placing, const ppsched_op *op, double factor)
-{
-    const struct ppi_values *given = &placing->config->values[PPSCHED_QUANTITY_MEM_OFFLOAD];
-    double whole = ppi_instance_of(&placing->plain->costs, placing->schedule, op)->memory[PPSCHED_KIND_F];
-    return (given->values != NULL ? ppi_value_at(given, op->stage) : whole) * factor;
-}
-
-static double copy_time(const struct ppi_placing *placing, const ppsched_op *op, bool away, uint32_t device, double factor)
-{
-    return ppi_scaled_delay(ppi_copy_time(placing->config, op->stage, away, device), ppi_copy_latency(placing->config, device),
-                            factor);
-}
-
 /* Lists the transfer of an F, or completes the one of a backward. Returns the number of the transfer of the stage pass. */
 static uint32_t add_transfer(struct ppi_placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit)
 {
@@ -125,17 +136,19 @@ static uint32_t add_transfer(struct ppi_placing *placing, const ppsched_queue *q
     uint32_t *number = &placing->transfer_of[ppi_cell_of(placing->schedule, op)], device = queue->device;
     const ppsched_span *span = &placing->spans[queue->first + position];
     if (op->kind == PPSCHED_KIND_F && !ppi_recomputes(placing->plain, op)) {
+        const size_t instance = ppi_keep_instance(placing->schedule, op);
+        const struct ppi_offload_cost *cost = &placing->costs[instance];
         double factor = ppi_memory_factor_of(&placing->plain->costs, placing->schedule, op);
         *number = placing->count++;
         placing->transfers[*number] = (struct ppi_offload_transfer){
             .device = device,
             .link = link_of(placing->config, device),
-            .chunk = placing->chunk_of[ppi_keep_instance(placing->schedule, op)],
+            .chunk = placing->chunk_of[instance],
             .forward = unit,
             .ready = span->end,
-            .offload = copy_time(placing, op, true, device, factor),
-            .reload = copy_time(placing, op, false, device, factor),
-            .moved = moved_by(placing, op, factor),
+            .offload = ppi_scaled_delay(cost->offload, cost->latency, factor),
+            .reload = ppi_scaled_delay(cost->reload, cost->latency, factor),
+            .moved = cost->moved * factor,
             .op = *op};
     } else if (ppi_is_backward(op->kind) && *number != PPSCHED_NONE) {
         placing->transfers[*number].backward = unit;
@@ -170,6 +183,12 @@ void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
     }
 }
 
+void ppi_note_times(struct ppi_placing *placing, bool are_plain)
+{
+    placing->has_plain_times = are_plain;
+    placing->times = are_plain ? 0 : ++placing->given_times;
+}
+
 void ppi_date_transfers(const struct ppi_placing *placing)
 {
     for (uint32_t i = 0; i < placing->count; i++) {
@@ -186,7 +205,7 @@ void ppi_take_times(struct ppi_placing *placing, const ppsched_timeline *timelin
     ppsched_span *to = placing->spans;
     if (timeline == placing->plain && placing->has_plain_times)
         return;
-    placing->has_plain_times = timeline == placing->plain;
+    ppi_note_times(placing, timeline == placing->plain);
     for (uint64_t i = 0; i < schedule->op_count; i++)
         if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
             *to++ = timeline->spans[i];
@@ -324,19 +343,50 @@ static void place_offloads(const struct ppi_placing *placing, uint32_t first, ui
     }
 }
 
+/* Whether the transfers of a device are placed as they were last. */
+static bool stays(const struct ppi_placing *placing, uint32_t device)
+{
+    const struct ppi_device_places *places = &placing->places[device];
+    return places->is_known && places->is_forced == placing->is_forced && places->is_late == placing->is_late &&
+           places->lead == placing->lead && places->picks == placing->picks[device].version && places->times == placing->times;
+}
+
+/* Finds out which devices must be placed. Those that share links depend on each other. */
+static void note_changes(const struct ppi_placing *placing, bool shares_links)
+{
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        if (shares_links || !stays(placing, d))
+            placing->places[d].is_known = false;
+}
+
+static void note_places(const struct ppi_placing *placing)
+{
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        if (!placing->places[d].is_known)
+            placing->places[d] = (struct ppi_device_places){.is_known = true,
+                                                            .is_forced = placing->is_forced,
+                                                            .is_late = placing->is_late,
+                                                            .lead = placing->lead,
+                                                            .picks = placing->picks[d].version,
+                                                            .times = placing->times};
+}
+
 /* Finds which of the picked transfers go, and when. */
 static void place_all(const struct ppi_placing *placing)
 {
     const bool shares_links = ppi_may_share_links(placing->config);
     const uint32_t devices = placing->schedule->shape.devices;
+    note_changes(placing, shares_links);
     set_free(placing, PPI_INFINITE);
     for (uint32_t d = 0; d < devices && !shares_links; d++)
-        place_reloads(placing, ppi_first_transfer(placing, d), placing->ends[d]);
+        if (!placing->places[d].is_known)
+            place_reloads(placing, ppi_first_transfer(placing, d), placing->ends[d]);
     if (shares_links)
         place_reloads(placing, 0, placing->count);
     set_free(placing, 0);
     for (uint32_t d = 0; d < devices && !shares_links; d++)
-        place_offloads(placing, ppi_first_transfer(placing, d), placing->ends[d]);
+        if (!placing->places[d].is_known)
+            place_offloads(placing, ppi_first_transfer(placing, d), placing->ends[d]);
     if (shares_links)
         place_offloads(placing, 0, placing->count);
 }
@@ -388,22 +438,44 @@ static ppsched_status reserve(ppsched_builder *builder, const struct ppi_placing
     return ppi_builder_reserve(builder, most, error);
 }
 
-ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error)
+/* Writes a device's queue into reserved memory. Returns the number of ops. */
+static size_t put_device(ppsched_op *out, const struct ppi_placing *placing, uint32_t device)
+{
+    const uint32_t first = ppi_first_transfer(placing, device), last = placing->ends[device];
+    uint32_t count;
+    if (placing->places[device].is_known) {
+        const ppsched_queue *queue = &placing->placed->queues[device];
+        if (queue->count > 0)
+            memcpy(out, queue->ops, queue->count * sizeof *out);
+        return queue->count;
+    }
+    for (uint32_t i = first; i < last; i++)
+        placing->keys[i] = placing->transfers[i].start;
+    const uint32_t *reloads = sorted(placing, first, last, &count);
+    return put_queue(out, placing, &placing->schedule->queues[device], reloads, reloads + count);
+}
+
+ppsched_status ppi_place_transfers(ppsched_schedule **out, struct ppi_placing *placing, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
     ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
     place_all(placing);
     if (status == PPSCHED_OK)
         status = reserve(builder, placing, error);
-    for (uint32_t i = 0; i < placing->count; i++)
-        placing->keys[i] = placing->transfers[i].start;
-    for (uint32_t d = 0, count; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {
-        const uint32_t *reloads = sorted(placing, ppi_first_transfer(placing, d), placing->ends[d], &count);
+    for (uint32_t d = 0; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {
         struct ppi_segment *segment = &builder->segments[d];
-        segment->count = put_queue(segment->ops, placing, &placing->schedule->queues[d], reloads, reloads + count);
+        if (d > 0) /* without a gap */
+            segment->ops = segment[-1].ops + segment[-1].count;
+        segment->count = put_device(segment->ops, placing, d);
     }
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
     ppi_builder_destroy(builder);
-    return status;
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_schedule_release(placing->placed);
+    placing->placed = *out;
+    ppi_schedule_retain(*out);
+    note_places(placing);
+    return PPSCHED_OK;
 }

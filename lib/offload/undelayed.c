@@ -65,7 +65,9 @@ ppsched_status ppi_undelayed_make(struct ppi_placing *placing, ppsched_error *er
     placing->walks = ppi_allocate(host, placing->schedule->shape.devices, sizeof *placing->walks);
     if (placing->walks == NULL)
         return ppi_fail_memory(error, "the offloads");
-    placing->waits_are_walked = placing->schedule->placement.graph == NULL && !has_pairs(placing->schedule);
+    placing->waits_are_walked = placing->schedule->placement.graph == NULL &&
+                                !((placing->plain->pairs_are_timed || placing->plain->has_ends) &&
+                                  has_pairs(placing->schedule));
     if (!placing->waits_are_walked)
         return PPSCHED_OK;
     placing->all_take_time = all_take_time(placing->plain);
@@ -130,11 +132,20 @@ bool ppi_price_undelayed(double *peaks, const struct ppi_placing *placing, const
         return false;
     begin(placing);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        struct ppi_device_places *places = schedule == placing->placed ? &placing->places[d] : NULL;
         struct ppi_copy_walk walk;
+        if (places != NULL && places->has_peak) {
+            peaks[d] = places->peak;
+            continue;
+        }
         ppi_walk_begin(&walk, placing, schedule, d);
         if (!run_device(&walk))
             return false;
         peaks[d] = walk.peak;
+        if (places != NULL) {
+            places->has_peak = true;
+            places->peak = walk.peak;
+        }
     }
     return true;
 }
@@ -153,6 +164,20 @@ static inline bool has_input(const struct ppi_event_loop *loop, const ppsched_op
     return true;
 }
 
+static inline bool has_input_of_forward(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_row *row,
+                                        uint32_t micro_slice, double *start)
+{
+    return row->device_before == PPSCHED_NONE ||
+           has_input(loop, op, &row[-1].passes[micro_slice].forward, false, row->forward_delay, start);
+}
+
+static inline bool has_input_of_backward(struct ppi_event_loop *loop, const ppsched_op *op, const struct ppi_row *row,
+                                         uint32_t micro_slice, double *start)
+{
+    return row->device_after == PPSCHED_NONE ||
+           has_input(loop, op, &row[1].passes[micro_slice].backward, true, row->backward_delay, start);
+}
+
 /* Finds the times of the next op, which is free to start at `span->start`; false where it waits for another device. */
 static inline bool run_op(struct ppi_event_loop *loop, const ppsched_op *op, ppsched_span *span)
 {
@@ -161,20 +186,33 @@ static inline bool run_op(struct ppi_event_loop *loop, const ppsched_op *op, pps
     const double work = row->duration[op->kind - 1],
                  time = loop->costs->factors == NULL ? work : work * ppi_factor_of(loop->costs, loop->schedule, op).time;
     if (op->kind == PPSCHED_KIND_F) {
-        if (row->device_before != PPSCHED_NONE &&
-            !has_input(loop, op, &row[-1].passes[micro_slice].forward, false, row->forward_delay, &span->start))
+        if (!has_input_of_forward(loop, op, row, micro_slice, &span->start))
             return false;
         span->end = span->start + time;
         ppi_note(loop, &row->passes[micro_slice].forward, span->end, row->device_after);
     } else if (op->kind == PPSCHED_KIND_W) {
         span->end = span->start + time;
     } else {
-        if (row->device_after != PPSCHED_NONE &&
-            !has_input(loop, op, &row[1].passes[micro_slice].backward, true, row->backward_delay, &span->start))
+        if (!has_input_of_backward(loop, op, row, micro_slice, &span->start))
             return false;
         span->end = span->start + time;
         ppi_note(loop, &row->passes[micro_slice].backward, span->end, row->device_before);
     }
+    return true;
+}
+
+/* The same of an overlapped pair whose time is the sum of its ops' times. */
+PPI_APART bool run_pair(struct ppi_event_loop *loop, const ppsched_op *pair, ppsched_span *span)
+{
+    const struct ppi_row *forward = ppi_row_of(loop, &pair[0]), *backward = ppi_row_of(loop, &pair[1]);
+    const uint32_t first = ppi_micro_slice_of(&loop->schedule->shape, &pair[0]),
+                   second = ppi_micro_slice_of(&loop->schedule->shape, &pair[1]);
+    if (!has_input_of_forward(loop, &pair[0], forward, first, &span->start) ||
+        !has_input_of_backward(loop, &pair[1], backward, second, &span->start))
+        return false;
+    span->end = span->start + ppi_overlapped_duration(loop->costs, loop->schedule, pair);
+    ppi_note(loop, &forward->passes[first].forward, span->end, forward->device_after);
+    ppi_note(loop, &backward->passes[second].backward, span->end, backward->device_before);
     return true;
 }
 
@@ -190,17 +228,18 @@ static bool run_until_waits(struct ppi_copy_walk *walk, struct ppi_event_loop *l
             walk->op++;
             continue;
         }
+        const size_t length = ppi_unit_length(op), last = length - 1;
         ppsched_span span = {.start = walk->clock};
-        if (ppi_is_backward(op->kind)) {
-            const double back = ppi_walk_back_by(walk, walk->plain);
+        if (ppi_is_backward(op[last].kind)) {
+            const double back = ppi_walk_back_by(walk, walk->plain + last);
             if (back < 0)
                 return false;
             span.start = ppi_larger(span.start, back);
         }
-        if (!run_op(loop, op, &span))
+        if (length == 1 ? !run_op(loop, op, &span) : !run_pair(loop, op, &span))
             return true;
-        walk->placing->delayed[walk->plain] = span;
-        ppi_walk_unit(walk, 1, span.start, span.end);
+        walk->placing->delayed[walk->plain] = walk->placing->delayed[walk->plain + last] = span;
+        ppi_walk_unit(walk, length, span.start, span.end);
     }
     return true;
 }
@@ -268,7 +307,7 @@ bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struc
 void ppi_take_delayed(struct ppi_placing *placing)
 {
     memcpy(placing->spans, placing->delayed, (size_t)placing->schedule->op_count * sizeof *placing->spans);
-    placing->has_plain_times = false;
+    ppi_note_times(placing, false);
     ppi_date_transfers(placing);
 }
 

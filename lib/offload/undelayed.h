@@ -18,8 +18,8 @@ bool ppi_price_undelayed(double *peaks, const struct ppi_placing *placing, const
 bool ppi_is_over_anyway(struct ppi_placing *placing, const ppsched_schedule *schedule);
 
 /* As ppi_price_undelayed where copies delay ops, whose times become `placing->delayed`; also the extent of each device, from
- * its first op to the end of its last, and the makespan. False where only an evaluation tells: of pairs, and of what has no
- * valid times. */
+ * its first op to the end of its last, and the makespan. False where only an evaluation tells: of pairs whose times are given,
+ * and of what has no valid times. */
 bool ppi_price_delayed(double *peaks, ppsched_span *extents, double *step, struct ppi_placing *placing,
                        const ppsched_schedule *schedule);
 

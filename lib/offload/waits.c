@@ -98,10 +98,30 @@ static void pass_unit(const struct hold *hold, struct walk *walk, size_t i, size
     }
 }
 
+/* The same of an op alone that needs no wait; false where it is not that. */
+static inline bool pass_op(const struct hold *hold, struct walk *walk, const ppsched_op *op)
+{
+    const double *taken = hold->placing->taken + walk->plain, *released = hold->placing->released + walk->plain;
+    if (op->kind == PPSCHED_KIND_OFFLOAD) {
+        *walk->to++ = *op;
+        return true;
+    }
+    if (op->kind == PPSCHED_KIND_RELOAD || (*taken > 0 && ppi_is_over_limit(walk->level + *taken, walk->limit)))
+        return false;
+    walk->level += *taken;
+    walk->peak = ppi_larger(walk->peak, walk->level);
+    walk->level += *released;
+    walk->plain++;
+    *walk->to++ = *op;
+    return true;
+}
+
 static void put_all(ppsched_builder *builder, const struct hold *hold, double *peaks, const double *limits)
 {
     for (uint32_t d = 0; d < hold->schedule->shape.devices; d++) {
         struct ppi_segment *segment = &builder->segments[d];
+        if (d > 0) /* without a gap */
+            segment->ops = segment[-1].ops + segment[-1].count;
         double level = hold->placing->plain->devices[d].static_memory;
         struct walk walk = {.queue = &hold->schedule->queues[d],
                             .plain = hold->placing->schedule->queues[d].first,
@@ -111,7 +131,8 @@ static void put_all(ppsched_builder *builder, const struct hold *hold, double *p
                             .to = segment->ops};
         for (size_t i = 0, length; i < walk.queue->count; i += length) {
             length = ppi_unit_length(&walk.queue->ops[i]);
-            pass_unit(hold, &walk, i, length);
+            if (length > 1 || !pass_op(hold, &walk, &walk.queue->ops[i]))
+                pass_unit(hold, &walk, i, length);
         }
         segment->count = (size_t)(walk.to - segment->ops);
         peaks[d] = walk.peak;

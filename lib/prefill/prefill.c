@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "prefill/trial.h"
 
+/* Measured: docs/performance.md. */
 enum {
     MOST_TRIED = 13 /* blocks of all prompts up to which all chunks are tried: at most 4,096 */
 };

@@ -9,6 +9,7 @@
 #include "search/explore.h"
 #include "search/priority.h"
 
+/* Measured: docs/performance.md. */
 enum {
     MOST_HOLDS = 8,   /* of one schedule in one step: bounds how often Fs are held back to expand it */
     LEAST_VISITS = 8, /* of a candidate, in addition to those for its devices and stages */

@@ -32,7 +32,7 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_arena *a
     *out = (struct ppi_compactor){
         .problem = problem,
         .most = INT32_MAX,
-        .look_back = 64,
+        .look_back = 64, /* measured: docs/performance.md */
         .end = ppi_arena_take(arena, ops, sizeof *out->end),
         .delay = ppi_arena_take_zeroed(arena, links, sizeof *out->delay),
         .row = ppi_arena_take(arena, problem->devices, sizeof *out->row),

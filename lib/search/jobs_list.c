@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "search/jobs.h"
 
+/* Measured: docs/performance.md. */
 enum { WINDOWS = 10 }; /* numbers of microbatches under way that are tried */
 
 /* Which of two ops that could start at the same time goes first. */

@@ -7,6 +7,7 @@
 #include "base/cycle_mean.h"
 #include "search/jobs.h"
 
+/* Measured: docs/performance.md. */
 enum {
     KEPT = 8,     /* orders from which rounds begin */
     ROUNDS = 12,  /* of threshold accepting */

@@ -9,6 +9,7 @@
 #include "search/partial_schedule.h"
 #include "search/periodic.h"
 
+/* Measured: docs/performance.md. */
 enum {
     MOST_STAGES = 16,     /* of a device, above which no patterns are tried: the work grows with their square */
     VISITS_OF_STEP = 4,   /* work counted for a step, in addition to its device's stages */

@@ -6,6 +6,7 @@
 #include "search/explore.h"
 #include "search/tabu.h"
 
+/* Measured: docs/performance.md. */
 enum {
     FIRST_STALE = 200,    /* steps without gain before the next order has its turn; doubled each time the pool is halved */
     STALE = 500,          /* the same for an order made from two */

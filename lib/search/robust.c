@@ -9,6 +9,7 @@
 #include "search/graph.h"
 #include "search/shift.h"
 
+/* Measured: docs/performance.md. */
 enum {
     REACH = 4,        /* places that an op is moved, at most */
     MOST = 256,       /* scenarios that are timed, at most */

@@ -7,6 +7,7 @@
 #include "base/cycle_mean.h"
 #include "search/web_search.h"
 
+/* Measured: docs/performance.md. */
 enum { LENGTH = 200, STARTS = 8 };
 
 /* Of the cost, beside the time of a repetition: so that lines of the same time differ. */

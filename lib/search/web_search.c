@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 
+/* Measured: docs/performance.md. */
 enum { MOST_ROWS = 4000000, HISTORY = 4000, RULES = 3, WINDOWS = 10 };
 
 static ppsched_status make_line(struct ppi_web_line *out, struct ppi_web_search *search, bool has_rows, ppsched_error *error)

@@ -4,7 +4,7 @@
 #include "split/cheapest_recompute.h"
 
 /* Steps of the search, after which the best so far is returned: more make splits no better. Devices with more stages, or more
- * held sets that may exceed memory, are not searched. */
+ * held sets that may exceed memory, are not searched. Measured: docs/performance.md. */
 enum { MOST_STEPS = 16, MOST_STAGES = 16, MOST_SETS = 64 };
 
 /* Savings of all stages in the lower bound; with more there is no bound. */

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* Fronts that are kept: of up to MOST_KNOWN layers of an entry; slots of the hash table. */
+/* Fronts that are kept: of up to MOST_KNOWN layers of an entry; slots of the hash table. Measured: docs/performance.md. */
 enum { MOST_KNOWN = 4096, REMEMBERED = 256 };
 
 ppsched_status ppi_builder_open(struct ppi_front_builder *out, struct ppi_arena *arena, const ppsched_layers *layers,

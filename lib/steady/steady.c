@@ -12,6 +12,7 @@
 #include "eval/event_loop.h"
 #include "eval/idle.h"
 #include "ir/other_memory.h"
+#include "steady/ends.h"
 #include "steady/order.h"
 #include "steady/times.h"
 
@@ -38,20 +39,16 @@ struct found {
 
 /* --- the period --- */
 
-static double start_at(const ppsched_timeline *timeline, uint32_t device, int64_t position)
-{
-    return timeline->spans[timeline->schedule->queues[device].first + (size_t)position].start;
-}
-
 /* Whether all ops of a block start one period after those of `blocks` blocks before. */
 static bool comes_back(const ppsched_timeline *timeline, const struct ppi_steady_order *order, int64_t block, int64_t blocks,
                        double period)
 {
-    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+    for (uint32_t d = 0; d < order->schedule->shape.devices; d++) {
         const struct ppi_blocks *own = &order->devices[d];
         const int64_t from = ppi_block_start(own, block);
         for (int64_t i = from; i < from + own->length; i++)
-            if (start_at(timeline, d, i) != start_at(timeline, d, i - blocks * own->length) + period)
+            if (ppi_steady_time(order, timeline, d, i) !=
+                ppi_steady_time(order, timeline, d, i - blocks * own->length) + period)
                 return false;
     }
     return true;
@@ -71,7 +68,8 @@ static struct found find_period(const ppsched_timeline *timeline, const struct p
     const int64_t last = order->end - 1, most = order->end - order->depth - order->first;
     const int64_t at = ppi_block_start(&order->devices[0], last), length = order->devices[0].length;
     for (int64_t blocks = 1; blocks <= most; blocks++) {
-        const double period = start_at(timeline, 0, at) - start_at(timeline, 0, at - blocks * length);
+        const double period = ppi_steady_time(order, timeline, 0, at) -
+                              ppi_steady_time(order, timeline, 0, at - blocks * length);
         int64_t block = last;
         while (block >= order->first + blocks && comes_back(timeline, order, block, blocks, period))
             block--;
@@ -84,23 +82,29 @@ static struct found find_period(const ppsched_timeline *timeline, const struct p
 /* --- the figures of all microbatches --- */
 
 /* Time in which a device computes in a part of its queue. */
-static double busy_in(const ppsched_timeline *timeline, uint32_t device, const struct ppi_repeated_part *part)
+static double busy_in(const ppsched_timeline *timeline, const struct ppi_steady_order *order, uint32_t device,
+                      const struct ppi_repeated_part *part)
 {
-    const ppsched_queue *queue = &timeline->schedule->queues[device];
+    const struct ppi_blocks *queue = &order->devices[device];
     double busy = 0;
-    for (size_t i = part->from; i < part->to; i += ppi_unit_length(&queue->ops[i])) {
+    for (size_t i = part->from; i < part->to && order->is_packed; i++) {
+        const struct ppi_steady_op op = ppi_steady_op_at(order, device, i);
+        busy += order->ends[ppi_end_index(order, op)] - ppi_start_by_end(order, &timeline->costs, op);
+    }
+    for (size_t i = part->from; i < part->to && !order->is_packed;) {
         const ppsched_span *span = &timeline->spans[queue->first + i];
         busy += span->end - span->start;
+        i += ppi_unit_length(&timeline->schedule->ops[queue->first + i]);
     }
     return busy;
 }
 
 /* Adds `times` periods to the figures of a device. */
-static void repeat_device(ppsched_timeline *timeline, uint32_t device, const struct ppi_repeated_part *part, double times,
-                          double period)
+static void repeat_device(ppsched_timeline *timeline, const struct ppi_steady_order *order, uint32_t device,
+                          const struct ppi_repeated_part *part, double times, double period)
 {
     ppsched_device_metrics *figures = &timeline->devices[device];
-    figures->busy += times * busy_in(timeline, device, part);
+    figures->busy += times * busy_in(timeline, order, device, part);
     figures->last_end += times * period;
     if (figures->peak_position != PPSCHED_NONE && figures->peak_position >= part->to) {
         figures->peak_position += (uint32_t)(times * (double)(part->to - part->from));
@@ -125,10 +129,14 @@ static void repeat_iterations(ppsched_timeline *timeline, uint32_t iterations)
 }
 
 /* Fills `idle`, without `imbalance`, for few microbatches and `times` periods more. */
-static ppsched_status find_idle(ppsched_timeline *timeline, const struct ppi_repeated_part *parts, double times,
-                                ppsched_error *error)
+static ppsched_status find_idle(ppsched_timeline *timeline, const struct ppi_steady_order *order,
+                                const struct ppi_repeated_part *parts, double times, ppsched_error *error)
 {
     struct ppi_event_loop loop;
+    if (order->is_packed) {
+        ppi_find_idle_by_ends(order, timeline, parts, times);
+        return PPSCHED_OK;
+    }
     ppsched_status status = ppi_event_loop_make(&loop, timeline->schedule, error);
     if (status != PPSCHED_OK)
         return status;
@@ -152,9 +160,9 @@ static ppsched_status repeat(ppsched_timeline *timeline, const struct few *few, 
         parts[d] = (struct ppi_repeated_part){(size_t)(end - found->blocks * order->devices[d].length), (size_t)end};
     }
     if (timeline->idle != NULL)
-        status = find_idle(timeline, parts, times, error);
+        status = find_idle(timeline, order, parts, times, error);
     for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
-        repeat_device(timeline, d, &parts[d], times, found->time);
+        repeat_device(timeline, order, d, &parts[d], times, found->time);
     ppi_release(&timeline->host, parts);
     if (status != PPSCHED_OK)
         return status;
@@ -189,16 +197,22 @@ static ppsched_status time_few(ppsched_timeline **out, struct ppi_steady_order *
     bool repeats = false;
     if (ppi_task_make(&few->fewer, few->strategy, &few->problem, NULL) != PPSCHED_OK)
         return PPSCHED_OK; /* what so few microbatches break need not be wrong with all */
-    ppsched_status status = ppi_generate(&schedule, few->strategy, &few->problem, error);
+    const bool by_ends = ppi_may_time_ends(few->strategy, &few->problem);
+    ppsched_status status = by_ends ? ppi_generate_none(&schedule, &few->fewer, &few->problem, error)
+                                    : ppi_generate(&schedule, few->strategy, &few->problem, error);
     if (status != PPSCHED_OK)
         return status;
-    *order = (struct ppi_steady_order){
-        .schedule = schedule, .task = &few->fewer, .block = few->block, .senders_wait = few->config->senders_wait};
+    *order = (struct ppi_steady_order){.schedule = schedule,
+                                       .task = &few->fewer,
+                                       .block = few->block,
+                                       .senders_wait = few->config->senders_wait,
+                                       .is_packed = by_ends};
     status = ppi_steady_order_find(order, &repeats, arena, error);
     if (status == PPSCHED_OK && repeats)
-        status = ppi_evaluate_plain(out, schedule, &few->problem, few->options->wants_idle, error);
+        status = by_ends ? ppi_time_ends(out, order, &few->problem, few->options->wants_idle, arena, error)
+                         : ppi_evaluate_plain(out, schedule, &few->problem, few->options->wants_idle, error);
     ppi_schedule_release(schedule);
-    if (status != PPSCHED_OK || !repeats || !ppi_exactness_holds(&few->exactness, &few->problem, *out))
+    if (status != PPSCHED_OK || *out == NULL || !ppi_exactness_holds(&few->exactness, &few->problem, *out))
         return status;
     status = ppi_steady_order_number(order, &repeats, *out, error);
     if (status == PPSCHED_OK && repeats)

@@ -11,7 +11,7 @@
 
 struct ppsched_steady {
     ppsched_timeline *timeline; /* its figures, `idle` and `peak_causes` are those of all microbatches; its spans are not, and
-                                 * its schedule may have fewer */
+                                 * its schedule may have fewer, or no ops */
     ppsched_steady_period period;
 };
 

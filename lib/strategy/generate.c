@@ -400,6 +400,29 @@ static void note_rule(ppsched_schedule *schedule, const struct ppi_task *task)
         schedule->by_rule = (struct ppi_rule_order){true, task->option[0]};
 }
 
+static ppsched_status open_builder(ppsched_builder **out, const struct ppi_task *task, const ppsched_config *config,
+                                   ppsched_error *error)
+{
+    const struct ppi_strategy *strategy = task->strategy;
+    ppsched_status status = ppi_builder_create(out, config, task->placement, strategy->name, error);
+    if (status != PPSCHED_OK)
+        return status;
+    (*out)->flushes = strategy->flushes;
+    (*out)->weight_versions = config->weight_versions != 0 ? config->weight_versions : strategy->weight_versions;
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_generate_none(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                                 ppsched_error *error)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_status status = open_builder(&builder, task, config, error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_finish(out, builder, error);
+    ppi_builder_destroy(builder);
+    return status;
+}
+
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error)
 {
@@ -415,11 +438,9 @@ ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *s
         }
     }
     if (status == PPSCHED_OK)
-        status = ppi_builder_create(&builder, config, task.placement, strategy->name, error);
+        status = open_builder(&builder, &task, config, error);
     if (status != PPSCHED_OK)
         return status;
-    builder->flushes = strategy->flushes;
-    builder->weight_versions = config->weight_versions != 0 ? config->weight_versions : strategy->weight_versions;
     status = fill(builder, &task, config, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(&made, builder, error);

@@ -3,6 +3,7 @@
  * those that divide the microbatches evenly. */
 #include "strategy/strategy.h"
 
+/* Measured: docs/performance.md. */
 enum {
     FEW = 64,             /* microbatches up to which all sizes are tried */
     FEW_PASSES = 1000000, /* all sizes are tried where these run so few stage passes in all, too */

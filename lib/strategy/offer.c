@@ -177,7 +177,7 @@ static bool put_within_limits(const struct ppi_attempt *attempt, const struct pp
 static bool may_stay_promising(const struct ppi_attempt *attempt, struct glancer *glancer, const struct ppi_task *task)
 {
     struct ppi_orders *orders = &glancer->fewer;
-    enum { MORE = 4 }; /* than in the warm-up, which has as many microbatches as devices, or twice as many */
+    enum { MORE = 4 }; /* than in the warm-up, of as many microbatches as devices, or twice as many (docs/performance.md) */
     struct ppi_task fewer = *task;
     for (uint32_t warmup = task->shape.devices; warmup <= 2 * task->shape.devices; warmup += task->shape.devices) {
         fewer.shape.microbatches = warmup + MORE;

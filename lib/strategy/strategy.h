@@ -148,6 +148,10 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
 ppsched_status ppi_generate(ppsched_schedule **out, const struct ppi_strategy *strategy, const ppsched_config *config,
                             ppsched_error *error);
 
+/* The same of a task, without ops. */
+ppsched_status ppi_generate_none(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                                 ppsched_error *error);
+
 /* Offers another strategy's schedule for the same problem as a candidate: unchanged or, with `splits`, each full backward as
  * an I followed by its W, and pairs as two ops. Skipped where that strategy does not support the sizes, or refuses. Its
  * progress counts as a share of the attempt's present part. */

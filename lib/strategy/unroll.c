@@ -8,6 +8,7 @@
 #include "search/part.h"
 #include "search/shorten.h"
 
+/* Measured: docs/performance.md. */
 enum {
     FEW = 4,        /* microbatches per device */
     LEAST_FEW = 16, /* microbatches */

@@ -5,10 +5,14 @@ functions are."""
 import ast
 import pathlib
 import re
+import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIB = ROOT / "lib"
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+import search_constants
+
 
 def read_modules():
     """[name, modules that it may include and call, its files] of each, lowest first, as the build reads them. All may include the
@@ -258,6 +262,19 @@ class HouseTest(unittest.TestCase):
         packages = re.findall(r"^  '(ppsched[\w/]*)': \[(.*?)\]", (python / "meson.build").read_text(encoding="utf-8"), flags=re.M | re.S)
         listed = {f"{package}/{name}" for package, names in packages for name in re.findall(r"'([\w/]+\.py)'", names)}
         self.assertEqual(listed, {str(path.relative_to(python)) for path in (python / "ppsched").rglob("*.py")})
+
+    def test_the_table_of_search_constants_has_their_values(self):
+        """Change a constant, and measure it again: tests/bench/search_constants.py."""
+        rows, constants = search_constants.rows_on_page(), {search_constants.key_of(one): one for one in search_constants.CONSTANTS + search_constants.CACHES}
+        self.assertEqual(list(rows), [key for key in constants if key in rows])
+        self.assertGreater(len(rows), 100)
+        for key, constant in constants.items():
+            with self.subTest(constant=key):
+                value = search_constants.value_of(constant)
+                self.assertIsNotNone(value)
+                self.assertEqual(rows[key][2].split(" (")[0] if key in rows else value, value)
+                says = "docs/performance.md" in (LIB / constant.file).read_text(encoding="utf-8")
+                self.assertTrue(says or key not in rows, f"{constant.file} does not name the page")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures without the schedule are those of the schedule, evaluated op by op: bit for bit where times are on a grid. By hand
  * with more problems: steady_sweep_test COUNT [SEED]. */
+#include "support/meter.h"
 #include "support/rounds.h"
 #include "support/uneven.h"
 
@@ -296,9 +297,34 @@ static void figures_are_those_of_the_schedule(void **state)
     assert_true(10 * (uint64_t)found > 2 * count && exact > 0 && 1000 * ties <= found);
 }
 
+/* For each op that is timed: 4 bytes for the op, 8 for its end, and 2 to number blocks, which is 4 per stage pass. */
+static void memory_is_that_of_few_ops(void **state)
+{
+    enum { DEVICES = 64, MICROBATCHES = 65536, TIMED = 256, MOST = 4000000 };
+    (void)state;
+    for (uint32_t chunks = 2; chunks <= 8; chunks *= 2) {
+        struct meter meter = {0};
+        const ppsched_environment environment = metered_environment(&meter);
+        ppsched_config *config = NULL;
+        ppsched_steady *steady = NULL;
+        ppsched_error error;
+        ppsched_steady_period period = {.size = sizeof period};
+        expect_ok(ppsched_config_create(&config, DEVICES, (int64_t)DEVICES * chunks, MICROBATCHES, &environment, &error),
+                  &error);
+        expect_ok(ppsched_steady_create(&steady, config, "interleaved_1f1b", &error), &error);
+        expect_ok(ppsched_steady_get_period(&period, steady, &error), &error);
+        assert_int_equal(period.timed, TIMED);
+        assert_true(meter.peak < MOST && meter.peak < (size_t)16 * 2 * DEVICES * chunks * TIMED);
+        ppsched_steady_destroy(steady);
+        ppsched_config_destroy(config);
+        assert_int_equal(meter.used, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(figures_are_those_of_the_schedule)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(figures_are_those_of_the_schedule),
+                                       cmocka_unit_test(memory_is_that_of_few_ops)};
     if (argc > 1)
         count = strtoull(argv[1], NULL, 10);
     if (argc > 2)

@@ -139,8 +139,7 @@ def one_node_families():
     found = {}
     for row in one_node_priced():
         run = row.run
-        batch = run.microbatches * run.training.micro_batch_size * run.training.data_parallel
-        found.setdefault((run.key[1], run.devices, batch), []).append(row)
+        found.setdefault((run.key[1], run.devices, batch_of(run)), []).append(row)
     return [(len(rows), cost_of_best(rows)) for rows in found.values() if len(rows) > 1]
 
 
@@ -154,6 +153,39 @@ def one_node_families_table():
                               f"{costs[int(0.9 * len(costs))]:.1%} |".replace("%", " %")])
 
 
+def batch_of(run):
+    return run.microbatches * run.training.micro_batch_size * run.training.data_parallel
+
+
+def other_families(rows):
+    """Without vTrain's: runs of one release with the same model, device, number of devices, batch, sequence length and precision, if they have
+    two layouts or more. Name -> layouts and the cost of our best. A layout that ran several times counts with the mean."""
+    found = {}
+    for row in rows:
+        run = row.run
+        source, model = "-".join(run.name.split("-")[:2]), run.key[1]  # with its release, as software of another one differs too
+        if source != "vtrain-multi":
+            name = (source, run.device, model, run.devices, batch_of(run), run.training.sequence_length, group_of(run)[2])
+            found.setdefault(name, {}).setdefault(run.key, []).append(row)
+    return {name: (len(layouts), cost_of_best([mean_of(same) for same in layouts.values()])) for name, layouts in sorted(found.items())
+            if len(layouts) > 1}
+
+
+def mean_of(same):
+    """Runs of one layout as one, with the mean of the measured times."""
+    run = same[0].run
+    return same[0]._replace(run=run._replace(step_time=statistics.mean(row.run.step_time for row in same)))
+
+
+def other_families_table(rows):
+    found = other_families(rows)
+    costs = sorted(cost for _, cost in found.values())
+    lines = ["| families | layouts | the layout with the lowest price is the fastest | additional time, median | largest |",
+             "|---" * 5 + "|"]
+    return "\n".join([*lines, f"| {len(found)} | {sum(count for count, _ in found.values())} | {sum(cost == 0 for cost in costs)} | "
+                              f"{statistics.median(costs):.1%} | {costs[-1]:.1%} |".replace("%", " %")])
+
+
 def one_node_table():
     lines = ["| hidden size | runs | median error, with sign | median error | 90th percentile of errors |", "|---|---|---|---|---|"]
     for name, errors in one_node().items():
@@ -163,7 +195,8 @@ def one_node_table():
 
 
 def page_parts(rows):
-    return {"causes": causes.table(causes.groups()), "constants": causes.constants(), "families": families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
+    return {"causes": causes.table(causes.groups()), "constants": causes.constants(), "families": families_table(rows),
+            "other families": other_families_table(rows), "one node": one_node_table(), "one node families": one_node_families_table(),
             "far off, open": far_off.table([row for row in rows if not row.run.is_told]), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
             "errors": page_table(known(by_group(rows))), "far off": far_off.table([row for row in rows if row.run.is_told]), "raw": raw.table(rows, raw.price_raw()[0]), "memory": memory_table(rows)}
 
@@ -278,6 +311,11 @@ class AccuracyTest(unittest.TestCase):
             self.assertGreaterEqual(order_of(of_whole_nodes(group)), 0.8)
         self.assertLess(statistics.median(costs.values()), 0.02)
         self.assertEqual([name for name, cost in costs.items() if cost > 0.05], ["vtrain-18.4b"])
+
+    def test_layouts_of_other_sources_are_in_order(self):
+        costs = [cost for _, cost in other_families(self.rows).values()]
+        self.assertEqual(len(costs), 5)
+        self.assertLess(max(costs), 0.05)
 
     def test_layouts_of_one_node_are_in_order(self):
         found = one_node_families()

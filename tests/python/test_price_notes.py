@@ -117,6 +117,11 @@ class RunsOptionsTest(NotesTest):
                            ("qwen3-235b-a22b", "qwen3-235b-a22b"), ("qwen3-30b-a3b", "qwen3-30b-a3b")):
             wanted = ppsched.Description(json.loads((configs / f"{file}.json").read_text(encoding="utf-8")))
             self.assertEqual(ppsched.Description(known_model(name)).json(), wanted.json(), name)
+        for name, total, active in (("DeepSeekV4 Flash", 284332240471, 13799632471), ("Nemotron_3_Ultra", 549308993536, 56058843136),  # 550B-A55B
+                                    ("gpt-oss-20b", 20914757184, 4187440704), ("Qwen3_Next_80B_A3B", 79674391296, 3874929408),
+                                    ("qwen2.5-14b", 14770033664, 14770033664)):
+            counted = ppsched.Model(ppsched.Description(json.dumps(known_model(name)))).parameters
+            self.assertEqual((counted.total, counted.active), (total, active), name)
         row = {"gpu": "h100", "seq": 4096, "mbs": 1, "gbs": 64, "tp": 2, "ep": 8, "dp": 8, "pp": 1, "measured_step_s": 1, "model": "qwen3-30b-a3b"}
         config = str(configs / "qwen3-30b-a3b.json")
         steps = [run["step_time"] for run in self.answer("price", "--runs", self.runs(row, {**row, "config": config}, {**row, "params": 1},

@@ -751,6 +751,7 @@ static void test_models(void **state)
     NO_MEMORY_FOR(ppsched_model_get_pipeline_update_cost(&update, model, NULL, 1e9, 0, NULL));
     double seconds;
     NO_MEMORY_FOR(ppsched_model_get_copies_time(&seconds, model, 2, 2, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_attention_share(&seconds, model, 1, PPSCHED_MODEL_PASS_FORWARD, NULL));
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));

@@ -4,6 +4,7 @@
 #include "support/model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const ppsched_transformer small = {.size = sizeof small,
@@ -257,6 +258,45 @@ static ppsched_pass_cost cost_at(const ppsched_model *model, uint32_t row, int32
     ppsched_pass_cost cost = {.size = sizeof cost};
     expect_ok(ppsched_model_get_pass_cost(&cost, model, row, pass, NULL), NULL);
     return cost;
+}
+
+/* What grows with the square of the length is counted from two models, of which one has sequences twice as long. */
+static void test_attention_share(void **state)
+{
+    ppsched_training training = plain, longer = plain;
+    ppsched_accelerator device = *ppsched_accelerator_at(0);
+    ppsched_error error;
+    (void)state;
+    longer.sequence_length *= 2;
+    for (uint32_t causal = 0; causal < 2; causal++) {
+        ppsched_transformer shape = small;
+        shape.flags = causal ? PPSCHED_TRANSFORMER_FLAG_CAUSAL : 0;
+        ppsched_model *model = NULL, *twice = NULL;
+        expect_ok(model_of_shape(&model, &shape, &training, &device, NULL), NULL);
+        expect_ok(model_of_shape(&twice, &shape, &longer, &device, NULL), NULL);
+        for (uint32_t row = 0; row < ppsched_model_row_count(model); row++)
+            for (int32_t pass = 0; pass < 3; pass++) {
+                const ppsched_pass_cost once = cost_at(model, row, pass), then = cost_at(twice, row, pass);
+                const double counts[] = {once.matrix_operations, once.vector_operations, once.memory_bytes};
+                const double thens[] = {then.matrix_operations, then.vector_operations, then.memory_bytes};
+                const double times[] = {once.matrix_time, once.vector_time, once.memory_time};
+                double found = -1, wanted = 0;
+                for (int part = 0; part < 3 && causal; part++)
+                    wanted += counts[part] > 0 ? fmax(thens[part] / 2 / counts[part] - 1, 0) * times[part] : 0;
+                expect_ok(ppsched_model_get_attention_share(&found, model, row, pass, NULL), NULL);
+                assert_true(fabs(found * once.time - wanted) <= 1e-12 * once.time);
+                bool has_attention = causal && row == 1 && pass != PPSCHED_MODEL_PASS_WEIGHT;
+                assert_true((found > 0) == has_attention);
+            }
+        double out = 3;
+        assert_int_equal(ppsched_model_get_attention_share(&out, model, 9, 0, &error), PPSCHED_ERROR_RANGE);
+        assert_int_equal(ppsched_model_get_attention_share(&out, model, 1, 6, &error), PPSCHED_ERROR_RANGE);
+        assert_non_null(strstr(error.message, "pass is 6"));
+        assert_int_equal(ppsched_model_get_attention_share(NULL, model, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_true(out == 3);
+        ppsched_model_destroy(model);
+        ppsched_model_destroy(twice);
+    }
 }
 
 /* Zero is the default, told or not. */
@@ -552,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_accelerators),
+        cmocka_unit_test(test_attention_share),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_divided_models),

@@ -19,7 +19,7 @@ inline Bound lower_bound(const Config &config, ppsched_objective objective = PPS
     return detail::record_of<Bound>(ppsched_config_find_bound, config.get(), static_cast<int32_t>(objective));
 }
 
-/* The same, raised to `known`, the objective of a schedule, if it is proved that no schedule is better. See
+/* The same bounds. They are raised to `known`, the objective of a schedule, if the call proves that no schedule is better. See
  * ppsched_config_prove_bound. */
 inline Bound prove_bound(const Config &config, double known, ppsched_objective objective = PPSCHED_OBJECTIVE_SPAN,
                          double work = 0)

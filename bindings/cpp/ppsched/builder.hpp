@@ -12,8 +12,8 @@
 
 namespace ppsched {
 
-/* Collects the ops of a custom schedule. It cannot be copied or moved. The builder of a generator is valid only during its
- * call. */
+/* Collects the ops of a custom schedule. It cannot be copied or moved. The builder that a generator receives is valid only
+ * during the generator's call. */
 class Builder {
 public:
     /* Takes the config's sizes and placement. The config may be destroyed first. */

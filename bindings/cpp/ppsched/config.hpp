@@ -146,7 +146,7 @@ public:
 
     View<double> values(ppsched_quantity quantity) const && = delete;
 
-    /* Options of the strategy. They are checked when it makes a schedule. */
+    /* Options of the strategy. They are checked when the strategy makes a schedule. */
     void set_option(const std::string &name, const std::string &value)
     {
         set_option_text(name, detail::c_text("the option's value", value));

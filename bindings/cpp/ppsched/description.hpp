@@ -32,8 +32,8 @@ public:
     {
     }
 
-    /* Reads the start of a description, also of an unknown family: the fields with usual names. There is a warning for each
-     * field that is not understood. */
+    /* Reads a first draft of a description, also of an unknown family: the fields that have usual names. There is a warning for
+     * each field that is not understood. */
     static Description guess(std::string_view text, const ppsched_environment *environment = nullptr)
     {
         return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
@@ -70,7 +70,7 @@ public:
     DescriptionInfo info() const & { return detail::record_of<DescriptionInfo>(ppsched_description_get_info, get()); }
     DescriptionInfo info() const && = delete;
 
-    /* Fields of the text that are unknown, and so are ignored, one line each. */
+    /* Unknown fields of the text, one line each. The call that read the text ignored them. */
     std::vector<std::string> warnings() const
     {
         std::vector<std::string> lines;

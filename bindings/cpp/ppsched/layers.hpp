@@ -67,8 +67,8 @@ private:
     const ppsched_layers *handle_;
 };
 
-/* The number of layers of each stage; and for each layer 0, or the number from 1 of its kind of recomputation (empty: 0 for
- * all). */
+/* The number of layers of each stage; and for each layer 0 (no recomputation), or the number of its kind of recomputation,
+ * counted from 1. An empty list of the latter means 0 for all layers. */
 struct Split {
     std::vector<uint32_t> layers;
     std::vector<uint8_t> recomputes;

@@ -21,7 +21,7 @@ namespace ppsched {
 using LayoutRules = Sized<ppsched_layout_rules>;
 using MegatronSplit = Sized<ppsched_megatron_split>;
 
-/* A model for torchtitan: decoders, devices, and the numbers of decoders that embedding and head count as. */
+/* A model for torchtitan: decoders, devices, and how many decoders the embedding and the head count as. */
 struct TorchtitanModel {
     int64_t decoders, devices, first_less = 1, last_less = 1;
 };

@@ -102,6 +102,14 @@ public:
         return out;
     }
 
+    /* The share of causal attention in the time of a pass, for plans of slices (ppsched/price.h). */
+    double attention_share(uint32_t row, ppsched_model_pass pass) const
+    {
+        double out = 0;
+        detail::call(ppsched_model_get_attention_share, &out, get(), row, int32_t{pass});
+        return out;
+    }
+
     uint32_t row_count() const noexcept { return ppsched_model_row_count(get()); }
 
     /* A kind of layer. Its name is borrowed from the model. */

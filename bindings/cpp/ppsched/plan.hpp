@@ -72,8 +72,8 @@ public:
     const ppsched_plan *get() const noexcept { return handle_.get(); }
     uint32_t size() const noexcept { return ppsched_plan_count(get()); }
 
-    /* Evaluates one candidate, without progress. Several threads may do so, for different candidates. If it is refused, it
-     * keeps the reason. */
+    /* Evaluates one candidate, without progress. Several threads may do so, for different candidates. A candidate that
+     * is refused keeps the reason. */
     void evaluate(uint32_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
 
     /* Evaluates all candidates that are not evaluated yet, and ranks them. If it throws, it may be called again. */

@@ -6,8 +6,8 @@
  * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers, Layout, Description and Model own their C objects. They stay
  *   valid when the objects from which they were made are destroyed. A View is borrowed, and valid as long as the object that
  *   returned it. A moved-from object is empty: its sizes are 0, and calls that can fail throw. It may be assigned to.
- * Errors: Error, or std::bad_alloc if there is not enough memory. A call that throws does not change its objects. Callbacks:
- * the call that ran a callback throws the callback's exception unchanged. The exception never passes through the
+ * Errors: Error, or std::bad_alloc if there is not enough memory. A call that throws does not change its objects.
+ * Callbacks: the call that ran a callback throws the callback's exception unchanged. The exception never passes through the
  *   library.
  * Thread-safety: as for the C API. Any number of threads may read a Schedule, Timeline, Layout, Layers, Description or Model,
  *   and a Config or Plan while no thread changes it. Only one thread at a time may use a Builder. */

@@ -32,7 +32,8 @@ public:
 
     ReplanFigures figures() const { return detail::record_of<ReplanFigures>(ppsched_replan_get_figures, get()); }
 
-    /* The number of layers of each stage; for each layer 0, or the number from 1 of its kind of recomputation. */
+    /* The number of layers of each stage; and for each layer 0 (no recomputation), or the number of its kind of recomputation,
+     * counted from 1. */
     std::vector<uint32_t> split() const { return detail::items_of<std::vector<uint32_t>>(ppsched_replan_get_split, get()); }
     std::vector<uint8_t> recomputes() const
     {

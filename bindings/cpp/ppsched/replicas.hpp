@@ -36,7 +36,7 @@ public:
 
     ReplicasFigures figures() const { return detail::record_of<ReplicasFigures>(ppsched_replicas_get_figures, get()); }
 
-    /* What its pointers lead to belongs to the replicas. */
+    /* The data behind its pointers belongs to the replicas. */
     Replica replica(size_t number) const { return detail::record_of<Replica>(ppsched_replicas_get_replica, get(), number); }
 
 private:

@@ -49,7 +49,7 @@ public:
         return {spans, count};
     }
 
-    /* The latest start of each op that does not make the makespan longer. Empty with EARLIEST_ONLY, and with transfers. */
+    /* For each op, the latest start that does not make the makespan longer. Empty with EARLIEST_ONLY, and with transfers. */
     View<double> latest_starts(uint32_t device) const &
     {
         size_t count = 0;
@@ -125,8 +125,8 @@ public:
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_stage_slack, get());
     }
 
-    /* For each stage how much the objective changes per unit of time if its ops of a kind (0: of all kinds) take longer, or
-     * less. */
+    /* For each stage, how much the objective changes per unit of time by which the stage's ops of a kind (0: all kinds) take
+     * longer, or less. */
     std::vector<Sensitivity> sensitivities(ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN, int32_t kind = 0) const
     {
         std::vector<Sensitivity> found(schedule_.stages());

@@ -13,6 +13,7 @@
 
 enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD, QUANTILE };
 
+/* Measured: docs/performance.md. */
 enum {
     OPS_PRICED = 4000000, /* limits the group sizes tried per strategy: ops at one effort below the default */
     HARDENED = 20000000   /* visits of ops for a robust objective, at the default effort */

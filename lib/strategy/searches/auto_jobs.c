@@ -10,6 +10,7 @@
 #include "eval/timeline.h"
 #include "search/explore.h"
 
+/* Measured: docs/performance.md. */
 enum {
     VISITS_PER_OP = 400000, /* at the default effort, so that small problems end sooner */
     LEAST_VISITS = 1000000,

@@ -2819,6 +2819,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_model_get_pipeline_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, POINTER(Pipeline), c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_model_get_pipeline_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, POINTER(Pipeline), c_double, c_double, POINTER(Error)]),
     "ppsched_model_get_copies_time": (c_int32, [POINTER(c_double), c_void_p, c_uint32, c_int64, POINTER(Error)]),
+    "ppsched_model_get_attention_share": (c_int32, [POINTER(c_double), c_void_p, c_uint32, c_int32, POINTER(Error)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_replan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(ReplanOptions), POINTER(Error)]),
     "ppsched_replan_destroy": (None, [c_void_p]),
@@ -3099,6 +3100,7 @@ class Library(CDLL):
     ppsched_model_get_pipeline_link: Callable[..., int]
     ppsched_model_get_pipeline_update_cost: Callable[..., int]
     ppsched_model_get_copies_time: Callable[..., int]
+    ppsched_model_get_attention_share: Callable[..., int]
     ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_replan_create: Callable[..., int]
     ppsched_replan_destroy: Callable[..., None]

@@ -19,8 +19,8 @@ Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 
 
 class LinkRate(NamedTuple):
-    """A link between two devices, for one device and one direction: bytes per second, the share of it that large messages reach, and the
-    latency in seconds.
+    """A link between two devices, for one device and one direction: bytes per second, the share of this rate that large
+    messages reach, and the latency in seconds.
 
     all_reduce, all_gather: factors on the time of a collective; 1 is the factor of a ring.
     """
@@ -49,10 +49,11 @@ class CalibrationError(NamedTuple):
 
 
 class Accelerator(NamedTuple):
-    """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the node_devices
-    of a node. errors: those of its calibration, if there was one. pod_nodes: nodes of a pod, which `between` connects; `beyond` is the link
-    between pods. 0: no pods. part_node_ports: at most so many network ports of a node for a ring over a part of it; 0: no limit. pair_share:
-    share of `inside` that two devices of a node have; 0: all of it. lacks_bf16: of 16 bits it has only fp16."""
+    """A device and its links. Rates are in operations and bytes per second, memory in bytes. `inside` is the link between the
+    node_devices of a node. errors: the errors of its calibration, if it was calibrated. pod_nodes: number of nodes of a pod, 0
+    without pods; `between` connects the nodes of a pod, and `beyond` connects pods. part_node_ports: the largest number of
+    network ports that a ring over a part of a node uses; 0: no limit. pair_share: share of the bandwidth of `inside` that two
+    devices of a node have; 0: all of it. lacks_bf16: its only type of 16 bits is fp16."""
 
     name: str
     matrix_rate: float

@@ -17,9 +17,10 @@ class Bound(NamedTuple):
     """Lower bounds on the time of an iteration.
 
     value: the largest of work, fill_drain, memory, one_machine and proof; device: the device with this bound. work: a device runs all its ops.
-    fill_drain: also counts the ops that must come before and after them. memory: activations must share the memory limit; 0 without a
-    limit. one_machine: the ops of a device run one after another, with the ops that come before and after each; 0 where it is not computed.
-    least_limit: the least memory limit, the same for all devices, under which a schedule exists. proof: the known objective, if it is
+    fill_drain: also counts the ops that must come before and after all ops of the device. memory: activations must share the
+    memory limit; 0 without a limit. one_machine: the device runs one op at a time, and for each op also counts the ops that
+    must come before and after it; 0 where this bound is not computed.
+    least_limit: the least memory limit, the same for all devices, under which a schedule exists. proof: `known`, if the call
     proved that no schedule is better; otherwise 0.
     """
 
@@ -37,10 +38,12 @@ def lower_bound(config: Config, objective: Union[Objective, str] = "span", *, kn
                 progress: Optional[Progress] = None) -> Bound:
     """Lower bounds on the longest device span or on the makespan, for the config's placement (default: loop).
 
-    known: the objective of a schedule that you have; the call then tries to prove that no schedule is better, by a search over all orders.
-    If it is proved, value is known. The proof is tried for problems of at most 512 ops. work: the most visits of ops that the proof may
-    use (default: 1e9, some 5 seconds). progress: a function that the proof calls now and then, as ppsched.generate does. The share of
-    the work and the best objective are not known: they are 0 and infinite. If it returns False, the proof raises ppsched.Cancelled.
+    known: the objective that your best schedule reaches. The call then tries to prove, by a search over all orders, that no
+    schedule is better. If the proof succeeds, the result's `value` equals `known`. The proof is tried for problems of at most
+    512 ops. work: the largest number of visits of ops in the proof (default: 1e9, which takes about 5 seconds). progress: a
+    function that the proof calls now and then, as ppsched.generate does. Its arguments, the share of the work and the best
+    objective, are always 0 and infinite, because they are not known. If the function returns False, the proof raises
+    ppsched.Cancelled.
     Errors: ppsched.Error if known or work is negative or not a number, or if work is given without known.
     """
     record, number = sized(_abi.Bound), member(Objective, "objective", objective)

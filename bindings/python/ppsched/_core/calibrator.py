@@ -24,8 +24,8 @@ class CalibratedConstant(NamedTuple):
 
 
 class CalibratedRun(NamedTuple):
-    """The measured seconds of a step. Errors are priced over measured, less 1: of the start device, after the fit, and of a fit to all
-    other runs."""
+    """The measured seconds of a step. An error is priced time / measured time - 1. There are three errors: with the start
+    device, after the fit, and with a fit to all other runs."""
 
     step_time: float
     error_before: float
@@ -34,7 +34,8 @@ class CalibratedRun(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What a fit found: the device with its constants, these constants, and the runs in their order."""
+    """What a fit found: the device with the fitted constants, these constants, and the runs in the order in which they were
+    added."""
 
     device: Accelerator
     constants: List[CalibratedConstant]
@@ -42,10 +43,12 @@ class Calibration(NamedTuple):
 
 
 class Calibrator:
-    """Fits a few constants of a device to measured runs of any models, layouts and schedules: its matrix_share and attention_share; op_time
-    and host_time if it has them; and the share of each precision that a run has.
+    """Fits a few constants of a device to measured runs. The runs may have any models, layouts and schedules. The constants are
+    matrix_share and attention_share; op_time and host_time, if the device has them; and the share of each precision that a run
+    has.
 
-    Each constant is held near where it starts, so that one run moves what it says most about, and many runs move all.
+    Each constant stays near its start value unless the runs require a change. So a single run moves the constants on which its
+    time depends most, and many runs move all constants.
     Errors: ppsched.Error with what is wrong with the device; TypeError if an argument has another type."""
 
     def __init__(self, device: Accelerator) -> None:
@@ -66,8 +69,8 @@ class Calibrator:
              ctypes.byref(pipeline_record(devices, microbatches, **pipeline)), numbers("step_time", step_time)[0])
 
     def run(self, progress: Optional[Progress] = None) -> Calibration:
-        """Fits the constants. progress: a function that is called after each run that is priced, with the done share of the work and the
-        least sum of squares so far. If it returns False, the call raises ppsched.Cancelled."""
+        """Fits the constants. progress: a function that is called after each run that is priced, with the share of the work
+        that is done and the least sum of squares so far. If it returns False, the call raises ppsched.Cancelled."""
         check_progress(progress)
         with Told(progress) as function:
             call(lib.ppsched_calibrator_set_progress, self._handle, function, None)

@@ -12,18 +12,18 @@ class Candidate(NamedTuple):
 
     number: its number in the list of candidates; rank: its rank in the plan, 0 for the best.
     options: options of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
-    memory_limit: the limit of all devices; None if there is none, NaN if they differ.
+    memory_limit: the limit of all devices; None if there is no limit, NaN if the limits of devices differ.
     status: "fits", "over limit", "refused", or "left out" (by `top` of the plan); reason: why, in words.
-    Figures, which are None if the candidate is refused or left out (but a candidate that is left out has a bound):
+    Figures. They are None if the candidate is refused. If it is left out, they are None except bound and least_bound.
       step_time, makespan, span, bubble; peak_memory: on peak_device; bytes, transfers: between devices in an iteration.
-      limit_device: the first device over its limit; overshoot: the largest overshoot of a device over its limit.
-      bound: lower bound for this placement, None with scenarios; least_bound: the least bound of all candidates under this memory limit,
-        for any placement.
-      proved: the candidate fits and reaches its bound; or, with layers, no other split is shorter with this strategy and these options.
-        False with scenarios.
+      limit_device: the first device over its limit; overshoot: the largest amount by which a device exceeds its limit.
+      bound: lower bound on step_time for this placement; least_bound: the least bound of all candidates under this memory limit, for any
+        placement. With scenarios both are None, because bounds are for planned times.
+      proved: the candidate fits and reaches its bound; or, with layers, no other split has a shorter step with this strategy
+        and these options. False with scenarios.
       runs_on: the runtimes of the plan that run the candidate.
       ordered: its microbatches have another order than in the config; microbatch_order: that order, or None (Plan.microbatch_order).
-      scenario_time: time of a step over the scenarios.
+      scenario_time: mean, quantile or longest of the step times in the scenarios.
       offloaded: True if it has offload; offloads: number of offloaded activations in an iteration.
       device_order: the device in each place, by its number in the config; None if the plan searched for no order.
       imbalance: the part of bubble.of_total that is due to devices that have less work than the busiest device.

@@ -66,12 +66,13 @@ def _traces(schedule: Schedule, config: Optional[Config], values: Any) -> Iterat
 def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
                   links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
                   memory_scale: float = 0.0, most_loss: float = 0.0) -> List[bytes]:
-    """The traces of a lowered schedule, one per rank, with the costs of a config (default: its own).
+    """The traces of a lowered schedule, one per rank, with the costs of a config (default: the config of the schedule).
 
-    sizes: sizes of messages: "bytes" of the config, or its "times" as 2 bytes per nanosecond; links: "senders" if a device sends one
-    message at a time, "ranks" if each directed link is a separate rank; time_scale: microseconds per unit of time (0: by the config's
-    units, else 1); bytes_scale, memory_scale: bytes per unit of bytes (0: 1), and per unit of memory (0: no tensors); most_loss: largest
-    share by which rounding to whole microseconds, nanoseconds or bytes may change a number.
+    sizes: sizes of messages. With "bytes" they are the bytes in the config, with "times" 2 bytes per nanosecond of the config's
+    transfer time. links: "senders" if a device sends one message at a time, "ranks" if each directed link is a separate rank.
+    time_scale: microseconds per unit of time (0: by the config's units, else 1). bytes_scale: bytes per unit of bytes (0: 1).
+    memory_scale: bytes per unit of memory (0: no tensors). most_loss: largest share by which rounding to whole microseconds,
+    nanoseconds or bytes may change a number.
     """
     pieces: List[List[bytes]] = []
     with _traces(schedule, config, locals()) as handle:
@@ -85,7 +86,7 @@ def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes:
 def write_chakra(prefix: Path, schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
                  links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
                  memory_scale: float = 0.0, most_loss: float = 0.0) -> int:
-    """Writes the traces to files PREFIX.<rank>.et, all or none; returns their number."""
+    """Writes the traces to files PREFIX.<rank>.et, either all or none; returns the number of files."""
     with _traces(schedule, config, locals()) as handle:
         paths = [f"{os.fspath(prefix)}.{rank}.et" for rank in range(lib.ppsched_chakra_ranks(handle))]
         with _whole_files(paths) as temporaries:

@@ -22,7 +22,7 @@ QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)):
 
 
 class Quantities(TypedDict, total=False):
-    """The lists of numbers that ppsched.Config takes. Each is optional: config = Config(4, 8, **quantities)."""
+    """The lists of numbers that ppsched.Config has as arguments. Each list is optional: config = Config(4, 8, **quantities)."""
 
     forward_times: Numbers
     backward_times: Numbers
@@ -167,14 +167,16 @@ class Config:
       slices: number of slices of each microbatch along its sequence; 1: whole microbatches.
       placement: a ppsched.Placement, its name, or a list with the device of each stage (default: the strategy's own). An entry may be a
         list of devices: then an op of this stage runs on all of them at the same time.
-      stage_inputs: for each stage the stages whose outputs it reads; they have smaller numbers (default: a chain).
+      stage_inputs: for each stage the stages whose outputs it reads; these have lower numbers than the stage (default: a
+        chain).
       stage_passes: for each stage "FB" (the default), "FI" (frozen weights: only the input gradient) or "F" (only forwards).
       stage_microbatches: for each stage the microbatches that it runs, or None for all (default: all).
-      weight_versions: versions of the weights that a device holds at once (default: the number that the strategy needs).
+      weight_versions: versions of the weights that a device holds at the same time (default: the number that the strategy
+        needs).
       split_backward: False if each backward is one op, as in Megatron-LM.
       forward_only: True if there are only forwards, as in inference.
-      sender_waits: a ppsched.SenderWaits or its name. With like_kind, a device waits until its output has arrived before it runs another op
-        of the same kind and stage.
+      sender_waits: a ppsched.SenderWaits or its name. With like_kind, a device that has run an op waits until the output has
+        arrived before it runs another op of the same kind and stage.
       options: options of the strategy.
 
     The other arguments are lists of numbers; a single number applies to all.
@@ -192,16 +194,18 @@ class Config:
       Per forward stage, or pair of stages: overlapped_times.
       Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, a factor only on
         memory and bytes; for schedules of forwards microbatch_request, the number of the request to which the microbatch belongs.
-      Per slice, or for each stage per slice (those of all slices on stage 0 first): slice_scale, a factor on times.
-      Per device for F, then for B, I and W: device_scale, a factor on times. The same per stage, for each kind of op: stage_scale.
-      Per device, with layers: layer_types, the number of its device type; "device_scale" of the layers has factors on times by type.
+      Per slice, or per slice for each stage (first for all slices on stage 0): slice_scale, a factor on times.
+      Per device for F, then for B, I and W: device_scale, a factor on times.
+      Per stage and device (first all devices of stage 0) for F, then for B, I and W: stage_scale, a factor on times.
+      Per device, with layers: layer_types, the number of the type of the device. "device_scale" of the layers has factors on
+        times by type.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
     All arguments are also attributes. Lists are as they were given, or empty for the default.
 
     windows: the windows of ops, in place of their times, in the form of ppsched.pair_time: one mapping for all stages, or a list with one
     per stage. An overlapped pair of stages i and j then takes the time that pair_time finds for the forward of i with the backward of j,
-    unless overlapped_times are given.
+    if no overlapped_times are given.
     """
 
     units: Units
@@ -344,8 +348,9 @@ class Config:
                 "placement": list(self._map) or (None if placement == Placement.DEFAULT else placement)}
 
     def replace(self, **changes: Any) -> "Config":
-        """A copy of the problem with other values for the given arguments, which have the names and checks of ppsched.Config's arguments.
-        If there were as many stages as devices, this stays so. A list of numbers that is given as () gets its default.
+        """A copy of the problem with other values for the given arguments, which have the names and checks of ppsched.Config's
+        arguments. If `devices` is given without `stages`, and there were as many stages as devices, there are as many again. A
+        list of numbers that is given as () gets its default.
 
             config.replace(microbatches=16, mem_limit=80)
         """
@@ -506,8 +511,8 @@ class Config:
     microbatch_memory_scale = Values("Factor only on memory and bytes, per microbatch (default: microbatch_scale).")
     microbatch_request = Values("For schedules of forwards: number of the request to which a microbatch belongs; microbatches in a row with the "
                                 "same number are chunks of one request")
-    slice_scale = Values("Factor on times, in addition to the factor of the microbatch, per slice, or for "
-                         "each stage per slice: those of all slices on stage 0, then on stage 1 and so on.")
+    slice_scale = Values("Factor on times, in addition to the factor of the microbatch: one per slice, or one per slice for each stage (first for "
+                         "all slices on stage 0, then on stage 1 and so on).")
     op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or one each for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
@@ -525,8 +530,8 @@ class Config:
         call(lib.ppsched_config_validate, self._handle)
 
     def with_stages(self, stages: int, embedding: Optional[ModelEnd] = None, head: Optional[ModelEnd] = None) -> "Config":
-        """The same model with another number of stages. One number must be a multiple of the other. Costs are added up, or divided
-        evenly, except embedding and head, which stay in the first and the last stage."""
+        """The same model with another number of stages. One number must be a multiple of the other. Costs of stages are added
+        up, or divided evenly. The costs of embedding and head are not divided: they stay in the first and the last stage."""
         ends = model_end("embedding", embedding), model_end("head", head)
         return self._like(new_handle(lib.ppsched_config_with_stages, self._handle, integer("stages", stages), ctypes.byref(ends[0]),
                                      ctypes.byref(ends[1])))
@@ -537,8 +542,8 @@ class Config:
         return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
 
     def with_device_order(self, order: Sequence[int]) -> "Config":
-        """The same devices in other places: device order[p] becomes device p. `order` uses the numbers that lists of devices and links use
-        before the call."""
+        """The same devices in other places: device order[p] becomes device p. `order` has the numbers of the devices before the
+        call."""
         devices = device_numbers(order)
         config = self.__copy__()
         call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))

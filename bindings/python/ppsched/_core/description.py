@@ -15,8 +15,8 @@ from .words import counted
 
 
 class Transformer(NamedTuple):
-    """A decoder-only transformer with plain or latent attention, and an MLP or experts in each layer. Parts that it does not have are 0
-    or False. include/ppsched/description.h describes each field. For other models use Description.
+    """A decoder-only transformer with plain or latent attention, and an MLP or experts in each layer. Fields of parts that it
+    does not have are 0 or False. include/ppsched/description.h describes each field. For other models use Description.
 
     expert_layers: for each layer 1 if it has experts, else 0. If it is empty, dense_layers, expert_interval and expert_offset apply."""
 
@@ -108,9 +108,9 @@ class Description(Shared):
 
     @classmethod
     def guess(cls, values: Union[str, Mapping[str, Any]]) -> "Description":
-        """A first draft of a description, from a config.json of any family. For an unknown family it uses the fields with usual names.
-        warnings has the names of fields that are not understood, and of missing sizes, which are then 1. Without warnings the description
-        is complete."""
+        """A first draft of a description, from a config.json of any family. For an unknown family it uses the fields that have
+        usual names. warnings has the names of fields that are not understood, and the names of sizes that are missing; such a
+        size is 1. If there are no warnings, the description is complete."""
         made, text = cls.__new__(cls), _text_of(values).encode()
         made._handle = new_handle(lib.ppsched_description_guess, text, len(text), None)
         made._finish()
@@ -165,7 +165,7 @@ class Description(Shared):
 
     @property
     def warnings(self) -> List[str]:
-        """Fields of the text that are unknown, and so are ignored."""
+        """Unknown fields of the text, which are ignored."""
         count = lib.ppsched_description_warning_count(self._handle)
         return [decoded(lib.ppsched_description_warning_at(self._handle, number)) for number in range(count)]
 

@@ -42,7 +42,7 @@ class Sensitivity(NamedTuple):
 
 
 class Relief(NamedTuple):
-    """The stage to speed up first, and how the objective changes if its times change; see Sensitivity."""
+    """The stage to speed up first, and how the objective changes if the times of this stage change; see Sensitivity."""
 
     stage: int
     more: float

@@ -43,10 +43,11 @@ class BranchStages(TypedDict):
 class GraphSplit(NamedTuple):
     """A split of layers that form a graph, and its schedule.
 
-    branches: the stages of each branch; keys: those of a config file with the problem of stages; config: this problem; timeline: the schedule that auto finds; bound: no
-    order of any split is shorter, if each branch is on consecutive devices, which its stages go round; proved: the schedule is as short;
-    order_bound: no order of these stages is shorter; period: with the objective throughput, the time of all microbatches in the long run, to
-    which bound, proved and order_bound then refer, else None.
+    branches: the stages of each branch; config: the problem with these stages; keys: the same problem as keys of a config file;
+    timeline: the schedule that auto finds. bound: lower bound on the time of every split and order, where the stages of each
+    branch go round consecutive devices; proved: the schedule reaches this bound; order_bound: lower bound on the time of every
+    order of these stages. period: with the objective "throughput", the time of all microbatches in the long run; else None. If
+    there is a period, bound, proved and order_bound are about the period.
     """
 
     branches: List[BranchStages]
@@ -60,7 +61,7 @@ class GraphSplit(NamedTuple):
 
     @property
     def step(self) -> float:
-        """What the search minimised."""
+        """The time that the search minimised."""
         return self.timeline.metrics.makespan if self.period is None else self.period
 
 
@@ -394,11 +395,13 @@ def _checked_chunks(chunks: Sequence[int]) -> List[int]:
 
 
 def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4, top: int = 1, chunks: Sequence[int] = (1,), objective: str = "makespan", progress: Optional[Progress] = None) -> List[GraphSplit]:
-    """The best splits that are found of layers that form a graph ("after" of ppsched.Layer), best first. config: devices, microbatches, limits
-    and links; its stages are ignored. effort: of auto, for the last splits, 0 to 12. chunks: numbers of stages that a branch may have on each of
-    its devices. objective: "makespan", or where no layer has a backward "throughput". With forward_only of the config no layer has one. progress: a function that is called with the done share of
-    the work, 0 to 1, and the best step so far, infinite if there is none. If it returns False, the call raises ppsched.Cancelled. Errors:
-    ppsched.Error with what is wrong, ppsched.Refused where no split fits the memory limits."""
+    """Finds the best splits of layers that form a graph ("after" of ppsched.Layer). The best split comes first. config:
+    devices, microbatches, limits and links; its stages are ignored. effort: the effort of auto for the last splits, 0 to 12.
+    chunks: how many stages a branch may have on each of its devices, as a list of numbers. objective: "makespan" or, if no
+    layer has a backward, "throughput". With forward_only in the config, no layer has a backward. progress: a function that is
+    called with the share of the work that is done, 0 to 1, and the best step so far, infinite if there is none. If it returns
+    False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where no split fits the
+    memory limits."""
     config_of(config)
     check_progress(progress)
     given = _checked(rows, effort, top)

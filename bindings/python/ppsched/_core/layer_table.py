@@ -40,8 +40,8 @@ class MeasuredLayer(NamedTuple):
 
 class MeasuredCollective(NamedTuple):
     """The measured time, in seconds, of one collective of `group` devices that are spread over `span` devices (0: over `group`). name:
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all" or "send"; bytes: bytes of the whole value; for the last two, bytes that a
-    device sends."""
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all" or "send"; bytes: bytes of the whole value; for "all_to_all" and
+    "send", bytes that a device sends."""
 
     name: str
     bytes: float
@@ -51,8 +51,8 @@ class MeasuredCollective(NamedTuple):
 
 
 class LayerTable(NamedTuple):
-    """A layer table for ppsched.Model. names: names of the rows of layers and of collectives for errors, such as "line 3"; without them
-    errors use numbers."""
+    """A layer table for ppsched.Model. names: names of all rows, of layers and of collectives, for error messages, such as
+    "line 3"; without names, messages use numbers."""
 
     layers: Sequence[MeasuredLayer] = ()
     collectives: Sequence[MeasuredCollective] = ()
@@ -61,7 +61,7 @@ class LayerTable(NamedTuple):
 
 class FigureMeasure(NamedTuple):
     """Where a figure comes from. source: "formula", "table", "nearest", "same" or "others", as in enum ppsched_measure; factor: the figure
-    / the cost model's figure."""
+    divided by the cost model's figure."""
 
     source: str
     factor: float

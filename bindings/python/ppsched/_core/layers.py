@@ -19,7 +19,8 @@ from .words import counted
 
 
 class Recompute(TypedDict, total=False):
-    """A kind of recomputation of a layer: its name, the time of the whole backward with it, and the memory held from F to the backward."""
+    """A kind of recomputation of a layer: its name, the time of the whole backward with this recomputation, and the memory held
+    from F to the backward."""
 
     name: str
     backward_time: float
@@ -65,12 +66,13 @@ class Layer(ChainLayer, total=False):
     forward.
     several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
     mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
-    attention_share: the share of causal attention in the layer's times, for such plans.
+    attention_share: the share of causal attention in the layer's times, for plans with slices.
     hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
-    windows: what F, I and W consist of, as in ppsched.pair_time; each list takes as long as the layer's own time.
+    windows: what F, I and W consist of, as in ppsched.pair_time; the windows of an op must together take as long as the op.
     device_scale: factors on the times of F, B, I and W for devices of types 1, 2 and so on (layer_types of a config).
-    after, passes, microbatches: only for ppsched.split_layer_graph, where layers form a graph. after: the entries that feed this one, by name
-    or by number from 0 (default: the entry before); passes: "FB", "FI" or "F"; microbatches: those that run the layer (default: all).
+    after, passes, microbatches: only for ppsched.split_layer_graph, where layers form a graph. after: the entries that feed
+    this one, by name or by number from 0 (default: the entry before); passes: "FB", "FI" or "F"; microbatches: the microbatches
+    that run the layer (default: all).
     """
 
     after: Sequence[Union[str, int]]
@@ -87,7 +89,8 @@ class StageLayers(TypedDict):
 
 
 class Split(NamedTuple):
-    """The number of layers of each stage; and for each layer 0 (no recomputation), or the number from 1 of its kind of recomputation."""
+    """The number of layers of each stage; and for each layer 0 (no recomputation), or the number of its kind of recomputation,
+    counted from 1."""
 
     layers: List[int]
     recomputes: List[int]
@@ -271,7 +274,8 @@ class Layers(Shared):
         return Layers, (self.given,)
 
     def largest(self) -> Tuple[str, float]:
-        """The layer that needs the most memory by itself, with one microbatch and the kind of recomputation that holds least."""
+        """The layer that needs the most memory by itself, with one microbatch, and with the kind of recomputation that holds
+        the least memory."""
         def alone(row: Layer) -> float:
             kept = [kind.get("mem_forward", 0.0) for kind in row.get("recompute", ())]
             return row.get("mem_static", 0.0) + row.get("mem_weights", 0.0) + min([row.get("mem_forward", 0.0), *kept])
@@ -308,7 +312,7 @@ class Layers(Shared):
 
     def layout(self, split: Split, devices: int) -> Optional[Layout]:
         """The layout of a split. Layers with place "first" count as the embedding, and layers with place "last" as the head. Layers named
-        "mtp" are MTP layers. All others are decoders. None if this layout is not valid."""
+        "mtp" are MTP layers. All others are decoders. The result is None if this layout is not valid."""
         kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
                  else 1 for entry in self._entries() for _ in range(entry.count)]
         stages, end = [], 0
@@ -364,6 +368,6 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 
 
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
-    """A copy of a config with the stages of a split of the layers. Costs of stages in the given config are ignored."""
+    """A copy of a config, with the stages that a split of the layers gives. Costs of stages in the given config are ignored."""
     record = split_record(layers, split)
     return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))._with_layer_windows(layers._channels)

@@ -19,8 +19,8 @@ TITAN_SCHEDULES = {"1F1B": False, "GPipe": False, "Interleaved1F1B": True, "Loop
 
 
 class LayoutStage(NamedTuple):
-    """The number of layers of each kind in a stage. The kinds run in this order. str() is one word, such as Et4 or t13mL; - means no
-    layers."""
+    """The number of layers of each kind in a stage. The kinds run in this order. str() is one word, such as Et4 or t13mL; the
+    word "-" means no layers."""
 
     embeddings: int = 0
     decoders: int = 0
@@ -49,7 +49,8 @@ class Layout(Shared):
     def __init__(self, text: str, devices: int, *, chunks: Optional[int] = None, decoders: Optional[int] = None,
                  mtps: Optional[int] = None, launcher: bool = False, overlap: bool = True) -> None:
         """chunks, decoders, mtps: numbers that the string must have; None: any. launcher: also make the checks of Megatron-LM's launcher,
-        which refuses several chunks on one device, or on two without overlap of communication."""
+        which refuses several chunks per device if there is one device, or if there are two and communication does not
+        overlap."""
         rules = sized(_abi.LayoutRules)
         rules.chunks = _optional("chunks", chunks)
         rules.decoders, rules.no_decoders = integer("decoders", decoders or 0), decoders == 0
@@ -98,9 +99,9 @@ class Layout(Shared):
                    last_less: int = 1) -> "Layout":
         """The layout that torchtitan has for `decoders` decoders; `modules` has torchtitan's names of a stage.
 
-        stages: number of stages; without devices also the number of devices. Without stages, schedule (1F1B, Interleaved1F1B, ...) and
-        layers_per_stage decide. first_less, last_less: number of decoders that the embedding counts as, and that norm and head together
-        count as.
+        stages: number of stages; if devices is not given, also the number of devices. If stages is not given, schedule (1F1B,
+        Interleaved1F1B, ...) and layers_per_stage decide. first_less, last_less: number of decoders that the embedding counts
+        as, and that norm and head together count as.
         """
         if devices is None and stages is None:
             raise Error("give stages, or devices with the schedule, or both")
@@ -135,12 +136,12 @@ class Layout(Shared):
 
     @property
     def decoders(self) -> int:
-        """Of all stages."""
+        """The number of these layers in all stages."""
         return sum(stage.decoders for stage in self.stages)
 
     @property
     def mtps(self) -> int:
-        """Of all stages."""
+        """The number of these layers in all stages."""
         return sum(stage.mtps for stage in self.stages)
 
     @property
@@ -150,8 +151,8 @@ class Layout(Shared):
         return [pairs[device::self.devices] for device in range(self.devices)]
 
     def modules(self, stage: int, rotary: bool = False) -> List[str]:
-        """torchtitan's names of the modules of a stage. rotary: add rotary_emb to each stage, which torchtitan's backend for transformers
-        needs."""
+        """torchtitan's names of the modules of a stage. rotary: also add rotary_emb to each stage, as torchtitan's backend for
+        transformers needs."""
         if not 0 <= integer("stage", stage) < len(self.stages):
             raise Error(f"there is no stage {stage} of {len(self.stages)}", Status.ERROR_RANGE)
         return text_of(lib.ppsched_layout_write_modules, self._handle, stage, bool(rotary)).split()

@@ -36,7 +36,8 @@ class Proof(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A directed pair of devices. most_in_flight: the most receives of the link that are posted and not yet used at one time."""
+    """A directed pair of devices. most_in_flight: the largest number of receives of the link that are posted and not used yet
+    at one time."""
 
     sender: int
     receiver: int

@@ -34,8 +34,8 @@ class MemoryItem(NamedTuple):
 
 
 class IdleWindow(NamedTuple):
-    """A span of time in which a device computes nothing. memory: the most that the device holds in it; free: the memory that is free below
-    the limit."""
+    """A span of time in which a device computes nothing. memory: the most memory that the device holds in this time; free: the
+    memory limit minus this memory."""
 
     start: float
     end: float

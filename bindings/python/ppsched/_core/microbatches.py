@@ -70,9 +70,9 @@ class Balance(NamedTuple):
 
 
 def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: bool = False) -> Balance:
-    """Distributes microbatches over replicas so that the load of the most loaded replica is as small as the search finds. costs: the cost
-    of each microbatch, such as its sequence length or time. even_counts: all replicas get the same number of microbatches; some get one
-    more if the number is not a multiple."""
+    """Distributes microbatches over replicas. The search makes the load of the most loaded replica as small as it can. costs:
+    the cost of each microbatch, such as its sequence length or time. even_counts: all replicas get the same number of
+    microbatches; some get one more if the number of microbatches is not a multiple of the number of replicas."""
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
     call(lib.ppsched_microbatches_balance, replica, len(flat), None, ctypes.byref(record), (ctypes.c_double * len(flat))(*flat), len(flat),

@@ -24,8 +24,8 @@ Record = TypeVar("Record", bound=NamedTuple)
 
 class Training(NamedTuple):
     """How a model is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO.
-    windows_experts, windows_tensor, windows_context: layers have windows, in which exchanges of experts and collectives of tensor and
-    context parallelism have channels of their own: ep, tp and cp."""
+    windows_experts, windows_tensor, windows_context: layers have windows. In these windows, the all-to-all of experts is on the
+    channel ep, collectives of tensor parallelism are on tp, and those of context parallelism on cp."""
 
     sequence_length: int = 1
     micro_batch_size: int = 1
@@ -68,7 +68,8 @@ CHANNELS = ("compute", "ep", "tp", "cp")
 
 
 class Parameters(NamedTuple):
-    """Numbers of parameters. total and active do not include towers and MTP layers. mtp is the number of one MTP layer."""
+    """Numbers of parameters. total and active do not include towers and MTP layers. mtp is the number of parameters of one MTP
+    layer."""
 
     total: int
     active: int
@@ -136,8 +137,8 @@ class LayerMemory(NamedTuple):
 
 
 class UpdateCost(NamedTuple):
-    """The cost of the update at the end of a step, in seconds: optimizer, sums of gradients, and gathers of weights. They do not overlap
-    with compute."""
+    """The cost of the update at the end of a step, in seconds: optimizer, sums of gradients, and gathers of weights. None of
+    these times overlaps with compute."""
 
     optimizer_time: float
     reduce_time: float
@@ -185,9 +186,10 @@ def check_kind(call: str, name: str, value: object, kind: type) -> None:
 class Model(Shared):
     """A model with its description, training and device. It has the costs of its layers in seconds, bytes and single operations.
 
-    Layers that cost the same are one row. The name of a row is "embedding", "head", "mtp", or the name of a kind or tower of the description.
-    Passes are "forward", "input", "weight", "selective" and "full". accelerator: a name that the library knows, or a ppsched.Accelerator;
-    without it there are no times. table: measured costs, which replace the formulas; a decoder without a row in it is an Error.
+    Layers that cost the same are one row. The name of a row is "embedding", "head", "mtp", or the name of a kind or tower of
+    the description. Passes are "forward", "input", "weight", "selective" and "full". accelerator: a name that the library
+    knows, or a ppsched.Accelerator; without it there are no times. table: measured costs, which replace the formulas; a decoder
+    that has no row in the table is an Error.
     """
 
     def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
@@ -245,13 +247,21 @@ class Model(Shared):
         """The cost of one layer of a row in a pass, for one microbatch."""
         return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, self._number(layer), member(ModelPass, "pass", kind))
 
+    def pass_attention_share(self, layer: str, kind: Union[str, int]) -> float:
+        """Which share of the time of a pass is causal attention, for one layer of a row. It is an estimate: the part of the
+        time that grows with the square of the sequence length."""
+        out = ctypes.c_double()
+        call(lib.ppsched_model_get_attention_share, ctypes.byref(out), self._handle, self._number(layer), member(ModelPass, "pass", kind))
+        return out.value
+
     def memory(self, layer: str) -> LayerMemory:
         """The memory of one layer of a row."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0, pipeline: Any = None) -> UpdateCost:
-        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all of
-        them count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, for its order of ranks."""
+        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all
+        parameters count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, of which only the
+        devices and the order of ranks count."""
         if pipeline is not None:
             given = ctypes.byref(pipeline), parameters, expert_parameters
             return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_pipeline_update_cost, *given)
@@ -283,13 +293,15 @@ class Model(Shared):
         return latency.value, bandwidth.value
 
     def pipeline_link(self, pipeline: Any, one: int, other: int) -> Tuple[float, float]:
-        """The same between two devices of a pipeline, a record of the library: by the node or pod that they share in each replica."""
+        """Latency and bandwidth between two devices of a pipeline, by the node or pod that they share in each replica.
+        pipeline: a record of the library."""
         latency, bandwidth = ctypes.c_double(), ctypes.c_double()
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
         return latency.value, bandwidth.value
 
     def copies_time(self, copies: int, devices: int) -> float:
-        """Seconds, once a step, in which `copies` of `devices` devices sum the gradients of the embedding and its copies. 0 without MTP layers."""
+        """Seconds in which `copies` of `devices` devices sum the gradients of the embedding and its copies, once a step. 0
+        without MTP layers."""
         seconds = ctypes.c_double()
         call(lib.ppsched_model_get_copies_time, ctypes.byref(seconds), self._handle, c_count("copies", copies), c_count("devices", devices))
         return seconds.value
@@ -327,7 +339,7 @@ class Model(Shared):
         return {row.name: share_of(time for time in times if time.name == row.name) for row in self.rows if row.role == "decoder"}
 
     def stage_attention_shares(self, counts: Sequence[int], layers: Optional[Layers] = None) -> List[float]:
-        """The same share for each stage of a split, of which stage s has counts[s] layers."""
+        """The same share for each stage of a split, in which stage s has counts[s] layers."""
         times = times_by_layer(self._attention_times(layers), self.layers() if layers is None else layers)
         ends = list(itertools.accumulate(counts))
         return [share_of(itertools.chain.from_iterable(times[end - count:end])) for end, count in zip(ends, counts)]
@@ -343,8 +355,7 @@ class Model(Shared):
     def _attention_times(self, layers: Optional[Layers]) -> List[LayerTime]:
         if not self.description.causal:
             return []
-        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)
-        return attention_times(self, double, layers)
+        return attention_times(self, layers)
 
 
 # --- the list of layers as rows ---

@@ -12,7 +12,8 @@ from .views import sized
 
 
 class ModelEnd(TypedDict, total=False):
-    """The costs of the embedding in the first stage, or of the head in the last stage. They are not divided when the stage is divided."""
+    """The costs of the embedding in the first stage, or of the head in the last stage. When the stage is divided, these costs
+    are not divided."""
 
     forward_time: float
     backward_time: float

@@ -5,20 +5,9 @@ from typing import TYPE_CHECKING, Iterable, List, Mapping, NamedTuple, Optional,
 from .layers import Layers
 
 if TYPE_CHECKING:
-    from .model import Model, PassCost
+    from .model import Model
 
 PASSES = {"forward": "forward_time", "input": "backward_input_time", "weight": "backward_weight_time"}
-PARTS = {"matrix_operations": "matrix_time", "vector_operations": "vector_time", "memory_bytes": "memory_time"}
-
-
-def _share(once: "PassCost", twice: "PassCost") -> float:
-    """The share of a pass's time that grows with the square of the sequence length, by the operations or bytes of each part."""
-    found = 0.0
-    for amount, time in PARTS.items():
-        before, after = getattr(once, amount), getattr(twice, amount)
-        if before > 0:
-            found += min(max((after - 2 * before) / (2 * before), 0.0), 1.0) * getattr(once, time)
-    return found / once.time if once.time > 0 else 0.0
 
 
 class LayerTime(NamedTuple):
@@ -29,12 +18,10 @@ class LayerTime(NamedTuple):
     attention: float
 
 
-def attention_times(model: "Model", double: "Model", layers: Optional[Layers] = None) -> List[LayerTime]:
-    """The times of all layers and passes, from a model and the same model with twice the sequence length. layers: those of the model, with
-    measured times (default: predicted ones)."""
+def attention_times(model: "Model", layers: Optional[Layers] = None) -> List[LayerTime]:
+    """The times of all layers and passes. layers: those of the model, with measured times (default: predicted ones)."""
     times = []
-    shares: Mapping[Tuple[str, str], float] = {(row.name, one): _share(model.pass_cost(row.name, one), double.pass_cost(row.name, one))
-                                               for row in model.rows for one in PASSES}
+    shares: Mapping[Tuple[str, str], float] = {(row.name, one): model.pass_attention_share(row.name, one) for row in model.rows for one in PASSES}
     for row in (model.layers() if layers is None else layers).given:
         for one, key in PASSES.items():
             time = float(row.get(key, 0.0)) * row.get("count", 1)  # type: ignore[arg-type]  # a key that is a variable

@@ -213,7 +213,8 @@ class Plan(Shared, Sequence[Candidate]):
         return list(range(candidate.microbatches)) if order is None else list(order)
 
     def device_order(self, candidate: Candidate) -> List[int]:
-        """For each place of the pipeline the number of its device. The order is the one that the plan found, else the order of the config."""
+        """For each place of the pipeline the number of its device. This is the order that the plan found or, if it searched for
+        none, the order of the config."""
         order = candidate.device_order
         if not self._frees_device_order or order is None:
             return list(range(self.config.devices))
@@ -245,7 +246,7 @@ class Plan(Shared, Sequence[Candidate]):
         return None if self.layers is None else LayerSplit(self.layers, self.split(candidate))
 
     def models(self, candidates: Iterable[Candidate]) -> Optional[Dict[int, LayerSplit]]:
-        """The same for several candidates, by rank, without refused ones."""
+        """The layers with the splits of several candidates, by rank, without refused candidates."""
         if self.layers is None:
             return None
         return {candidate.rank: LayerSplit(self.layers, self.split(candidate)) for candidate in candidates
@@ -276,8 +277,8 @@ class Plan(Shared, Sequence[Candidate]):
         return None if own is None else own.schedule
 
     def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
-        """One iteration of a candidate's schedule, for runtimes that repeat it. If iterations do not flush, or if the search planned for
-        their number, all iterations."""
+        """One iteration of a candidate's schedule, for runtimes that repeat it. If the iterations do not flush, or a search
+        planned all iterations together, the result has all iterations."""
         config, made = self.config_of(candidate), self._made(candidate)
         if made is not None:
             return made
@@ -314,10 +315,10 @@ class Plan(Shared, Sequence[Candidate]):
               time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
         """Writes a candidate's schedule to a file, by its ending:
 
-        .png, .svg, .pdf: a picture of its timeline. .csv: its order, not lowered, as torchtitan and PyTorch read it. .trace.json: its trace.
-        .json, .txt: its schedule with all times (unlike `pick -o`, which writes its answer). .html: a page with this candidate first, and
-        all that rank after it; for the best candidate that is the page of the plan. If its microbatches have an order, a CSV gets a second
-        file with the ending .order.json.
+        .png, .svg, .pdf: a picture of its timeline. .csv: its order, not lowered, as torchtitan and PyTorch read it.
+        .trace.json: its trace. .json, .txt: its schedule with all times (`pick -o` writes its answer instead). .html: a page
+        with this candidate first, and all that rank after it; for the best candidate that is the page of the plan. If the
+        candidate's microbatches have an order, the CSV gets a second file with the ending .order.json.
 
         format: as in Timeline.export, instead of the ending; time_scale: microseconds per unit of time in a trace.
         """
@@ -484,38 +485,43 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
 
-    The config has the costs of its stages. There may be one per device, one per layer, or any number that is a multiple or a divisor of
-    the candidates' stages. embedding, head: costs of the first and the last stage that are not divided, such as {"forward_time": 0.2}.
+    The config has the costs of its stages. It may have one stage per device, one per layer, or any other number of stages that
+    is a multiple or a divisor of the candidates' numbers of stages. embedding, head: costs of the first and the last stage that
+    are not divided, such as {"forward_time": 0.2}.
     objective: which time is the step time, "makespan" or "span".
 
     Candidates differ in:
       strategies: names, or your own functions as for ppsched.generate, which are called once with the config (default: all strategies
         that flush between iterations; v_search and auto, which search long, only with an effort, 1 to 12).
       chunks: stages per device (default: 1 to 4). group_sizes (default: all that are possible; if there are many, some of them).
-      microbatches: numbers of microbatches for the same batch. memory_limits: each is a limit of all devices. placements.
+      microbatches: numbers of microbatches for the same batch. memory_limits: each applies to every device. placements.
       slices: numbers of slices per microbatch, such as [1, 2, 4, 8], for a config with whole microbatches. An op of slice k of K takes
         (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time. With layers, the default of
         attention_share is the mean of attention_share of the stage's layers.
-      offload: candidates of rules are also listed with offload (Candidate.offloaded). They offload only as many activations as needed to
-        fit the memory limit; without a limit all. The config must have host_bandwidth or offload_times.
+      offload: candidates of rules are also listed with offload (Candidate.offloaded). Such a candidate offloads only as many
+        activations as needed to fit the memory limit; without a limit, it offloads all. The config must have host_bandwidth or
+        offload_times.
 
-    layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are recomputed if the
-      candidate does not fit without (Plan.split). By default chunks are then all numbers for which there are enough layers. Costs of stages
-      in the config are ignored. empty_stages: stages in the middle may have no layers. split_effort: work of the split search, 1 to 4;
-      each value takes up to 8 times as long as the value before (default: 3).
+    layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are
+      recomputed if the candidate does not fit without recomputation (Plan.split). With layers, the default of chunks is all
+      numbers for which there are enough layers. Costs of stages in the config are ignored. empty_stages: stages in the middle
+      may have no layers. split_effort: work of the split search, 1 to 4; each value takes up to 8 times as long as the value
+      before (default: 3).
     free_device_order: with layers, the order of devices is searched, too (Candidate.device_order). Lists of devices and links, and
       device_factors and link_factors, number devices as the config does.
-    top: how many of the best are wanted, 0 for all. Candidates that cannot be among them, by their bounds, are left out, and rank last.
+    top: how many of the best candidates are wanted, 0 for all. Candidates whose bounds show that they cannot be among these are
+      left out, and rank last.
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: candidates that this runtime cannot run are refused, and splits
       follow its rules.
-    lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard, unshard_lookahead
-      ("full", "auto" or "needed"), reduce_grad (without 2), reduce_every and receive_prefetch are as in Schedule.lower. The time of a step
-      is the time of all iterations divided by their number.
-    order_effort: 1 to 10: for each candidate, search for the best order of microbatches that differ (Plan.microbatch_order).
+    lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard,
+      unshard_lookahead ("full", "auto" or "needed"), reduce_grad (but not 2), reduce_every and receive_prefetch are as in
+      Schedule.lower. The step time is the time of all iterations, divided by the number of iterations.
+    order_effort: 1 to 10: searches, for each candidate, for the best order of microbatches that differ (Plan.microbatch_order);
+      0: no search.
     scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
       "worst" (Candidate.scenario_time).
-    progress: a function that is called with the done share of the work and the best step time so far. If it returns False, the plan raises
-      ppsched.Cancelled.
+    progress: a function that is called with the share of the work that is done and the best step time so far. If it returns
+      False, the plan raises ppsched.Cancelled.
     """
     given = {name: value for name, value in locals().items() if name not in ("config", "progress")}
     config_of(config)

@@ -208,19 +208,22 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str,
                  memory_limit: float = 0.0) -> LayoutRows:
     """Finds the best layouts of a training on `gpus` devices. The rows are the same as in ppsched pick --gpus --json (docs/layout_search.md).
 
-    model: a ModelFile (ppsched.read_model), a Description or a Transformer; sums of gradients, gathers of weights and context parallelism
-    then overlap with compute. It may also be a Model; its training is used, except its parallelism, micro-batch and sharding.
-    device: a name or an Accelerator. For several types of devices a list of types and their numbers, such as [("h100", 8), ("a100", 8)]; each
-    device of a pipeline then is GPUs of one type, and layout["device_types"] says of which.
+    model: a ModelFile (ppsched.read_model), a Description or a Transformer; sums of gradients, gathers of weights and context
+    parallelism then overlap with compute. model may also be a Model. Its training is then used, except the parallelism,
+    micro-batch and sharding.
+    device: a name or an Accelerator. For several types of devices a list of types and their numbers, such as [("h100", 8),
+    ("a100", 8)]; each device of a pipeline then consists of GPUs of one type, and layout["device_types"] says which type.
     table: measured costs (docs/tables.md; default: the costs of a Model). Its rows must give each size in which layouts differ. The
     "layer_table" of a row says what was measured, and how gaps were filled.
-    fixed: one number or a list for some of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; all others are searched.
-    rank_order, "tp-cp-ep-dp-pp" or "tp-cp-ep-pp-dp", is searched only if a list of both is given.
-    goal: "step" or "tokens". runtime: name of a runtime; only layouts that it runs. memory_limit: bytes (default: memory of the device).
-    executor: one of concurrent.futures, or an object that has submit, and futures with result, add_done_callback and cancel. The rows are
-    the same to the last bit. Layouts of workers that are killed are priced in this process, with one RuntimeWarning. An exception in a
-    worker is raised.
-    progress: a function that is called with the done share of the layouts and the best step time; if it returns False, the search stops.
+    fixed: one number or a list of numbers for any of tp, cp, ep, etp, pp, chunks, micro_batch, zero and global_batch; the rest
+    is searched. rank_order, "tp-cp-ep-dp-pp" or "tp-cp-ep-pp-dp", is searched only if a list of both is given.
+    goal: "step" or "tokens". runtime: name of a runtime; only layouts that it runs are listed. memory_limit: bytes (default:
+    memory of the device).
+    executor: one of concurrent.futures, or an object that has submit, and futures with result, add_done_callback and cancel.
+    With an executor the rows are the same to the last bit. Layouts of workers that are killed are priced in this process, with
+    one RuntimeWarning. An exception in a worker is raised.
+    progress: a function that is called with the share of the layouts that are done and the best step time; if it returns False,
+    the search stops.
     Errors: ppsched.Error where no layout is possible. If none fits, there are no rows, and `nearest` has the layouts that exceed the memory
     limit least."""
     if table is not None and not isinstance(table, LayerTable):

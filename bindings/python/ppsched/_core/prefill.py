@@ -12,11 +12,11 @@ from .views import sized
 
 
 class Chunks(NamedTuple):
-    """The chunks of a prompt, or of several.
+    """The chunks of one or more prompts.
 
     tokens: number of tokens of each chunk, prompt by prompt; makespan: makespan of the strategy's schedule with these chunks;
-    equal_makespan: makespan with the same number of equal chunks; is_best: no other chunks are faster; config: the problem with
-    one microbatch per chunk, and a request for each prompt.
+    equal_makespan: makespan with the same number of equal chunks; is_best: no other chunks have a shorter makespan; config: the
+    problem with one microbatch per chunk, and a request for each prompt.
     """
 
     tokens: List[int]
@@ -38,12 +38,13 @@ def _count(name: str, value: object) -> int:
 
 def prefill_chunks(config: Config, tokens: Union[int, Sequence[int]], *, constant: float = 0, linear: float = 0, quadratic: float = 0, block: int = 1,
                    chunks: Optional[int] = None, strategy: str = "looped_bfs", progress: Optional[Progress] = None) -> Chunks:
-    """Cuts a prompt, or several, into chunks, so that the strategy's schedule of forwards is as short as can be found. tokens: of the prompt,
-    or of each of several.
+    """Cuts one or more prompts into chunks, so that the strategy's schedule of forwards is as short as can be found. tokens:
+    number of tokens of the prompt, or a list with one number per prompt.
 
-    A chunk of n tokens after p earlier tokens of its prompt takes constant + linear n + quadratic n (p + n / 2), times the forward time of its stage. All
-    chunks except the last of a prompt have a multiple of `block` tokens. chunks: their number, or None if the search chooses it. config: a problem of
-    forwards only; its number of microbatches is ignored.
+    A chunk of n tokens after p earlier tokens of its prompt takes the forward time of its stage, multiplied by constant +
+    linear * n + quadratic * n * (p + n / 2). The number of tokens of a chunk is a multiple of `block`, except in the last chunk
+    of a prompt. chunks: the number of chunks, or None if the search chooses this number. config: a problem of forwards only;
+    its number of microbatches is ignored.
     """
     given = sized(_abi.Prefill)
     given.block = _count("block", block)

@@ -16,8 +16,8 @@ from .words import counted
 
 
 class DevicePrice(NamedTuple):
-    """The peak memory of a device by cause, in bytes. logits: in 4 bytes each; other: gradients of the logits; gathered: with sharding 3,
-    the weights of two layers."""
+    """The peak memory of a device by cause, in bytes. logits: with 4 bytes each; other: gradients of the logits; gathered: with
+    sharding 3, the weights of two layers."""
 
     weights: float
     gradients: float
@@ -31,7 +31,7 @@ class DevicePrice(NamedTuple):
 
 class StepPrice(NamedTuple):
     """The time of a step in seconds: step_time = pipeline_time + exposed_data_parallel + optimizer_time. pipeline_time includes the other
-    exposed parts. These parts are from the device with the most work. memory: memory of each device of a replica."""
+    exposed parts. The exposed parts are those of the device with the most work. memory: memory of each device of a replica."""
 
     devices: int
     step_time: float
@@ -72,15 +72,16 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
           offload_layers: int = 0, rank_order: str = "tp-cp-ep-dp-pp", reduce_every: int = 1, progress: Optional[Progress] = None) -> StepPrice:
     """Estimates the time of a step of a model, in a pipeline of `devices` devices with `chunks` stages each.
 
-    strategy: default 1f1b; if chunks is above 1, interleaved_1f1b. split: number of layers of each stage; towers, embedding, MTP layers and
-    head count. Without it each stage has equally many decoders. recompute: "selective", "modules" or "full", for the first recompute_layers
-    decoders of each stage; 0 means all. pair_rule: if the training asks for windows, the order in which the windows
-    of overlapped pairs run: "best", or as Megatron-LM launches them, "megatron", and with --delay-wgrad-compute "megatron_delayed".
-    offload_layers: the first so many decoders of each stage have their activations on the host from forward to backward.
+    strategy: default 1f1b; if chunks is above 1, interleaved_1f1b. split: number of layers of each stage; towers, embedding,
+    MTP layers and head count as layers. Without split, all stages have the same number of decoders. recompute: "selective",
+    "modules" or "full", for the first recompute_layers decoders of each stage; a recompute_layers of 0 means all. pair_rule: if
+    the training asks for windows, the order in which the windows of overlapped pairs run: "best"; "megatron", as Megatron-LM
+    launches them; or "megatron_delayed", as it launches them with --delay-wgrad-compute.
+    offload_layers: number of first decoders of each stage whose activations are on the host from forward to backward.
     rank_order: which dimension comes last, and so is between nodes: "tp-cp-ep-dp-pp" or "tp-cp-ep-pp-dp".
     reduce_every: how often the schedule runs in a step, before gradients are reduced; each run has microbatches / reduce_every microbatches.
-    progress: a function that strategies that search call, with the done share of the work and the best
-    time so far. If it returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
+    progress: a function; strategies that search call it with the share of the work that is done and the best time so far. If it
+    returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
     strategy does not support the sizes."""
     check_kind("price", "model", model, Model)
     check_progress(progress)

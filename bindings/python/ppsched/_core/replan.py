@@ -18,8 +18,9 @@ MOST = 0xFFFFFFFF
 
 
 class Move(NamedTuple):
-    """Layers in a row that a device gets. first: number of the first layer; layers: how many; source: the device that holds them, or None
-    if they are loaded because no device holds them any longer; target: the device that gets them; size: in the units of layer_bytes."""
+    """Consecutive layers that a device gets. first: number of the first layer; layers: how many; source: the device that holds
+    them, or None if they are loaded because no device holds them any longer; target: the device that gets them; size: in the
+    units of layer_bytes."""
 
     first: int
     layers: int
@@ -31,13 +32,15 @@ class Move(NamedTuple):
 class Replan(NamedTuple):
     """How a running job continues.
 
-    split: number of layers of each stage; recomputes: for each layer 0, or the number from 1 of its kind of recomputation; device_order: the
-    device in each place, by its number in the config; moves: layers that devices get. step_time: time of a step; running_step_time: step
-    time of the running split on the devices as they are now, or None if a device is lost. moved: bytes that move from device to device; loaded: bytes
-    of layers that no device holds any longer; move_time: time of moves, loads and the restart; pays_after: number of steps after which the
-    change has saved more time than it took, 0 if nothing changes or the running split cannot stay. stays: the running split and order are
-    kept; can_stay: they could be kept; fits: all devices are within their memory limits. group_size: for strategies with groups, the wanted
-    size, or the nearest size that the strategy supports on these devices; else 0.
+    split: number of layers of each stage; recomputes: for each layer 0, or the number of its kind of recomputation, counted
+    from 1; device_order: the device in each place, by its number in the config; moves: layers that devices get. step_time: step
+    time of the result; running_step_time: step time of the running split on the devices as they are now, or None if a device is
+    lost.
+    moved: bytes that move from device to device; loaded: bytes of layers that no device holds any longer; move_time: time of
+    moves, loads and the restart; pays_after: number of steps after which the change has saved more time than it took, 0 if
+    nothing changes or the running split cannot stay. stays: the running split and order are kept; can_stay: they could be kept;
+    fits: all devices are within their memory limits. group_size: for strategies with groups, the wanted size, or the nearest
+    size that the strategy supports on these devices; else 0.
     """
 
     split: List[int]
@@ -85,13 +88,14 @@ def replan(config: Config, layers: Union[Layers, Sequence[Layer]], split: Sequen
            load_bandwidth: float = 0, restart_time: float = 0, steps: float = 0, progress: Optional[Progress] = None) -> Replan:
     """Finds how a running job continues when its devices become slower, are lost or are added.
 
-    config: all devices: first the devices of the running job, then the added ones. Its lists, device_order, lost and the result use these
-    numbers. Give measured speeds in its device_speeds, device_scale and lists of links. Its lists for stages are ignored.
+    config: has first the devices of the running job, and then the added devices. Its lists, device_order, lost and the result
+    use the numbers of these devices. Give measured speeds in device_speeds, device_scale and the lists of links of the config.
+    Lists of the config for stages are ignored.
     split: number of layers of each running stage. running_devices: number of devices of the running job (0: all). device_order: the device
     in each place (default: in the order of their numbers). lost: numbers of the lost devices.
     layer_bytes: bytes that a device receives when it gets a layer, one number or one per layer (default: mem_static + mem_weights).
-    free_device_order: the order is searched, too. Without it devices that stay keep their order. Added devices take the places of lost
-    devices; further added devices come last.
+    free_device_order: the order is searched, too. If it is not set, devices that stay keep their order. Added devices take the
+    places of lost devices; further added devices come last.
     load_bandwidth: bandwidth with which a device loads layers that no device holds any longer (0: infinite). restart_time: time of a
     change in addition to moving layers. steps: number of steps still to run; the time of these steps and of the move is minimised (0: many).
     The strategy and the number of stages per device do not change. progress: as for ppsched.plan.

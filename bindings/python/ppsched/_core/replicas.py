@@ -20,9 +20,9 @@ MOST = 0xFFFFFFFF
 class Replica(NamedTuple):
     """The share of a replica.
 
-    microbatches: how many it takes; step_time: of this replica alone; split: layers of each stage; recomputes: of each layer 0, or the number
-    from 1 of its kind of recomputation; device_order: the device in each place, by its number in the config; proved: no other split takes
-    less time with these microbatches.
+    microbatches: how many microbatches the replica gets; step_time: step time of only this replica; split: layers of each
+    stage; recomputes: for each layer 0, or the number of its kind of recomputation, counted from 1; device_order: the device in
+    each place, by its number in the config; proved: no other split takes less time with these microbatches.
     """
 
     microbatches: int
@@ -36,8 +36,9 @@ class Replica(NamedTuple):
 class Replicas(NamedTuple):
     """The shares of all replicas, in the order of their configs.
 
-    step_time: of the one that takes longest; equal_step_time: the same with equal shares, each with its best split, or None if one cannot run
-    its share; proved: no other shares, splits and orders of devices take less time.
+    step_time: step time of the replica that takes longest; equal_step_time: the same if all shares are equal and each replica
+    has its best split, or None if a replica cannot run its share; proved: no other shares, splits and orders of devices take
+    less time.
     """
 
     replicas: List[Replica]
@@ -51,11 +52,12 @@ def share_microbatches(configs: Sequence[Config], layers: Union[Layers, Sequence
                        group_size: int = 0, free_device_order: bool = False, split_effort: int = 0, progress: Optional[Progress] = None) -> Replicas:
     """How replicas that differ share the microbatches of a global batch, so that the slowest of them ends as early as possible.
 
-    configs: one per replica, with its devices and their speeds, links and limits; replicas that are alike may have the same Config, which
-    takes less time. Their microbatches and lists for stages are not read. microbatches: of all replicas together; each takes at least one.
-    chunks: stages per device. group_size: of strategies with groups (0: the devices). free_device_order: the order of the devices of a replica
-    is searched, too. progress: as for ppsched.plan. Each number of microbatches has the split that the search of plans finds for it; over
-    these, the shares are exact.
+    configs: one per replica, with its devices and their speeds, links and limits; replicas that are alike may have the same
+    Config; the call then takes less time. The microbatches of the configs, and their lists for stages, are ignored.
+    microbatches: number of microbatches of all replicas together; each replica gets at least one.
+    chunks: stages per device. group_size: group size of strategies with groups (0: the number of devices). free_device_order:
+    the order of the devices of a replica is searched, too. progress: as for ppsched.plan. For each number of microbatches, a
+    replica has the split that the search of plans finds. With these splits, no other shares are better.
     Raises Error, and Refused if the strategy supports no such shares or nothing fits. Threads: as ppsched.plan.
     """
     if not isinstance(layers, Layers):

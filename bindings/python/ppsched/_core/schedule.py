@@ -119,8 +119,8 @@ class Schedule(Shared):
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch. Other texts are refused.
 
         `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
-        ppsched.Config; without them all times are defaults. If the text has a microbatch_order, the config has it, too, and its
-        lists by microbatch are in this order. The call does not check the schedule; see check.
+        ppsched.Config; lists that are not given have their defaults. If the text has a microbatch_order, the config has it,
+        too, and its lists by microbatch are in this order. The call does not check the schedule; see check.
         """
         given, read = quantities_in(locals()), import_text(text, format)
         return cls._read(read.handle, given, read.order)
@@ -153,11 +153,12 @@ class Schedule(Shared):
     @names_checked
     def order_microbatches(self, *, objective: Union[Objective, str] = "makespan", effort: int = 4,
                            progress: Optional[Progress] = None) -> "Schedule":
-        """The same schedule with the microbatches of config.microbatch_scale in the best order that the search finds. The ops do not change.
-        The new config has its lists in this order, and its microbatch_order has for each place the number of its microbatch.
+        """The same schedule with the microbatches of config.microbatch_scale in the best order that the search finds. The ops
+        do not change. The new config has its lists in this order. Its microbatch_order has, for each place, the number of the
+        microbatch in this place.
 
-        For up to 7 microbatches all orders are tried. With more, effort is the work of the search, 1 to 10; each value takes twice as long as
-        the one before. progress: as in ppsched.generate.
+        For up to 7 microbatches all orders are tried. With more microbatches, effort, 1 to 10, says how long the search is;
+        each value takes twice as long as the value before. progress: as in ppsched.generate.
         """
         config, _ = ordered(self, objective, effort, progress)
         lib.ppsched_schedule_retain(self._handle)
@@ -182,17 +183,18 @@ class Schedule(Shared):
               split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None,
               reduce_every: int = 1) -> "Schedule":
         """Makes a schedule that a runtime can run. The lowering says where sends and receives are put: "pytorch", "by_time",
-        "just_in_time"; with "none" there are none, and only the other passes run.
+        "just_in_time"; with "none" no sends and receives are added, and only the other passes run.
 
-        unshard: the largest number of stages whose parameters a device holds at once; 0: no UNSHARD and RESHARD. unshard_lookahead: how
-        many of the next stages a device gathers ahead: "full" (as many as unshard), "auto" (r + 2 on device r), a number for each device,
-        or "needed" (as late as possible without delaying compute ops, by the config's times). reduce_grad: 1 adds REDUCE_GRAD after the
-        last weight gradient of a stage; 2 is for "pytorch", and as in PyTorch 2.15, where a wait for the REDUCE_GRAD takes a turn. 3 and 4
-        add the wait, too: 3 right after the REDUCE_GRAD, 4 before the next one of the device (PyTorch's defer_reduce_grad_wait).
+        unshard: the largest number of stages whose parameters a device holds at the same time; 0: no UNSHARD and RESHARD.
+        unshard_lookahead: how many of the next stages a device gathers ahead: "full" (as many as unshard), "auto" (r + 2 on
+        device r), a number for each device, or "needed" (as late as possible without delaying compute ops, by the config's
+        times). reduce_grad: 1 adds REDUCE_GRAD after the last weight gradient of a stage; 2 does the same, and with "pytorch" a
+        wait for the REDUCE_GRAD takes a turn of the device, as in PyTorch 2.15. 3 and 4 also add a WAIT_REDUCE_GRAD: 3 right
+        after the REDUCE_GRAD, 4 right before the device's next REDUCE_GRAD (PyTorch's defer_reduce_grad_wait).
         merge_backwards: joins each I and the W right after it to a B. split_backwards: the reverse. defer_receives: as PyTorch's
         defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a receive comes before its consumer, if possible (default: 1).
-        reduce_every: with reduce_grad, how many iterations are summed up before gradients are reduced (default: 1); it must divide the
-        iterations.
+        reduce_every: with reduce_grad, over how many iterations gradients are summed up before they are reduced (default: 1).
+        This number must divide the number of iterations.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
                          split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch),
@@ -204,11 +206,12 @@ class Schedule(Shared):
         return Schedule(recomputed(self, chunks), self.config)
 
     def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, prefetch_distance: int = 0) -> "Schedule":
-        """Adds an OFFLOAD after each forward of the `chunks` lowest stages of each device (without `chunks`, of all stages). Also adds a
-        RELOAD, as late as possible with a copy that is done in time. With until_limit, offloads only as many stage passes as needed to fit
-        the config's memory limit. Recomputed stage passes are not offloaded.
+        """Adds an OFFLOAD after each forward of the `chunks` lowest stages of each device (without `chunks`, of all stages).
+        Also adds a RELOAD for each OFFLOAD, as late as its copy can still be done in time. With until_limit, offloads only as
+        many stage passes as needed to fit the config's memory limit. Recomputed stage passes are not offloaded.
 
-        share: on each device only the stage passes that are held longest, up to this share of the memory of all of them.
+        share: on each device, offloads only the stage passes that are held longest, up to this share of the memory of all stage
+        passes.
         prefetch_distance: number of ops of the device between a RELOAD and its backward; not with until_limit.
         """
         return Schedule(offloaded(self, chunks, until_limit, share, prefetch_distance), self.config)
@@ -225,14 +228,15 @@ class Schedule(Shared):
               blocking: bool = False) -> Proof:
         """Proves for a channel model that this lowered schedule always runs to its end, or finds a deadlock.
 
-        order: which sends and receives of a device wait for each other: all ("group"), all in one direction ("direction"), all of a
-        pair of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive is posted; otherwise
-        sends are buffered. batched: sends and receives in a row start together. blocking: a device does nothing else while it sends or
-        receives."""
+        order: which sends and receives of a device wait for each other: all ("group"), all in one direction ("direction"), all
+        of a pair of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive
+        is posted; otherwise sends are buffered. batched: consecutive sends and receives start together. blocking: a device does
+        nothing else while it sends or receives."""
         return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
 
     def links(self) -> List[Link]:
-        """The links of this lowered schedule: which device sends to which device, and the most receives in flight."""
+        """The links of this lowered schedule: which device sends to which device, and the largest number of receives in
+        flight."""
         return links(self)
 
     def buffers(self, device: int) -> List[Buffer]:
@@ -343,7 +347,7 @@ class Schedule(Shared):
 
     @property
     def kinds(self) -> Set[Kind]:
-        """The kinds of its ops. The call makes no loop over ops in Python."""
+        """The kinds of ops in the schedule. They are found without a loop over ops in Python."""
         place, size = getattr(_abi.Op, "kind").offset, ctypes.sizeof(_abi.Op)
         return {Kind(number) for queue in self.queues for number in set(queue.memory.cast("B")[place::size].tobytes())}
 
@@ -406,10 +410,11 @@ class Schedule(Shared):
         """The launch arguments with which a runtime runs this schedule, as one line for a shell. If the runtime cannot run it, raises
         ppsched.Refused with the reason and the runtimes that can.
 
-        runtime: one of ppsched.Runtime, or its name, such as "megatron" or "torchtitan". csv: file from which runtimes such as torchtitan
-        and pytorch read the order, made by export("csv"). Without it they read schedule.csv, but only if none of their classes makes
-        exactly this order. exact: also refuse a runtime that would make its own order of this kind. layers: number of decoders of the model,
-        from which some runtimes compute the stages per device; 0: unknown. model: the layers with their split, which the line then contains.
+        runtime: one of ppsched.Runtime, or its name, such as "megatron" or "torchtitan". csv: file from which runtimes such as
+        torchtitan and pytorch read the order, made by export("csv"). If csv is not given, these runtimes read schedule.csv;
+        they read no file if one of their classes makes exactly this order. exact: also refuse a runtime that would make its own
+        order of this kind. layers: number of decoders of the model, from which some runtimes compute the stages per device; 0:
+        unknown. model: the layers with their split, which the line then contains.
         micro_batch: samples per microbatch, data_parallel: replicas; the batch sizes follow from them. If pairs are overlapped and the
         config's windows have weight gradients of their own, the line of Megatron-LM has --delay-wgrad-compute.
         """
@@ -473,9 +478,9 @@ def generate(strategy: Union[str, Function], config: Config, *,
              progress: Optional[Progress] = None) -> Schedule:
     """Builds the schedule of a strategy, or of your own function that appends ops to a builder. The result is checked.
 
-    progress: a function that strategies that search call now and then. Its arguments are the done share of the work, 0 to 1, and the span
-    (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search raises ppsched.Cancelled. Ctrl-C
-    ends a search, too, with KeyboardInterrupt.
+    progress: a function; strategies that search call it now and then. Its arguments are the share of the work that is done, 0
+    to 1, and the span (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search
+    raises ppsched.Cancelled. Ctrl-C ends a search, too, with KeyboardInterrupt.
     """
     config_of(config)
     check_progress(progress)

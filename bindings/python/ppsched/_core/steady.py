@@ -19,12 +19,12 @@ from .views import Shared, sized
 class SteadyPeriod(NamedTuple):
     """The period of a schedule, in the config's unit of time. If reason is not FOUND, blocks, transient, time, cycle_time and rounding are 0.
 
-    reason: FOUND, or why all ops were timed: ORDER (the order is not known to repeat), COSTS (microbatches or slices differ, or there are
-    several iterations and memory with other causes than activations), SHORT (too few microbatches), TRANSIENT (times do not repeat within
-    half of the microbatches), ROUNDING (rounding would change a time by more than a share of 2^-40). block: microbatches of a block of the
-    order; blocks: blocks of a period; transient: about how many microbatches come before the first period; timed: microbatches that were
-    timed op by op; time: length of a period; cycle_time: time per microbatch; rounding: the largest change of a time by rounding, as a
-    share of this time.
+    reason: FOUND, or why all ops were timed: ORDER (the order is not known to repeat), COSTS (microbatches or slices differ, or
+    there are several iterations, and not only activations take memory), SHORT (too few microbatches), TRANSIENT (times do not
+    begin to repeat in the first half of the microbatches), ROUNDING (rounding would change a time by more than a share of
+    2^-40). block: microbatches of a block of the order; blocks: blocks of a period; transient: about how many microbatches come
+    before the first period; timed: microbatches that were timed op by op; time: length of a period; cycle_time: time per
+    microbatch; rounding: the largest change of a time by rounding, as a share of this time.
     """
 
     reason: SteadyReason

@@ -24,12 +24,13 @@ class Option(NamedTuple):
 class Strategy(NamedTuple):
     """Description of a strategy.
 
-    chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that a device holds at once;
-    splits_backward: it uses I and W instead of B; flushes: an iteration starts only after the one before has ended; searches: it searches
-    for the best order for the problem's costs and memory limits; searches_long: the search may take seconds; most_memory: the most bytes that
-    the search holds, in addition to memory that is linear in the number of ops; takes_group_size: it has the option group_size; slices: 0 if
-    it supports only whole microbatches, 1 if it also supports slices, 2 if it also supports slices and equals another strategy if
-    microbatches are whole; offloads: its schedules have OFFLOAD and RELOAD.
+    chunks: stages per device that the strategy needs, 0 for any number; weight_versions: versions of the weights that a device
+    holds at the same time; splits_backward: it uses I and W instead of B; flushes: an iteration starts only after the one
+    before has ended; searches: it searches for the best order for the problem's costs and memory limits; searches_long: the
+    search may take seconds; most_memory: the largest number of bytes that the search holds, without memory that is linear in
+    the number of ops; takes_group_size: it has the option group_size; slices: 0 if it supports only whole microbatches, 1 if it
+    also supports slices, 2 if it also supports slices, but equals another strategy when microbatches are whole; offloads: its
+    schedules have OFFLOAD and RELOAD.
     """
 
     name: str

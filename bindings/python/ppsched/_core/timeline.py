@@ -74,12 +74,14 @@ class DeviceMetrics(NamedTuple):
 class Idle(NamedTuple):
     """Why a device is idle. The parts sum to its idle time.
 
-    fill, drain: before the device's first and after its last op of an iteration. neighbour: its input is not computed yet; imbalance: the
-    part of this that is due to more work on other devices. transfer: the input is being transferred; link: the input waits for its link,
-    which transfers other values; head_of_line: the input or its receive waits for other sends and receives in its channel. weights: the
-    parameters are not gathered yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: a call
-    of a send or receive runs, on this device or on the device that sends the input. slow_devices: idle time that does not
-    exist if all devices are as fast as stated, with the same order; the other parts exclude it.
+    fill, drain: before the device's first and after its last op of an iteration. neighbour: the input for which the device
+    waits (the awaited input) is not computed yet; imbalance: the same, because other devices have more work. transfer: the
+    awaited input is being transferred; link: the awaited input waits for its link, which transfers other values; head_of_line:
+    the awaited input, or its receive, waits for other sends and receives in its channel. weights: the parameters are not
+    gathered yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: a call of a
+    send or receive runs, on this device or on the device that sends the awaited input. slow_devices: additional idle time
+    because of device_speeds, device_scale, stage_scale and device_overhead, compared to the same order without them; the other
+    parts do not include this time.
     """
 
     fill: float
@@ -154,7 +156,8 @@ class Timeline(Shared):
 
     @property
     def slack_by_device(self) -> List[float]:
-        """For each device the least slack of its ops. All of them may start later by this time. Infinite if it has no ops."""
+        """For each device the least slack of its ops. Even if all of them start later by this time, the makespan stays the
+        same. Infinite for a device without ops."""
         return explain.slack_by_device(self)
 
     @property
@@ -178,7 +181,8 @@ class Timeline(Shared):
         return explain.sensitivities(self, objective, kind)
 
     def relief(self, objective: Union[Objective, str] = "makespan", kind: Union[Kind, str, None] = None) -> Relief:
-        """The stage to speed up first: the stage with the largest `less`; of several, the one with the largest `more`, then the lowest."""
+        """The stage to speed up first: the stage with the largest `less`; if there are several, the one of these with the
+        largest `more`; if there are still several, the lowest."""
         return explain.relief(self, objective, kind)
 
     def _view(self, function: Callable[..., Any], device: int, convert: Callable[[Any], Item]) -> View[Item]:

@@ -21,7 +21,7 @@ Row = Tuple[str, float, int]  # channel, time, and how many windows of the backw
 
 
 class StageWindows(NamedTuple):
-    """Those of one stage, or of one pair, checked."""
+    """The windows of one stage, or of one pair, checked."""
 
     lists: Dict[str, List[Row]]
     slowdown: Dict[str, float]
@@ -40,8 +40,9 @@ class PairWindow(NamedTuple):
 class PairTime(NamedTuple):
     """The times of a forward and a backward that run at the same time.
 
-    time: from the first start to the last end; bound: lower bound on the time of all orders; serial: time of one window after another;
-    forward_end, backward_end: ends of their last windows; is_best: no order is shorter than `time`; windows: all windows, by start.
+    time: from the first start to the last end; bound: lower bound on the time of all orders; serial: time if the windows run
+    one after another; forward_end, backward_end: ends of their last windows; is_best: no order takes less than `time`; windows:
+    all windows, by start.
     """
 
     time: float
@@ -237,15 +238,15 @@ def time_of_pair(stage: StageWindows, where: str = "", order: Optional[Union[str
 
 
 def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = None, pairs: int = 1) -> PairTime:
-    """Finds how long a forward and a backward take that a device runs at the same time, with the best order of their windows.
+    """Finds how long a forward and a backward take if a device runs them at the same time, in the best order of their windows.
 
-    windows: {"forward": [("compute", 3), ("network", 2)], "backward": [...]}: the windows of each, by channel and time, in the order in
-      which they run. "weight": the same, with a third number: how many windows of the backward must end before it. "slowdown":
-      {"compute": 1.1}: factor on the time of a channel's windows while another channel is busy. A window starts as soon as it is ready
-      and its channel is free.
-    order: a given order, such as "FBFB": each letter says whose window is next. Each channel then runs its windows in this order, and
-      waits for the next one.
-    pairs: number of pairs in a row. A pair may start before the pair before it ends. order is the order of one pair.
+    windows: {"forward": [("compute", 3), ("network", 2)], "backward": [...]}: the windows of each, by channel and time, in the
+      order in which they run. "weight": the same, with a third number: how many windows of the backward must have ended before
+      the window starts. "slowdown": {"compute": 1.1}: factor on the time of a channel's windows while another channel is busy.
+      A window starts as soon as it is ready and its channel is free.
+    order: a given order, such as "FBFB": each letter says from which list the next window is. Each channel then runs its
+      windows in this order, and waits for the next one.
+    pairs: number of consecutive pairs. A pair may start before the previous pair ends. order is the order of one pair.
     """
     count = integer("pairs", pairs)
     pair = stage_windows("", windows)

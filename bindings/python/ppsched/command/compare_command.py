@@ -41,7 +41,7 @@ def add_commands(commands: Commands) -> None:
     answer.add_argument("-o", "--output", action=OneFile, metavar="FILE",
                          help=f"write to a file: .json, .txt, .csv, .html for a page with timelines, or .png .svg .pdf for a picture of the "
                               f"best of each strategy, {MOST_DRAWN} at most")
-    answer.add_argument("--all", action="store_true", help="try all group sizes, and show all in the table, not only the best of each strategy")
+    answer.add_argument("--all", action="store_true", help="try all group sizes, and show all candidates in the table, not only the best of each strategy")
     add_speed_argument(answer)
     compare.set_defaults(run=run_compare)
 

@@ -56,12 +56,12 @@ def add_commands(commands: Commands) -> None:
                                             "and exits with code 1.")
     _add_file(check)
     check.add_argument("--json", action="store_true", help="print JSON")
-    add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none if one of the next three options is "
+    add_channel_arguments(check, "group, direction and pair, each first buffered and then with rendezvous; none if one of the next three options is "
                                  "given")
     check.set_defaults(run=run_check)
     convert = commands.add_parser("convert", help=COMMANDS["convert"].summary, allow_abbrev=False,
-                                  description="Reads a schedule and writes it in another format. If this format has times, they are computed from "
-                                              "the options for times below: one number for all stages, or one per stage.")
+                                  description="Reads a schedule and writes it in another format. If the new format has times, they are computed from "
+                                              "the options for times below. Each of these has one number for all stages, or one per stage.")
     _add_file(convert)
     convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf: a picture, .html: a page)")

@@ -112,7 +112,8 @@ def _margin(rows: LayoutRows, model: Model) -> List[str]:
         return ["the second is faster, but no runtime runs it"]
     if ratio >= 1:
         return [f"the second takes as long as the first{known}"]
-    return [f"the second is faster if its step is priced {1 - ratio:.2%} too long against the first's{known}"]
+    return [f"the second is faster than the first if its real step time is more than {1 - ratio:.2%} below its estimate, and the first's is "
+            f"not{known}"]
 
 
 def _why(rows: LayoutRows) -> List[str]:

@@ -35,7 +35,7 @@ def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     add_layer_arguments(parser)
     add_count_argument(parser, "--split", metavar="N", help="with --layers or --num-layers: number of layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
-                        help="layers to recompute: a number from 0, or first-last, and the kind of recomputation. With schedule also chunks=N: "
+                        help="layers to recompute: a number from 0, or first-last, and the kind of recomputation. In ppsched schedule also chunks=N: "
                              "recompute N stages of each device by RECOMPUTE ops")
 
 

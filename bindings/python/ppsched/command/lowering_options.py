@@ -21,7 +21,7 @@ PASSES = {
     "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds the parameters of at most N stages at once "
                "(PyTorch: 3)",
     "reduce_grad": "reduce the gradients of a stage after its last backward. waits: the device waits for the reduction at once, as in "
-                   "PyTorch 2.15; deferred: before its next reduction, as PyTorch's defer_reduce_grad_wait; plain, or no value: the device does not wait",
+                   "PyTorch 2.15; deferred: it waits before its next reduction, as PyTorch's defer_reduce_grad_wait; plain, or no value: the device does not wait",
     "merge_backwards": "turn each I that has its W right after it into a B",
     "split_backwards": "turn each B into an I with its W right after it",
     "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
@@ -71,7 +71,7 @@ def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none"
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
                         help="channels of a device; sends and receives of one channel wait for each other. group: one channel for all; "
                              "direction: one for activations, one for gradients; pair: one for each sender and receiver; sends: one for all "
-                             f"sends, each send waits until the value of the send before has arrived; none: no channels (default: {default})")
+                             f"sends, in which a send waits until the value of the send before it has arrived; none: no channels (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

@@ -41,7 +41,7 @@ def add_measured_run_argument(parser: argparse.ArgumentParser, needs_split: bool
                              "kind of op: the measured time divided by the given time")
     if needs_split:
         parser.add_argument("--measured-split", nargs="+", type=whole, metavar="N",
-                            help="with --measured: number of layers of each stage in that run. It must have had one stage per device, in the order of --device-order")
+                            help="with --measured: number of layers of each stage in the measured run. The run must have had one stage per device, in the order of --device-order")
 
 
 def _spans(timeline: Timeline) -> Times:

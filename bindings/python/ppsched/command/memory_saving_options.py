@@ -18,11 +18,11 @@ def add_memory_saving_arguments(parser: argparse.ArgumentParser) -> None:
                         help="copy activations to the host and back. chunks=N: activations of N stages of each device; all: all "
                              "activations; limit: only as many as needed to fit --mem-limit")
     parser.add_argument("--offload-share", metavar="SHARE", type=real,
-                        help="with --offload: copy on each device only the activations that are held longest, up to this share of their memory, "
-                             "above 0 and at most 1 (default: 1)")
+                        help="with --offload: copy only the activations that each device holds longest, up to this share of the memory of all its "
+                             "activations, above 0 and at most 1 (default: 1)")
     parser.add_argument("--reload-prefetch", "--reload-lead", metavar="N", type=whole,
                         help="with --offload chunks=N or all: number of ops of the device between a reload and its backward (default: reloads come "
-                             "as late as possible with copies that are done in time)")
+                             "as late as possible while their copies are still done in time)")
     add_link_argument(parser)
 
 

@@ -24,8 +24,8 @@ def add_request_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--requests", type=whole, nargs="+", metavar="CHUNKS",
                         help="with --forward-only: number of chunks of each request. A chunk is a microbatch, and runs after the chunk before")
     parser.add_argument("--objective", choices=OBJECTIVES,
-                        help="what auto minimises (default: makespan). For --forward-only also mean_end and quantile_end (--set quantile=90) of the "
-                             "ends of requests, or throughput, which auto maximises")
+                        help="what auto minimises (default: makespan). With --forward-only also: the mean or a quantile of the times at which "
+                             "requests end (mean_end; quantile_end with --set quantile=90); or throughput, which auto maximises")
 
 
 def take_objective(values: Dict[str, Any], is_told: bool) -> None:
@@ -82,7 +82,7 @@ def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
                              "efficient on short sequences")
     add_number_argument(parser, "--attention-share", metavar="A",
                         help="with --slices: the share of causal attention in the times of ops; attention takes longer in each later "
-                             "slice (default: that of the stage's layers, else 0)")
+                             "slice (default: the share of the stage's layers, else 0)")
 
 
 def one_number(name: str, given: Any) -> float:

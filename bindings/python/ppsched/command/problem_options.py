@@ -34,8 +34,8 @@ def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
                         help="whether a device waits until its output has arrived at the next device: never (the default), or before the next op of "
                              "the same kind and stage (like_kind), as in Megatron-LM's warm-up and cool-down; not with --lower")
     parser.add_argument("--windows", metavar="FILE",
-                        help="windows of the ops, in the format of ppsched pair: one object for all stages, or a list with one object per stage; a "
-                             "file, or the JSON text itself. Replaces -f and -bw, and gives the times of overlapped pairs")
+                        help="file, or JSON text, with the windows of the ops in the format of ppsched pair: one object for all stages, or a list "
+                             "with one object per stage. Replaces -f and -bw, and gives the times of overlapped pairs")
     add_cost_arguments(command)
 
 

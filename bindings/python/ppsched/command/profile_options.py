@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", nargs="+", metavar="FILE",
                         help="measured times: a profile file, or the PyTorch traces of all ranks. Options and the config file take precedence over "
-                             "them")
+                             "measured times")
     parser.add_argument("--statistic", metavar="X", default="mean",
                         help="which time to use for an op with several samples: mean (default), median, or a quantile from 0 to 1")
     parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")

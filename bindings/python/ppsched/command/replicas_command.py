@@ -44,7 +44,7 @@ def add_commands(commands: Commands) -> None:
                                                                                  "number of devices)")
     shared.add_argument("--free-device-order", action="store_true", help="look for the order of the devices of each replica, too")
     shared.add_argument("--split-effort", type=whole, metavar="N", default=0,
-                        help="work of the search for splits of layers, 1 to 4 (default: 3, with several stages per device 2)")
+                        help="work of the search for splits of layers, 1 to 4 (default: 3, or 2 with several stages per device)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="print JSON")
     answer.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")

@@ -27,8 +27,8 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--message-jitter", type=real, metavar="S", help="the same as --jitter, for transfers between devices")
     add_slow_arguments(parser)
     parser.add_argument("--scenarios-from", choices=("profile",),
-                        help="take the times of each scenario from one recorded iteration of --profile; the default for --scenarios without "
-                             "--jitter, if the profile has several samples")
+                        help="take the times of each scenario from one recorded iteration of --profile. This is the default for --scenarios "
+                             "without --jitter, if the profile has several samples")
     parser.add_argument("--scenarios", type=whole, metavar="N", help="if times vary: number of scenarios (default: 1000)")
     parser.add_argument("--seed", type=whole, metavar="K", help="seed of the random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,

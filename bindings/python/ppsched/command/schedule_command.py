@@ -60,7 +60,7 @@ def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
         description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per stage, such as "
-                    "1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
+                    "1 2 3 or 1,2,3. Give units to all of them, such as 6.1ms, 72GB, 400Gbps, or to none.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
     parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
@@ -105,7 +105,7 @@ def add_commands(commands: Commands) -> None:
                         help="with json: also write slots of activations and received values, and the rounds in which devices connect")
     answer.add_argument("--capture", action="store_true",
                         help="with text or json: also show whether the order can be captured as a CUDA graph. If so, show its communicators and "
-                             "buffers, else why not")
+                             "buffers, else show why not")
     parser.set_defaults(run=run_schedule)
 
 

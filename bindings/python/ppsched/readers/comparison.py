@@ -52,7 +52,8 @@ class Parting(NamedTuple):
 
 
 class DeviceSum(NamedTuple):
-    """A device's busy time, its idle time until the end of the last op of all devices, and the end of its own last op."""
+    """Three figures of a device: its busy time; its idle time, counted until the last op on any device ends; and the end of its
+    own last op."""
 
     device: int
     planned_busy: float

@@ -23,10 +23,11 @@ _FILE_NAME = re.compile(r".*\.(json|ya?ml|toml|sh|py|txt|args|conf|cfg)", re.I)
 
 
 class ModelFile(NamedTuple):
-    """A model and options read from a file. description: the model; options: options of the command that the file has; sequence: the
-    model's longest sequence, or 0; not_taken: keys of the file that would change the result, but are not used; warnings: lines for the
-    user; assumed: values used for missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names;
-    tells_frozen: it is a description, which says itself whether towers are frozen."""
+    """A model and options read from a file. description: the model; options: options of the command that the file has;
+    sequence: the model's longest sequence, or 0; not_taken: keys of the file that are not used, although they would change the
+    result; warnings: lines for the user; assumed: values used for missing arguments where Megatron-LM's launcher has another
+    default; is_megatron: the file has Megatron-LM's names; tells_frozen: it is a description, which says itself whether towers
+    are frozen."""
 
     description: Description
     options: Dict[str, object]

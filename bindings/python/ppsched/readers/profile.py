@@ -81,9 +81,10 @@ def _spread(stage: int, kind: Kind, samples: List[float]) -> Spread:
 class Profile:
     """Measured times of a model's stages, from a profile file or from traces.
 
-    stages: number of stages; devices, microbatches: their numbers, or None if a profile file does not give them; samples: for each
-    measured kind of op a list of samples per stage; pairs: samples of overlapped pairs, by forward and backward stage; units: units of
-    all times from traces, and of the numbers of a file that have a unit; sources: for each source of times in traces, the kinds of ops.
+    stages: number of stages; devices, microbatches: the numbers of devices and microbatches, or None if a profile file does not
+    give them; samples: for each measured kind of op a list of samples per stage; pairs: samples of overlapped pairs, by forward
+    and backward stage; units: units of all times from traces, and of the numbers of a file that have a unit; sources: for each
+    source of times in traces, the kinds of ops.
     """
 
     name: str
