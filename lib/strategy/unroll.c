@@ -205,10 +205,12 @@ static ppsched_status try_blocks(struct unroll *unroll, ppsched_error *error)
     return status;
 }
 
-/* Whether orders are shortened and lengthened too; a pool only has the search of all strategies. */
-static bool may_lengthen(const struct ppi_attempt *attempt)
+bool ppi_shortens(const struct ppi_attempt *attempt)
 {
-    return attempt->pool != NULL && ppi_may_shorten(attempt);
+    const struct ppi_task *task = ppi_task_of(attempt);
+    const struct ppi_option_row *row = ppi_option_for(task->strategy, PPI_ROLE_EFFORT);
+    return attempt->pool != NULL && row != NULL && task->option[row - task->strategy->options] <= row->usual &&
+           ppi_may_shorten(attempt);
 }
 
 /* And, where orders are shortened too, parts that take longer. */
@@ -217,7 +219,7 @@ static ppsched_status try_all(struct unroll *unroll, ppsched_error *error)
     struct ppi_attempt *attempt = unroll->attempt;
     bool is_lengthened;
     ppsched_status status = try_blocks(unroll, error);
-    if (status != PPSCHED_OK || is_enough(unroll, attempt->objective) || !may_lengthen(attempt))
+    if (status != PPSCHED_OK || is_enough(unroll, attempt->objective) || !ppi_shortens(attempt))
         return status;
     return ppi_lengthen(attempt, &unroll->few, &is_lengthened, error);
 }
@@ -261,7 +263,7 @@ ppsched_status ppi_unroll(struct ppi_attempt *attempt, const struct ppi_task *ta
     if (status == PPSCHED_OK && !ppi_orders_have_pairs(&unroll.few.best))
         status = try_all(&unroll, error);
     *found = status == PPSCHED_OK &&
-             (is_enough(&unroll, attempt->objective) || (may_lengthen(attempt) && ppi_is_near_goal(attempt)));
+             (is_enough(&unroll, attempt->objective) || (ppi_shortens(attempt) && ppi_is_near_goal(attempt)));
     ppi_pricer_clear(&attempt->pricer);
     ppi_attempt_clear(&unroll.few);
     ppi_poll_go_on(&attempt->poll, end);

@@ -136,11 +136,6 @@ static ppsched_status shorten(enum ppi_shortened *out, struct ppi_attempt *attem
     return ppi_shorten(out, attempt, &shortening, error);
 }
 
-static bool may_shorten(const struct ppi_attempt *attempt)
-{
-    return attempt->pool != NULL && ppi_attempt_goes_on(attempt) && ppi_may_shorten(attempt);
-}
-
 /* All other strategies, fixed rules first: they cost almost nothing. Between them, the rules' orders are shortened: with many
  * microbatches, that often finds what no strategy is shorter than. */
 static ppsched_status try_all(struct ppi_attempt *attempt, ppsched_error *error)
@@ -149,16 +144,17 @@ static ppsched_status try_all(struct ppi_attempt *attempt, ppsched_error *error)
     enum ppi_shortened result;
     attempt->poll.to = 0;
     ppsched_status status = try_strategies(attempt, false, error);
-    if (status == PPSCHED_OK && may_shorten(attempt))
+    if (status == PPSCHED_OK && ppi_shortens(attempt) && ppi_attempt_goes_on(attempt))
         status = shorten(&result, attempt, &little, error);
     return status == PPSCHED_OK ? try_strategies(attempt, true, error) : status;
 }
+
+static const struct work more = {.visits = 8e6, .passes = 800, .repeats = true};
 
 /* Shortens what has been found; where the best has a longer period than the bound, again after list schedules for all
  * microbatches. `*found`: no other search is needed. */
 static ppsched_status shorten_all(struct ppi_attempt *attempt, bool *found, ppsched_error *error)
 {
-    static const struct work more = {.visits = 8e6, .passes = 800, .repeats = true};
     enum ppi_shortened result;
     ppsched_status status = shorten(&result, attempt, &more, error);
     const double best = attempt->objective;
@@ -169,16 +165,25 @@ static ppsched_status shorten_all(struct ppi_attempt *attempt, bool *found, ppsc
     return status == PPSCHED_OK && attempt->objective < best ? shorten(&result, attempt, &more, error) : status;
 }
 
-/* A search for few microbatches, for shorter orders and for all microbatches, until one is enough. */
+/* A search for few microbatches, for shorter orders and for all microbatches, until one is enough; with more effort than usual,
+ * for shorter orders at the end. */
 static ppsched_status search(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    bool is_found = may_shorten(attempt) && ppi_is_near_goal(attempt);
+    struct ppi_pool *pool = attempt->pool;
+    const bool shortens = ppi_shortens(attempt);
+    bool is_found = shortens && ppi_is_near_goal(attempt);
+    enum ppi_shortened result;
     ppsched_status status = PPSCHED_OK;
-    if (!is_found && attempt->pool != NULL && ppi_attempt_goes_on(attempt))
+    if (!is_found && pool != NULL && ppi_attempt_goes_on(attempt))
         status = ppi_unroll(attempt, ppi_task_of(attempt), &is_found, error);
-    if (status == PPSCHED_OK && !is_found && may_shorten(attempt))
+    if (status == PPSCHED_OK && !is_found && shortens && ppi_attempt_goes_on(attempt))
         status = shorten_all(attempt, &is_found, error);
-    return status == PPSCHED_OK && !is_found ? ppi_explore(attempt, ppi_task_of(attempt)->option[EFFORT], error) : status;
+    if (status == PPSCHED_OK && !is_found)
+        status = ppi_explore(attempt, ppi_task_of(attempt)->option[EFFORT], error);
+    attempt->pool = pool; /* which relinking improves */
+    if (status == PPSCHED_OK && pool != NULL && !shortens && ppi_may_shorten(attempt) && !ppi_is_near_goal(attempt))
+        status = shorten(&result, attempt, &more, error);
+    return status;
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
