@@ -68,17 +68,17 @@ typedef struct ppsched_wait {
  * returns OK if the schedule runs to its end. Otherwise it returns INVALID_SCHEDULE, with the wait
  * cycle in the message of `error`.
  *   - The call writes up to `capacity` waits of the cycle to `out`. To `*count` (may be NULL) it
- *     writes how many there are in all: 0 if there is no deadlock. More waits than `capacity` are
- *     no error.
+ *     writes how many there are in all: 0 if there is no deadlock. It is no error if there are more
+ *     waits than `capacity`.
  *   - If there are several wait cycles, the call reports one of the shortest. The report begins
  *     with the lowest device of this cycle.
  *   - For each wait the message names the device for which the waiting device waits. If a device
  *     waits for itself, the message names the op for which it waits, and the position of this op.
  *   - One run of the model is a proof for all speeds: a schedule that runs to its end at one speed
  *     does so at every speed.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also, with `*count` 0, where sends and
- *   receives do not match: one is missing, repeated, on the wrong device or too late; NO_MEMORY. On
- *   errors other than INVALID_SCHEDULE nothing is written. */
+ * Errors: ARGUMENT; STRUCT_SIZE; RANGE; NO_MEMORY; INVALID_SCHEDULE for a deadlock. If sends and
+ *   receives do not match (one is missing, repeated, on the wrong device or too late), the result
+ *   is also INVALID_SCHEDULE, but `*count` is 0. On all other errors nothing is written. */
 PPSCHED_API ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t *count,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_channel_model *model,

@@ -51,9 +51,9 @@ extern "C" {
 /* --- blocks --- */
 
 /* Kinds of blocks. For each kind, this table lists the fields of ppsched_block that the kind uses
- * (fields in brackets may be 0), then its number of parameters or a short description. In formulas
- * `a d` means a * d. h is hidden_size, a heads, k key_value_heads, d head_size, v value_size, c
- * convolution, f width, r key_value_rank, q query_rank.
+ * (fields in brackets may be 0), then the number of parameters or a short description. In formulas
+ * `a d` means a * d. Symbols: h = hidden_size, a = heads, k = key_value_heads, d = head_size,
+ * v = value_size, c = convolution, f = width, r = key_value_rank, q = query_rank.
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
  *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i,
  *                        with i = index_heads and d_i = index_size
@@ -62,9 +62,9 @@ extern "C" {
  *                        r + r a (d + v) + a v h. Index (DeepSeek-V3.2): q i d_i + h d_i + 2 d_i +
  *                        h i
  *   DELTA                heads head_size [key_value_heads value_size convolution decay_rank
- *                        gate_rank]. The gated delta rule (arXiv 2412.06464) with k heads of
- *                        queries and keys of size d, and a heads of values of size v. With
- *                        decay_rank it is KDA (arXiv 2510.26692)
+ *                        gate_rank]. The gated delta rule (arXiv 2412.06464). The number of
+ *                        heads is `k` for queries and keys, `a` for values. Queries and keys have
+ *                        size d, values size v. With decay_rank it is KDA (arXiv 2510.26692)
  *   MAMBA                heads head_size state_size [groups convolution]: Mamba-2 (arXiv
  *                        2405.21060). With the flag MAMBA_1: width state_size time_step_rank
  *                        [convolution]: Mamba (arXiv 2312.00752). Some models (Jamba) have norms

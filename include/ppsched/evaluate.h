@@ -65,9 +65,10 @@ typedef struct ppsched_metrics {
     double span;            /* longest span of a device, from first start to last end. This is the
                                cost of an iteration if the optimizer does not synchronise the
                                devices */
-    double bubble_of_total; /* idle / (D * makespan) */
+    double bubble_of_total; /* idle / (D * makespan). Here `idle` and `busy` are sums over all D
+                               devices */
     double bubble_of_ideal; /* idle / busy */
-    double bubble_of_span;  /* 1 - mean busy / span */
+    double bubble_of_span;  /* 1 - busy / (D * span) */
     double peak_memory;     /* peak memory of `peak_device` */
 } ppsched_metrics;
 
@@ -236,9 +237,9 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     the value arrives.
  *   - A receive is done when its value has arrived and the receive may start in the channel model.
  *     The op that needs the value starts no earlier.
- *   - With PPSCHED_QUANTITY_SEND_OVERHEAD, a device that reaches a send or a receive is in a call
- *     for this time. At the end of the call the device continues, and the send or receive may
- *     start. Sends and receives have the same overhead.
+ *   - When a device reaches a send or a receive, it is first in a call, which takes the time
+ *     PPSCHED_QUANTITY_SEND_OVERHEAD. At the end of the call the device continues, and the send or
+ *     receive may start. Sends and receives have the same overhead.
  *   - If the model is `batched`, consecutive sends and receives form a batch; a flush ends a batch.
  *     Each op of a batch has a call, one call after another, and all ops are issued at the end of
  *     the last call. PyTorch's batch_isend_irecv does the same: it makes one call per op, in a
@@ -261,9 +262,9 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     `reload`.
  * If three conditions hold, the times are exactly the times of ppsched_schedule_evaluate:
  * bandwidths are infinite; `model` is NULL; UNSHARD, REDUCE_GRAD and the calls of sends and
- * receives take no time. The timeline has no latest starts: the order of transfers depends on the
- * times. `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an ARGUMENT
- * error.
+ * receives take no time. The timeline has no latest starts, because the order of transfers depends
+ * on the times. `flags`: enum ppsched_evaluate_flag. EARLIEST_ONLY has no effect. REUSABLE is an
+ * ARGUMENT error.
  * Errors: as ppsched_schedule_evaluate and ppsched_schedule_prove; INVALID_SCHEDULE where the
  *   schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */

@@ -22,8 +22,9 @@
 extern "C" {
 #endif
 
-/* Why an op of the critical path starts when it does. An input from the op's own device is never
- * the reason: the previous op of the device ends at the same time as that input, or later. */
+/* Why an op of the critical path starts when it does. An input that was computed on the op's own
+ * device is never the reason. The op waits for the previous op of the device at least as long as
+ * for this input. */
 enum ppsched_reason {
     PPSCHED_REASON_BEGIN = 1,   /* the op is the first of its device, and starts at 0 */
     PPSCHED_REASON_DEVICE = 2,  /* the previous F, B, I or W of its device ends at this time */
@@ -99,8 +100,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  *     paths are longest, the makespan rises if one of them gets longer (`more`), but falls only if
  *     all of them get shorter (`less`). So for the makespan `less` is at most `more`. The values
  *     hold until another path becomes the longest.
- *   - Lengths that differ by less than 1e-12 of the makespan count as equal, because sums in
- *     different orders are rounded differently.
+ *   - Paths count as equally long if their lengths differ by less than 1e-12 of the makespan,
+ *     because sums in different orders are rounded differently.
  *   - For the span, both `more` and `less` may be negative: a device that starts later and ends at
  *     the same time has a shorter span.
  *   - An op that takes no time cannot take less, and counts only for `more`.

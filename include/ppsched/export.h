@@ -36,11 +36,12 @@ enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: one row per device, time to the right.
                                         With more than 1024 devices it shows only the first 512 and
                                         the last 511 devices */
-    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op; its form
-                                        is compute_only if all ops are F, B, I and W, otherwise
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op. The
+                                        form is compute_only if each op is F, B, I or W, otherwise
                                         compute_comms */
-    PPSCHED_FORMAT_JSON = 3,         /* JSON: one object with sizes, queues with tokens, starts and
-                                        ends, metrics, flags */
+    PPSCHED_FORMAT_JSON = 3,         /* JSON: one object. It has the sizes, the tokens of each
+                                        queue, the starts and ends of ops, the metrics and the
+                                        flags */
     PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON with tracks, arrows and memory counters,
                                         for Perfetto and chrome://tracing */
     PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts

@@ -140,12 +140,12 @@ typedef struct ppsched_job_options {
                                          of one type, and the devices of a type are consecutive in
                                          the pipeline. With up to 3 types, all orders of the types
                                          are tried; with more, only the given order. Each type has
-                                         its own nodes. A link between devices of two types follows
-                                         from the links that each type has between nodes or, if it
-                                         has pods, between pods: the latency is the larger of both,
-                                         the bandwidth the smaller. With types, the order of ranks
-                                         must be DATA_FIRST, and `table` must be NULL. Types are
-                                         read only during the call */
+                                         its own nodes. For a link between devices of two types,
+                                         two links are compared: for each type, the link between
+                                         nodes or, if the type has pods, between pods. The larger
+                                         latency and the smaller bandwidth are taken. With types,
+                                         the order of ranks must be DATA_FIRST, and `table` must be
+                                         NULL. Types are read only during the call */
 } ppsched_job_options;
 
 /* A job. Its layouts are numbered from 0 in the order of their bounds. Layouts that cannot fit into
@@ -162,10 +162,10 @@ typedef struct ppsched_job ppsched_job;
  * ppsched_model_create_measured. The rows of the table must state each size in which layouts
  * differ. For example, a row with micro_batch_size 0 would give large micro-batches the cost of
  * small micro-batches. With `types` in the options, `accelerator` may be NULL and is not read.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where no layout is possible (the message says what
- *   would work, such as a batch that is a multiple of a possible data parallelism); with a table
- *   also the errors of ppsched_model_create_measured, and RANGE for a row that does not state a
- *   size in which layouts differ; NO_MEMORY. */
+ * Errors: ARGUMENT; STRUCT_SIZE; NO_MEMORY; RANGE, also where no layout is possible (the message
+ *   says what would work, such as a batch that is a multiple of a possible data parallelism). With
+ *   a table: also the errors of ppsched_model_create_measured; RANGE for a row that does not state
+ *   a size in which layouts differ. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,

@@ -109,10 +109,10 @@ typedef struct ppsched_layer_table {
  *   these cases:
  *   - there is no accelerator;
  *   - a number is out of range or not finite, or a name is unknown;
- *   - the table does not have a decoder of the model;
- *   - two rows that fit have the same kind and the same sizes; or two collectives have the same
- *     kind, group, span and bytes; or there are more than 65536 rows of layers or of
- *     collectives. */
+ *   - the table has no row for a decoder of the model;
+ *   - two rows that fit have the same kind and the same sizes;
+ *   - two collectives have the same kind, group, span and bytes;
+ *   - there are more than 65536 rows of layers, or more than 65536 rows of collectives. */
 PPSCHED_API ppsched_status ppsched_model_create_measured(
     ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_layer_table *table,

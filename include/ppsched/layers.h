@@ -198,7 +198,7 @@ PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
 
 /* Returns an entry that was given, with all its times and memory filled in. Its pointers are
  * borrowed.
- * Errors: ARGUMENT, RANGE for an entry past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT; RANGE for an entry past the last; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);
@@ -210,9 +210,11 @@ PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
  *   - Other sizes, latencies, bandwidths, limits, iterations, options and the placement do not
  *     change. A placement map is refused.
  *   - The call ignores the lists of `config` with values per stage, and its overlapped_times.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE if the split does not contain each layer once, separates
- *   layers that must stay together, puts a layer of the first or last stage into another stage, or
- *   has an unknown kind of recomputation; REFUSED for a placement map; NO_MEMORY. */
+ * Errors: ARGUMENT; STRUCT_SIZE; REFUSED for a placement map; NO_MEMORY; RANGE if the split
+ *   - does not contain each layer once;
+ *   - separates layers that must stay together;
+ *   - puts a layer of the first or last stage into another stage;
+ *   - has an unknown kind of recomputation. */
 PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
                                                       const ppsched_config *config,
                                                       const ppsched_layers *layers,

@@ -78,7 +78,7 @@ typedef struct ppsched_megatron_split {
 /* --- making one --- */
 
 /* Makes a layout from records, one per stage. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; LENGTH without stages; RANGE; REFUSED if a rule is broken, with
+ * Errors: ARGUMENT, STRUCT_SIZE; LENGTH if `count` is 0; RANGE; REFUSED if a rule is broken, with
  *   `error->stage`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
                                                  const ppsched_layout_stage *stages, size_t count,

@@ -145,11 +145,10 @@ typedef struct ppsched_lower_options {
  *     same result with and without them.
  *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule
  *     without RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT.
- * Errors: ARGUMENT, also where an option is set, but another option or a config that it needs is
- *   not; STRUCT_SIZE; RANGE; LENGTH where there is not one lookahead per device; INVALID_SCHEDULE
- *   where the order cannot be run; with BY_TIME and NEEDED also MISMATCH and the other errors of
- *   evaluation; NO_MEMORY; REFUSED
- *   in these cases:
+ * Errors: ARGUMENT, also where an option is set without the other option or the config that it
+ *   needs; STRUCT_SIZE; RANGE; LENGTH where the number of lookaheads is not the number of devices;
+ *   INVALID_SCHEDULE where the order cannot be run; with BY_TIME and NEEDED, MISMATCH and the other
+ *   errors of evaluation; NO_MEMORY; REFUSED in these cases:
  *   - the schedule is already lowered, or has an OPTIMIZER_STEP;
  *   - an overlapped pair needs more stages than `unshard`;
  *   - with BY_TIME, an op that sends takes no time;

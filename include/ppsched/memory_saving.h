@@ -86,9 +86,10 @@ typedef struct ppsched_offload_options {
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also as for ppsched_schedule_evaluate;
  *   INVALID_SCHEDULE, CANCELLED, NO_MEMORY; REFUSED in these cases:
  *   - the schedule already has an OFFLOAD, RELOAD or OFFLOAD_WAIT, or has no backward;
- *   - nothing that was tried fits the limit. The message says which limit would work: the least
- *     limit for all devices that was found. If the limits of devices differ, the message has the
- *     least factor on all limits with which a result was found. */
+ *   - nothing that was tried fits the limit. If all devices have the same limit, the message has
+ *     the least limit with which a result was found. If the limits of devices differ, the message
+ *     has a factor: the least number found by which all limits can be multiplied so that a result
+ *     fits. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
                                                     const ppsched_config *config,

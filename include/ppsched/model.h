@@ -221,7 +221,7 @@ typedef struct ppsched_accelerator {
     ppsched_link_rate between; /* links between nodes */
     double rate_8bit;          /* peak rate of products with factors of 8 bits; 0: not supported */
     double rate_4bit;
-    /* Measured values that data sheets do not have. 0: no effect, unless the comment differs. */
+    /* Measured values that data sheets do not have. 0: no effect, or as the comment says. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
@@ -263,9 +263,9 @@ typedef struct ppsched_model ppsched_model;
 
 /* Makes a model. A NULL `training` means one device and s = 1. With a NULL `accelerator` there are
  * no times. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for heads or experts that the parallelism does not divide,
- *   shares above 1, and more experts per token than experts (the message has the wrong value and
- *   one that works); NO_MEMORY. */
+ * Errors: ARGUMENT; STRUCT_SIZE; NO_MEMORY; RANGE (the message has the wrong value and one that
+ *   works), for instance if the parallelism does not divide the heads or experts, if a share is
+ *   above 1, or if there are more experts per token than experts. */
 PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
                                                 const ppsched_description *description,
                                                 const ppsched_training *training,
@@ -452,8 +452,8 @@ typedef struct ppsched_calibration {
  *   - With a WINDOWS flag each layer has four windows (ops before the dispatch, dispatch, experts,
  *     combine), two windows (attention, MLP), or one. A window of W comes after the windows of I
  *     for the same ops. The slowdown of channel 0 is `slowdown` of the device.
- *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
- *     if these reduce their memory.
+ *   - Each layer except embedding and head has the recompute kinds "selective", "full" and, with
+ *     recompute_modules, "modules", but only the kinds that reduce the layer's memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or
  *   not finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,

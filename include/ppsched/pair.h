@@ -106,10 +106,10 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
 
 /* Computes the times of a given order. Example: the launch order of a runtime in which each stream
  * runs its kernels in launch order. `kinds` has one entry per window, in the given order. The entry
- * says which list has the next window: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is
- * the number of windows. Each channel runs its windows in this order. A channel waits for a window
- * that is not ready, even if a later window is ready. All other rules are the same as for
- * ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders in which a
+ * says from which list the next window comes: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W.
+ * `count` is the number of windows. Each channel runs its windows in this order. A channel waits
+ * for a window that is not ready, even if a later window is ready. All other rules are the same as
+ * for ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders in which a
  * channel waits. `is_best` says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
  *   once, or has a weight gradient before the windows of the backward that it needs. */
@@ -138,8 +138,8 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *     after another. For backwards, the windows of the last stage come first. Windows cannot be
  *     divided, so a conversion to more stages is refused.
  *   - Times of ops or pairs that are set afterwards replace the windows.
- * Errors: ARGUMENT, STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order, and where stages have
- *   different slowdowns, or only some have a weight gradient; NO_MEMORY. */
+ * Errors: ARGUMENT; STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order; RANGE where stages
+ *   have different slowdowns; RANGE where only some stages have a weight gradient; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,
                                                       const ppsched_pair_windows *const *stages,
                                                       size_t count, ppsched_error *error);

@@ -327,7 +327,7 @@ PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
 PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank);
 
 /* Describes a candidate. Its figures are filled in if it is evaluated.
- * Errors: ARGUMENT, RANGE for a candidate past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT; RANGE for a candidate past the last; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);

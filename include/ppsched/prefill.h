@@ -74,8 +74,8 @@ PPSCHED_API ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t cap
  * microbatches, and a request for each prompt. The factor of a microbatch on times is the time of
  * its chunk; its factor on memory and bytes is its share of the tokens of all prompts. So memory
  * and bytes in `config` must be for all prompts together. The caller must destroy the copy.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks do not add up to the prompts;
- *   NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also if the chunks of a prompt do not add up to the
+ *   tokens of the prompt; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_prefill_create_config(ppsched_config **out,
                                                          const ppsched_prefill *prefill,
                                                          const ppsched_config *config,

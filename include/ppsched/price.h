@@ -13,8 +13,8 @@
  * With OVERLAPS_GRADIENTS a device sums the gradients of a layer after the last backward that adds
  * to them. The device sums the gradients of one stage after the other, in bubbles and while other
  * backwards run. With OVERLAPS_PARAMETERS a device gathers the weights of its stages in the order
- * of their first forwards. With sharding 3 weights are gathered and gradients are summed for each
- * microbatch. With both flags, these collectives then run while layers compute, and this hides
+ * of their first forwards. If `sharding` is 3, weights are gathered and gradients are summed for
+ * each microbatch. With both flags, these collectives then run while layers compute, and this hides
  * their time.
  *
  * Sample:
@@ -62,7 +62,7 @@ extern "C" {
 /* The order of the dimensions of parallelism in which the ranks of a job are numbered. From one
  * rank to the next, the first dimension changes fastest. A node has consecutive ranks, so the first
  * dimensions are inside a node. Context and expert parallelism come between tensor parallelism and
- * the last two dimensions. */
+ * the last two dimensions. t, c and e are the degrees of tensor, context and expert parallelism. */
 enum ppsched_rank_order {
     PPSCHED_RANK_ORDER_DATA_FIRST = 0,    /* tp-cp-ep-dp-pp: replicas, then pipelines. The default
                                              of Megatron-LM. From one device of a pipeline to the
@@ -112,9 +112,9 @@ typedef struct ppsched_pipeline {
     uint32_t reduce_every;   /* number of runs of the schedule in a step. Gradients are summed up
                                 over these runs, and reduced only after the last run. Each run has
                                 microbatches / reduce_every microbatches, and begins when the run
-                                before has ended. With sharding 3 each microbatch still sums its
-                                gradients. The number of runs must divide `microbatches`. 0 means
-                                1 */
+                                before has ended. If `sharding` is 3, gradients are still summed
+                                for each microbatch. The number of runs must divide `microbatches`.
+                                0 means 1 */
     uint32_t hides_copies;   /* 1: the sum of the gradients of the embedding and its copies
                                 (ppsched_model_get_copies_time) takes no time, because it overlaps.
                                 0: this sum comes after all other sums, and counts in
@@ -175,7 +175,7 @@ typedef struct ppsched_device_price {
     double optimizer;
     double activations; /* activations without logits */
     double logits;      /* logits, with 4 bytes each */
-    double gathered;    /* gathered weights. With sharding 3 these are the weights of two layers */
+    double gathered;    /* gathered weights; if `sharding` is 3, the weights of two layers */
     double other;       /* other memory: the gradients of the logits */
     double total;
 } ppsched_device_price;
@@ -197,8 +197,9 @@ PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
  * job. If the model has a table with sends, the call returns values from these measured sends. A
  * NULL `pipeline` means one device. The call reads only `devices` and `rank_order` of the pipeline.
  * Either output may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a device that the pipeline does not have, for an order
- * of ranks that expert parallelism does not allow, and for a model without an accelerator. */
+ * Errors: ARGUMENT; STRUCT_SIZE; RANGE for a device that the pipeline does not have; RANGE for an
+ * order of ranks that expert parallelism does not allow; RANGE for a model without an
+ * accelerator. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, double *bandwidth,
                                                            const ppsched_model *model,
                                                            const ppsched_pipeline *pipeline,

@@ -273,7 +273,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
 
     /* Factor of a slice on times, in addition to the factor of its microbatch: 1, K or S * K values
-     * above 0. With S * K values, K above 1, each stage has its own factors: first those of all
+     * above 0. With S * K values (K above 1), each stage has its own factors: first those of all
      * slices on stage 0, then on stage 1 and so on. Memory and bytes are the same for all slices.
      * With causal attention later slices take longer: the factor of slice k is a + b * k. The
      * numbers a and b depend on the share of attention in the times of the stage. Default: 1. */

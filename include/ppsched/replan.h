@@ -138,8 +138,9 @@ typedef struct ppsched_layer_move {
  *     job continues with the number of microbatches of `config`. Lists of `config` with values per
  *     stage are ignored.
  *   - The strategy and the number of stages per device do not change. Splits are searched as in
- *     plans. Then the call gives layers back to devices that already hold them, where this does not
- *     make the step longer. It puts equal devices in the places for which the fewest bytes move.
+ *     plans. Then the call assigns layers to devices that already hold them, where this does not
+ *     make the step longer. If several devices are equal, the call assigns them to places so that
+ *     the fewest bytes move.
  *   - If no other split gives a shorter step, the running split is kept.
  * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY, LENGTH, CANCELLED, NO_MEMORY; RANGE for a device

@@ -73,10 +73,10 @@ typedef struct ppsched_replicas_figures {
     uint32_t proved;        /* 1: no other shares, splits and orders of the devices give a shorter
                                step */
     double step_time;       /* step time of the replica that takes longest */
-    double equal_step_time; /* `step_time` if all shares are equal, and each replica has its best
-                               split. If the number of microbatches is not a multiple of the number
-                               of replicas, the first replicas take one microbatch more. 0 if a
-                               replica cannot run its share */
+    double equal_step_time; /* the value that `step_time` would have with equal shares, and with the
+                               best split of each replica. If the number of microbatches is not a
+                               multiple of the number of replicas, the first replicas take one
+                               microbatch more. 0 if a replica cannot run its share */
 } ppsched_replicas_figures;
 
 /* The share of a replica. Set `size` to sizeof of this struct. The pointers are borrowed from the

@@ -82,9 +82,9 @@ typedef struct ppsched_connection {
 /* Lists the connections of all devices, round by round. All devices must make them in this order,
  * so that they do not deadlock. `what`: enum ppsched_connecting. Fills a buffer: see ppsched.h.
  *   - LINKS works like PyTorch's directed P2P groups. Each pair of devices, in ascending order, is
- *     put in the first round in which both devices are free. Then each round becomes two rounds:
- *     the first from the lower device of each pair to the higher, the second from the higher to the
- *     lower.
+ *     put in the first round in which both devices are free. Then each round becomes two rounds.
+ *     In the first, the lower device of each pair sends to the higher. In the second, the higher
+ *     sends to the lower.
  *   - With STAGES, each pair of stages, in ascending order, is put in the first round in which both
  *     devices are free. Messages go only from a stage to the next.
  *   - On a stage graph, the neighbours of a stage are the stages that it feeds, and each device of

@@ -95,7 +95,8 @@ typedef struct ppsched_scenario_metrics {
 } ppsched_scenario_metrics;
 
 /* Sets the robust objective. Searches with an effort (auto) then minimise a figure over `count`
- * scenarios. `rank_by` selects this figure: the mean, the `quantile` (0 to 1), or the worst.
+ * scenarios. `rank_by` selects this figure: the mean time, a quantile of the times (`quantile`, 0
+ * to 1), or the longest time.
  *   - If devices, stages or links have factors, the search first uses the times of an average
  *     scenario. Then it takes the order with the best figure in the first 256 scenarios, and
  *     improves this order move by move. More effort means more moves.
@@ -120,10 +121,11 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
  *   - The time of the call is linear in ops * scenarios, and its memory is linear in ops +
  *     scenarios. A scenario allocates nothing.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for schedules with RECOMPUTE, OFFLOAD or
- *   RELOAD; RANGE for a number of scenarios other than 1 to PPSCHED_MAX_SCENARIOS, for a jitter or
- *   a factor that is out of range, and if a sum of times is too large for a double; MISMATCH for a
- *   list of the wrong length; REFUSED for dispatch READY if the config's senders wait; STRUCT_SIZE;
- *   CANCELLED; NO_MEMORY. */
+ *   RELOAD; MISMATCH for a list of the wrong length; REFUSED for dispatch READY if the config's
+ *   senders wait; STRUCT_SIZE; CANCELLED; NO_MEMORY; RANGE in these cases:
+ *   - the number of scenarios is not from 1 to PPSCHED_MAX_SCENARIOS;
+ *   - a jitter or a factor is out of range;
+ *   - a sum of times is too large for a double. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
     ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
     int64_t count, const ppsched_scenario_options *options, ppsched_error *error);

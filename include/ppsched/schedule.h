@@ -156,10 +156,11 @@ PPSCHED_API void ppsched_builder_destroy(ppsched_builder *builder);
 /* Appends `count` ops to the queue of a device. The call checks the values of the ops, but not
  * their order; ppsched_schedule_check checks the order. On an error nothing is appended. One call
  * may append the first op of an overlapped pair, and the next call may append the second op.
- * Errors: ARGUMENT, also for an unknown kind or flag, for a microbatch in an op whose kind has no
- *   microbatch, and for an overlapped pair that is anything other than an F and then a B or I;
- *   RANGE where the device, stage, microbatch or slice does not exist, or there are too many ops;
- *   NO_MEMORY. */
+ * Errors: RANGE where the device, stage, microbatch or slice does not exist; RANGE where there are
+ *   too many ops; NO_MEMORY; ARGUMENT, also for
+ *   - an unknown kind or flag;
+ *   - a microbatch in an op whose kind has no microbatch;
+ *   - an overlapped pair that is anything other than an F and then a B or I. */
 PPSCHED_API ppsched_status ppsched_builder_append(ppsched_builder *builder, uint32_t device,
                                                   const ppsched_op *ops, size_t count,
                                                   ppsched_error *error);

@@ -82,15 +82,15 @@ typedef struct ppsched_steady_period {
 } ppsched_steady_period;
 
 /* Computes figures of the schedule that ppsched_schedule_generate would make. They are the figures
- * that ppsched_schedule_evaluate would compute for this schedule.
- *   - If all times are multiples of one power of two, the figures are exactly the same, because all
- *     sums are exact.
- *   - Otherwise times are rounded to such multiples, each by at most a share of 2^-40. The figures
- *     then differ by at most this share from the figures of the exact times. Evaluation op by op
- *     also differs from the figures of the exact times, because it rounds each sum.
- * Memory figures equal the figures of an evaluation op by op, except for the rounding of sums. If
- * all values of memory are multiples of one power of two, memory figures are exactly the same. If
- * no period is found, all ops are timed. Time and memory of the call are linear in the number of
+ * that ppsched_schedule_evaluate would compute for this schedule, except for rounding.
+ *   - If all times are multiples of one power of two, there is no rounding: both calls compute
+ *     exactly the same figures.
+ *   - Otherwise this call rounds each time to such a multiple, by at most a share of 2^-40. So its
+ *     figures differ by at most this share from the true figures, which have no rounding at all.
+ *     ppsched_schedule_evaluate rounds each sum. So its figures also differ from the true figures.
+ *   - Memory figures differ only by the rounding of sums. If all values of memory are multiples of
+ *     one power of two, both calls compute exactly the same memory figures.
+ * If no period is found, all ops are timed. Time and memory of the call are linear in the number of
  * ops of the microbatches that are timed (`timed`).
  * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
@@ -106,7 +106,7 @@ PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
  *   - If the schedule has several iterations, the result is for the order of the first iteration.
  *   - With up to 64 devices the result is exact, except for rounding. With more devices it is an
  *     upper bound, which is exact in most cases.
- *   - The call times up to as many iterations as there are devices, but at most 64.
+ *   - The call times at most one iteration for each device, and at most 64 iterations in all.
  * Errors: ARGUMENT; REFUSED for schedules with ops other than F, B, I and W, and if the iterations
  *   together have too many ops; the errors of ppsched_schedule_evaluate. */
 PPSCHED_API ppsched_status ppsched_schedule_find_period(double *out,

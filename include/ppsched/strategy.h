@@ -76,12 +76,12 @@ typedef struct ppsched_option_info {
 PPSCHED_API uint32_t ppsched_strategy_count(void);
 
 /* Describes a strategy.
- * Errors: ARGUMENT, RANGE for a strategy past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT; RANGE for a strategy past the last; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy,
                                                      ppsched_error *error);
 
 /* Describes an option of a strategy. Options are numbered from 0.
- * Errors: ARGUMENT, RANGE for a strategy or an option past the last, STRUCT_SIZE. */
+ * Errors: ARGUMENT; RANGE for a strategy or an option past the last; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
                                                        uint32_t option, ppsched_error *error);
 

@@ -50,8 +50,8 @@ static ppsched_status relink(struct ppi_attempt *attempt, int64_t effort, double
     return ppi_relink(attempt, pool, ppi_smaller(enough, visits_of(effort)), error);
 }
 
-/* The parts of the search, one after another, each with a share of the progress that is left. */
-ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error)
+/* Parts of the search, one after another, each with a share of the progress that is left. */
+static ppsched_status explore(struct ppi_attempt *attempt, int64_t effort, int parts, ppsched_error *error)
 {
     static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
     static const double ends[] = {0.1, 0.15, 0.2, 1};
@@ -59,7 +59,7 @@ ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_
     double first = attempt->poll.from, all = attempt->poll.to - first;
     ppsched_status status = PPSCHED_OK;
     attempt->poll.to = first;
-    for (int part = 0; part < 4 && effort > 0 && status == PPSCHED_OK; part++) {
+    for (int part = 0; part < parts && effort > 0 && status == PPSCHED_OK; part++) {
         ppi_poll_go_on(&attempt->poll, first + ends[part] * all);
         if (part < 3 && attempt->problem.slices > 1) /* these parts run backwards in the order of the forwards */
             continue;
@@ -71,4 +71,14 @@ ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_
             status = relink(attempt, effort, scale, error);
     }
     return status;
+}
+
+ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error)
+{
+    return explore(attempt, effort, 4, error);
+}
+
+ppsched_status ppi_explore_lists(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error)
+{
+    return explore(attempt, effort, 3, error);
 }

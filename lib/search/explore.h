@@ -49,4 +49,7 @@ enum { PPI_MOST_EFFORT = 12, PPI_DEFAULT_EFFORT = 4 };
  * fits. */
 ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error);
 
+/* Only patterns and beams, which leave the attempt its pool; whole microbatches. */
+ppsched_status ppi_explore_lists(struct ppi_attempt *attempt, int64_t effort, ppsched_error *error);
+
 #endif

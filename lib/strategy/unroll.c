@@ -5,6 +5,8 @@
 #include "strategy/unroll.h"
 
 #include "base/checked.h"
+#include "search/part.h"
+#include "search/shorten.h"
 
 /* Measured: docs/performance.md. */
 enum {
@@ -22,11 +24,10 @@ enum {
 struct unroll {
     struct ppi_attempt *attempt; /* of all microbatches */
     struct ppi_attempt few;
-    double period;     /* of the busiest device, per microbatch */
-    uint32_t busiest;  /* device */
-    uint32_t block;    /* microbatches of the part */
-    size_t *from, *to; /* by device: the part in its order */
-    uint32_t *count;   /* by stage and kind: its ops in the part */
+    double period;    /* of the busiest device, per microbatch */
+    uint32_t busiest; /* device */
+    struct ppi_part part;
+    uint32_t *count; /* by stage and kind: its ops in the part */
     int priced;
 };
 
@@ -37,14 +38,6 @@ static uint32_t few_of(const struct ppi_shape *shape)
     const uint64_t least = (uint64_t)FEW * shape->devices;
     const uint64_t few = (least > LEAST_FEW ? least : LEAST_FEW) + shape->microbatches % shape->devices;
     return few * TIMES <= shape->microbatches ? (uint32_t)few : 0;
-}
-
-static bool has_equal_microbatches(const ppsched_config *config)
-{
-    for (int32_t q = PPSCHED_QUANTITY_MICROBATCH_SCALE; q <= PPSCHED_QUANTITY_MICROBATCH_REQUEST; q++)
-        if (config->values[q].count > 1)
-            return false;
-    return true;
 }
 
 /* Reports the search's progress as a part of the whole. */
@@ -114,13 +107,13 @@ static bool is_whole(const struct unroll *unroll, uint32_t device)
     for (uint32_t i = 0; i < problem->device[device].count; i++)
         for (uint32_t k = 0; k < PPI_COMPUTE_KINDS; k++)
             unroll->count[problem->stage_list[problem->device[device].first + i] * PPI_COMPUTE_KINDS + k] = 0;
-    for (size_t i = unroll->from[device]; i < unroll->to[device]; i++)
+    for (size_t i = unroll->part.from[device]; i < unroll->part.to[device]; i++)
         unroll->count[ops[i].stage * PPI_COMPUTE_KINDS + ops[i].kind]++;
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
         const uint32_t stage = problem->stage_list[problem->device[device].first + i];
         const uint32_t *count = unroll->count + stage * PPI_COMPUTE_KINDS;
-        if (count[PPSCHED_KIND_F] != unroll->block || count[PPSCHED_KIND_W] != count[PPSCHED_KIND_I] ||
-            count[PPSCHED_KIND_I] + count[PPSCHED_KIND_B] != unroll->block)
+        if (count[PPSCHED_KIND_F] != unroll->part.block || count[PPSCHED_KIND_W] != count[PPSCHED_KIND_I] ||
+            count[PPSCHED_KIND_I] + count[PPSCHED_KIND_B] != unroll->part.block)
             return false;
     }
     return true;
@@ -129,10 +122,10 @@ static bool is_whole(const struct unroll *unroll, uint32_t device)
 /* Whether the part may end at a time. */
 static bool may_end(struct unroll *unroll, double time)
 {
-    const double length = unroll->block * unroll->period, close = time * CLOSE;
+    const double length = unroll->part.block * unroll->period, close = time * CLOSE;
     for (uint32_t d = 0; d < unroll->few.problem.devices; d++) {
-        unroll->from[d] = first_from(unroll, d, time - length - close);
-        unroll->to[d] = first_from(unroll, d, time - close);
+        unroll->part.from[d] = first_from(unroll, d, time - length - close);
+        unroll->part.to[d] = first_from(unroll, d, time - close);
         if (!is_whole(unroll, d))
             return false;
     }
@@ -140,31 +133,6 @@ static bool may_end(struct unroll *unroll, double time)
 }
 
 /* --- all microbatches --- */
-
-static ppsched_op *put_later(ppsched_op *to, const ppsched_op *from, const ppsched_op *end, uint32_t microbatches)
-{
-    for (; from < end; from++, to++) {
-        *to = *from;
-        to->microbatch += microbatches;
-    }
-    return to;
-}
-
-/* Writes the order of all microbatches. */
-static void put_all(const struct unroll *unroll)
-{
-    const struct ppi_orders *few = &unroll->few.best;
-    struct ppi_orders *all = &unroll->attempt->candidate;
-    const uint32_t more = unroll->attempt->problem.microbatches - unroll->few.problem.microbatches;
-    for (uint32_t d = 0; d < all->devices; d++) {
-        const ppsched_op *ops = ops_of(few, d), *from = ops + unroll->from[d], *to = ops + unroll->to[d];
-        ppsched_op *put = put_later(all->ops + all->first[d], ops, to, 0);
-        for (uint32_t later = unroll->block; later <= more; later += unroll->block)
-            put = put_later(put, from, to, later);
-        put = put_later(put, to, ops + few->count[d], more);
-        all->count[d] = (size_t)(put - (all->ops + all->first[d]));
-    }
-}
 
 static bool is_close(double a, double b)
 {
@@ -191,7 +159,8 @@ static ppsched_status offer(struct unroll *unroll, ppsched_error *error)
     double time = PPI_INFINITE;
     bool fits = true;
     ppsched_status status = PPSCHED_OK;
-    put_all(unroll);
+    ppi_part_repeat(&unroll->part, &unroll->few.best, &attempt->candidate,
+                    attempt->problem.microbatches - unroll->few.problem.microbatches);
     unroll->priced++;
     if (attempt->problem.has_limits)
         ppi_attempt_peak(attempt, &fits);
@@ -209,7 +178,7 @@ static ppsched_status try_block(struct unroll *unroll, ppsched_error *error)
     const ppsched_span *spans = spans_of(unroll, unroll->busiest);
     ppsched_status status = PPSCHED_OK;
     for (size_t i = first; i < count && i < first + PARTS && status == PPSCHED_OK && unroll->priced < PRICED; i++)
-        if (spans[i].start >= unroll->block * unroll->period && may_end(unroll, spans[i].start)) {
+        if (spans[i].start >= unroll->part.block * unroll->period && may_end(unroll, spans[i].start)) {
             status = offer(unroll, error);
             if (is_enough(unroll, unroll->attempt->objective))
                 break;
@@ -230,18 +199,37 @@ static ppsched_status try_blocks(struct unroll *unroll, ppsched_error *error)
     if (status != PPSCHED_OK)
         return status;
     find_busiest(unroll);
-    for (unroll->block = 1; unroll->block <= problem->devices && status == PPSCHED_OK; unroll->block++)
-        if (problem->devices % unroll->block == 0 && !is_enough(unroll, unroll->attempt->objective))
+    for (unroll->part.block = 1; unroll->part.block <= problem->devices && status == PPSCHED_OK; unroll->part.block++)
+        if (problem->devices % unroll->part.block == 0 && !is_enough(unroll, unroll->attempt->objective))
             status = try_block(unroll, error);
     return status;
+}
+
+bool ppi_shortens(const struct ppi_attempt *attempt)
+{
+    const struct ppi_task *task = ppi_task_of(attempt);
+    const struct ppi_option_row *row = ppi_option_for(task->strategy, PPI_ROLE_EFFORT);
+    return attempt->pool != NULL && row != NULL && task->option[row - task->strategy->options] <= row->usual &&
+           ppi_may_shorten(attempt);
+}
+
+/* And, where orders are shortened too, parts that take longer. */
+static ppsched_status try_all(struct unroll *unroll, ppsched_error *error)
+{
+    struct ppi_attempt *attempt = unroll->attempt;
+    bool is_lengthened;
+    ppsched_status status = try_blocks(unroll, error);
+    if (status != PPSCHED_OK || is_enough(unroll, attempt->objective) || !ppi_shortens(attempt))
+        return status;
+    return ppi_lengthen(attempt, &unroll->few, &is_lengthened, error);
 }
 
 static ppsched_status make(struct unroll *out, ppsched_error *error)
 {
     struct ppi_arena *arena = &out->attempt->arena;
     const struct ppi_problem *problem = &out->attempt->problem;
-    out->from = ppi_arena_take(arena, problem->devices, sizeof *out->from);
-    out->to = ppi_arena_take(arena, problem->devices, sizeof *out->to);
+    out->part.from = ppi_arena_take(arena, problem->devices, sizeof *out->part.from);
+    out->part.to = ppi_arena_take(arena, problem->devices, sizeof *out->part.to);
     out->count = ppi_arena_take(arena, problem->stages, PPI_COMPUTE_KINDS * sizeof *out->count);
     return ppi_arena_check(arena, "the search", error);
 }
@@ -256,7 +244,7 @@ ppsched_status ppi_unroll(struct ppi_attempt *attempt, const struct ppi_task *ta
     *found = false;
     fewer.shape.microbatches = config.shape.microbatches = few_of(&task->shape);
     if (fewer.shape.microbatches == 0 || task->shape.slices > 1 || attempt->stated != NULL || config.graph != NULL ||
-        attempt->problem.ratio != NULL || !has_equal_microbatches(&config) || !ppi_serves(&fewer))
+        attempt->problem.ratio != NULL || !ppi_has_equal_microbatches(&config) || !ppi_serves(&fewer))
         return PPSCHED_OK;
     ease(&fewer);
     if (config.progress != NULL) {
@@ -273,8 +261,9 @@ ppsched_status ppi_unroll(struct ppi_attempt *attempt, const struct ppi_task *ta
     if (status != PPSCHED_OK && status != PPSCHED_ERROR_REFUSED && error != NULL)
         *error = reason;
     if (status == PPSCHED_OK && !ppi_orders_have_pairs(&unroll.few.best))
-        status = try_blocks(&unroll, error);
-    *found = status == PPSCHED_OK && is_enough(&unroll, attempt->objective);
+        status = try_all(&unroll, error);
+    *found = status == PPSCHED_OK &&
+             (is_enough(&unroll, attempt->objective) || (ppi_shortens(attempt) && ppi_is_near_goal(attempt)));
     ppi_pricer_clear(&attempt->pricer);
     ppi_attempt_clear(&unroll.few);
     ppi_poll_go_on(&attempt->poll, end);

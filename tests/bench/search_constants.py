@@ -116,7 +116,7 @@ CONSTANTS: List[Constant] = [
     *listed("changes", "replan/moves.c", "MOST_GIVEN"),
 ]
 
-# They decide how fast a result is found, but not which.
+# Sizes of caches and hash tables. Some change the result a little.
 CACHES: List[Constant] = [
     *listed("auto", "search/tabu.c", "TABLE_BITS", TABLE_BITS=("15", "17")),
     *listed("splits", "split/device_fit.c", "AT_ONCE"),

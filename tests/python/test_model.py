@@ -685,6 +685,12 @@ class CommandTest(unittest.TestCase):
         self.assertLess(row["step_time"], 1)
         self.assertEqual(row["calibrated"][0], note)
         self.assertIn("input and weight of 4 measured stages: ", row["calibrated"][1])
+        told, seconds = self.folder / "told.json", self.folder / "seconds.json"
+        for file, words in ((told, [f"{1e6 * float(time)}us" for time in times]), (seconds, [float(time) for time in times])):
+            file.write_text(json.dumps({"stages": 4, "forward_times": words, "backward_times": words}), encoding="utf-8")
+        for words in (("--profile", told), ("--profile", told, "--time-unit", "s"), ("--profile", seconds, "--time-unit", "s"),
+                      ("--profile", path, "-f", *(f"{time}s" for time in times))):
+            self.assertEqual(self.pick("--pp", 2, "--seq", 2048, *words)[0]["calibrated"][0], note, words)
         config = self.folder / "times.json"
         config.write_text('{"forward_times": "36ms"}', encoding="utf-8")
         self.wrong("1 measured stage:", "--model", self.path, "-c", config, command="pick")

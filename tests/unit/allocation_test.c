@@ -284,9 +284,12 @@ static void prepare_strategy(struct attempt *attempt)
     expect_ok(ppsched_strategy_fits(info.name, config, &error), &error);
     if (attempt->variant % 2 == 1)
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
-    if (strcmp(info.name, "v_search") == 0 && attempt->variant % 2 == 0 && config == attempt->own.config) {
-        expect_ok(ppsched_config_with_microbatches(&attempt->own.config, config, 64, &error), &error); /* repeats few */
+    const int64_t many = strcmp(info.name, "v_search") == 0 ? 64 : strcmp(info.name, "auto") == 0 ? 128 : 0;
+    if (many > 0 && attempt->variant % 2 == 0 && config == attempt->own.config) { /* repeats few, shortens */
+        expect_ok(ppsched_config_with_microbatches(&attempt->own.config, config, many, &error), &error);
         ppsched_config_destroy(config);
+        config = attempt->own.config;
+        set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.375); /* so that no rule is the best */
     }
     if (strcmp(info.name, "auto") == 0) /* it takes all that it needs before it takes its time */
         expect_ok(ppsched_config_set_option(config, "effort", "1", &error), &error);

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "ir/stage_graph.h"
 #include "search/explore.h"
+#include "search/shorten.h"
 #include "strategy/descriptors.h"
 #include "strategy/searches/auto_graph.h"
 #include "strategy/searches/auto_jobs.h"
@@ -66,24 +67,22 @@ static bool is_rival(const struct ppi_attempt *attempt, const struct ppi_strateg
            ppi_auto_has_placement(ppi_task_of(attempt), attempt->config, strategy);
 }
 
-/* Fixed rules first: they cost almost nothing. */
-static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error *error)
+/* The other strategies that are fixed rules, or those that search. */
+static ppsched_status try_strategies(struct ppi_attempt *attempt, bool search, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t count = ppi_strategy_count();
-    attempt->poll.to = 0;
-    for (int searched = 0; searched < 2; searched++)
-        for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
-            const struct ppi_strategy *strategy = ppi_strategy_at(i);
-            if ((strategy->plan != NULL) != (searched == 1) || strategy->comes_last || !ppi_attempt_goes_on(attempt) ||
-                !is_rival(attempt, strategy))
-                continue;
-            if (searched == 1)
-                ppi_poll_go_on(&attempt->poll, 0.5 * (i + 1) / count);
-            status = try_strategy(attempt, strategy, error);
-            if (searched == 1 && status == PPSCHED_OK)
-                status = ppi_poll_report(&attempt->poll, 1, error);
-        }
+    for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
+        const struct ppi_strategy *strategy = ppi_strategy_at(i);
+        if ((strategy->plan != NULL) != search || strategy->comes_last || !ppi_attempt_goes_on(attempt) ||
+            !is_rival(attempt, strategy))
+            continue;
+        if (search)
+            ppi_poll_go_on(&attempt->poll, 0.5 * (i + 1) / count);
+        status = try_strategy(attempt, strategy, error);
+        if (search && status == PPSCHED_OK)
+            status = ppi_poll_report(&attempt->poll, 1, error);
+    }
     return status;
 }
 
@@ -117,11 +116,80 @@ static ppsched_status make_robust(struct ppi_attempt *attempt, const struct ppi_
     return ppi_make_robust(attempt, pool, attempt->stated, visits, error);
 }
 
+/* Of tabu search for shorter orders: visits of ops at the default effort, and at least so many passes over the ops. */
+struct work {
+    double visits, passes;
+    bool repeats;
+};
+
+/* Shortens the orders that have been found. */
+static ppsched_status shorten(enum ppi_shortened *out, struct ppi_attempt *attempt, const struct work *work,
+                              ppsched_error *error)
+{
+    const struct ppi_task *task = ppi_task_of(attempt);
+    const double scale = (double)(1 << task->option[EFFORT]) / (1 << PPI_DEFAULT_EFFORT);
+    const struct ppi_shortening shortening = {.iterations = attempt->config->repeats > 0 ? attempt->config->repeats
+                                                                                         : task->shape.iterations,
+                                              .visits = scale * work->visits,
+                                              .passes = work->passes,
+                                              .repeats = work->repeats};
+    return ppi_shorten(out, attempt, &shortening, error);
+}
+
+/* All other strategies, fixed rules first: they cost almost nothing. Between them, the rules' orders are shortened: with many
+ * microbatches, that often finds what no strategy is shorter than. */
+static ppsched_status try_all(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    static const struct work little = {.visits = 2e6, .passes = 500};
+    enum ppi_shortened result;
+    attempt->poll.to = 0;
+    ppsched_status status = try_strategies(attempt, false, error);
+    if (status == PPSCHED_OK && ppi_shortens(attempt) && ppi_attempt_goes_on(attempt))
+        status = shorten(&result, attempt, &little, error);
+    return status == PPSCHED_OK ? try_strategies(attempt, true, error) : status;
+}
+
+static const struct work more = {.visits = 8e6, .passes = 800, .repeats = true};
+
+/* Shortens what has been found; where the best has a longer period than the bound, again after list schedules for all
+ * microbatches. `*found`: no other search is needed. */
+static ppsched_status shorten_all(struct ppi_attempt *attempt, bool *found, ppsched_error *error)
+{
+    enum ppi_shortened result;
+    ppsched_status status = shorten(&result, attempt, &more, error);
+    const double best = attempt->objective;
+    *found = result != PPI_NOT_LENGTHENED || ppi_is_near_goal(attempt);
+    if (status != PPSCHED_OK || result != PPI_LONGER || ppi_is_near_goal(attempt))
+        return status;
+    status = ppi_explore_lists(attempt, ppi_task_of(attempt)->option[EFFORT], error);
+    return status == PPSCHED_OK && attempt->objective < best ? shorten(&result, attempt, &more, error) : status;
+}
+
+/* A search for few microbatches, for shorter orders and for all microbatches, until one is enough; with more effort than usual,
+ * for shorter orders at the end. */
+static ppsched_status search(struct ppi_attempt *attempt, ppsched_error *error)
+{
+    struct ppi_pool *pool = attempt->pool;
+    const bool shortens = ppi_shortens(attempt);
+    bool is_found = shortens && ppi_is_near_goal(attempt);
+    enum ppi_shortened result;
+    ppsched_status status = PPSCHED_OK;
+    if (!is_found && pool != NULL && ppi_attempt_goes_on(attempt))
+        status = ppi_unroll(attempt, ppi_task_of(attempt), &is_found, error);
+    if (status == PPSCHED_OK && !is_found && shortens && ppi_attempt_goes_on(attempt))
+        status = shorten_all(attempt, &is_found, error);
+    if (status == PPSCHED_OK && !is_found)
+        status = ppi_explore(attempt, ppi_task_of(attempt)->option[EFFORT], error);
+    attempt->pool = pool; /* which relinking improves */
+    if (status == PPSCHED_OK && pool != NULL && !shortens && ppi_may_shorten(attempt) && !ppi_is_near_goal(attempt))
+        status = shorten(&result, attempt, &more, error);
+    return status;
+}
+
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     uint32_t unfit = ppi_problem_unfit_device(&attempt->problem);
     struct ppi_pool pool;
-    bool is_unrolled = false;
     ppsched_status status = PPSCHED_OK;
     if (unfit != PPSCHED_NONE)
         return nothing_fits(attempt, unfit, error);
@@ -130,16 +198,14 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         attempt->pool = &pool;
     }
     if (status == PPSCHED_OK)
-        status = try_strategies(attempt, error);
+        status = try_all(attempt, error);
     if (status == PPSCHED_OK && attempt->problem.slices > 1)
         status = ppi_list_micro_slices(attempt, false, ppi_task_of(attempt)->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
     else if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_go_straight(attempt, error);
     ppi_poll_go_on(&attempt->poll, attempt->stated != NULL ? 0.5 : 1);
-    if (status == PPSCHED_OK && ppi_task_of(attempt)->option[EFFORT] > 0 && ppi_attempt_goes_on(attempt))
-        status = ppi_unroll(attempt, ppi_task_of(attempt), &is_unrolled, error);
-    if (status == PPSCHED_OK && !is_unrolled)
-        status = ppi_explore(attempt, ppi_task_of(attempt)->option[EFFORT], error);
+    if (status == PPSCHED_OK)
+        status = search(attempt, error);
     attempt->pool = NULL;
     if (status == PPSCHED_OK)
         status = try_last(attempt, error);

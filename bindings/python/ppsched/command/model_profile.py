@@ -4,7 +4,6 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.number_lists import numbers
-from .._core.units import TIMES
 from .._core.words import counted
 from .model_estimate import decoder_count, even_split, layer_names, stage_names
 from .model_options import Job
@@ -47,11 +46,9 @@ def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[fl
 
 
 def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[str]]:
-    """Measured time / predicted time for each pass, from the lists of stages in merged values, with notes. Numbers without units are in
-    --time-unit for a profile, else in seconds."""
+    """Measured time / predicted time for each pass, from the lists of stages in merged values, which are in seconds, with notes."""
     factors: Factors = {}
     notes: List[str] = []
-    unit = TIMES[values["time_unit"] if values.get("profile") else "s"] / TIMES["s"]
     given = {name: numbers(name, values[name]) for name in MEASURED if values.get(name) is not None}
     if "backward_input_times" in given or "backward_weight_times" in given:
         given.pop("backward_times", None)
@@ -59,7 +56,7 @@ def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[st
         stages = _stages(job, len(times))
         if min(times) <= 0:
             raise Error(f"{name} has {min(times):g}; measured times must be above 0")
-        found = _factors_of(job, stages, [time * unit for time in times], MEASURED[name])
+        found = _factors_of(job, stages, times, MEASURED[name])
         factors.update(found)
         words = ", ".join(f"{kind} x {factor:.4g}" for (kind, one), factor in found.items() if one == MEASURED[name][0] and
                           kind in {layer for stage in stages for layer in stage})

@@ -58,11 +58,13 @@ class Measurement:
 
     def _lists(self, above: Mapping[str, Any]) -> Dict[str, Any]:
         """The measured lists. They have units if those of the profile file have some, or if they are from traces and other times have
-        units."""
+        units. With a model, whose times are seconds, times without units are in --time-unit."""
         if self.profile is None:
             return {}
         lists, units = self.profile.lists(self._values["statistic"]), self.profile.units
-        if self.profile.repetitions and not has_units(above, "time"):
+        if above.get("model") is not None:
+            units = units if units.time is not None else units._replace(time=self._values["time_unit"])
+        elif self.profile.repetitions and not has_units(above, "time"):
             return {**lists}
         return {name: worded(name, values, units) for name, values in lists.items()}
 
