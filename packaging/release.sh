@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a release from a checkout, with their checksums: source distribution, wheels, npm package, live page, man pages
 # and completions, Debian packages.
-# usage: release.sh FOLDER [PART...]      PART: python musl npm page deb windows (default: all)
+# usage: release.sh FOLDER [PART...]      PART: python any musl npm page deb windows macos (default: all)
 # It needs what bindings/wasm/build.sh and bindings/python/run.sh install, Python with venv, npm, musl-tools for musl, debhelper,
-# dh-python and lintian for deb, and gcc-mingw-w64-x86-64, cmake and wine64 for windows.
+# dh-python and lintian for deb, and gcc-mingw-w64-x86-64, cmake and wine64 for windows. For macos pip installs a compiler.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "${1:?usage: release.sh FOLDER [PART...]}")
 shift
-[ $# -gt 0 ] || set -- python musl npm page deb windows
+[ $# -gt 0 ] || set -- python any musl npm page deb windows macos
 version=$("$root/lib/version.sh")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -30,6 +30,12 @@ make_python() {
   PPSCHED_NEEDS_WASM=1 PATH=$work/python/bin:$PATH "$work/python/bin/python" -m build --outdir "$work/built" "$root/bindings/python" >&2
   cp "$work"/built/*.tar.gz "$folder"
   PATH=$work/python/bin:$PATH "$work/python/bin/auditwheel" repair --plat "manylinux2014_$(uname -m)" --wheel-dir "$folder" "$work"/built/*.whl >&2
+}
+
+make_any() { # the live page alone, for systems that no other wheel is for
+  python_tools
+  say "the wheel without a library"
+  PPSCHED_BUNDLE='' "$work/python/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" "$root/bindings/python" >&2
 }
 
 make_musl() { # from the source distribution, so that this has all it needs
@@ -92,7 +98,7 @@ make_windows_cmocka() {
   rm "$work/cmocka/lib/libcmocka.dll.a"
 }
 
-make_windows() { # the library for C; its unit tests, examples and the digest of all results run under wine
+make_windows() { # the library for C, and the wheel with it; its unit tests, examples and the digest of all results run under wine
   say "the library for Windows"
   local built=$work/windows name=ppsched-$version-windows-x86_64 tests=$root/tests wine
   wine=$(command -v wine64 wine /usr/lib/wine/wine64 | head -n 1) || { say "wine64 is missing"; exit 1; }
@@ -112,7 +118,23 @@ make_windows() { # the library for C; its unit tests, examples and the digest of
     -I"$tests" -I"$work/$name/include" "$tests"/portability/*.c "$tests/support/golden.c" "$tests/support/problem.c" "$work/$name/lib/libppsched.a" \
     -o "$work/tried/digest.exe" -static -fstack-protector-strong
   "$wine" "$work/tried/digest.exe" "Z:$tests/portability/digest.txt" >&2 || { say "results differ on Windows"; exit 1; }
+  python_tools
+  PPSCHED_BUNDLE=$(echo "$work/$name"/bin/*.dll) "$work/python/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" \
+    --config-settings="--build-option=--plat-name=win_amd64" "$root/bindings/python" >&2
   tar -C "$work" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$folder/$name.tar.gz" "$name"
+}
+
+make_macos() { # the library for C; nothing of it was ever run
+  say "the library for macOS"
+  python3 -m venv "$work/zig"
+  "$work/zig/bin/pip" install --quiet "$("$root/packaging/macos.sh" --needs)"
+  for arch in arm64 x86_64; do
+    local name=ppsched-$version-macos-$arch
+    "$root/packaging/macos.sh" "$work/zig/bin/python" "$arch" "$work/$arch" --prefix=/ >&2
+    meson install -C "$work/$arch" --destdir "$work/$name" --quiet >&2
+    cp "$root/LICENSE" "$work/$name"
+    tar -C "$work" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$folder/$name.tar.gz" "$name"
+  done
 }
 
 for part in "$@"; do

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds libppsched with meson and bundles it with the package, as WebAssembly too. A source distribution has the sources of the
-library in the folder native."""
+library in the folder native. If PPSCHED_BUNDLE names a library that was built elsewhere, the wheel has this one; if it is empty, the wheel
+has none, and is for every system that no other wheel is for."""
 import os
 import pathlib
 import re
@@ -20,6 +21,7 @@ ROOT = NATIVE if NATIVE.exists() else HERE.parent.parent
 WASM = ROOT / "bindings" / "wasm"
 SOURCES = ("LICENSE", "meson.build", "meson_options.txt", "include", "lib", "bindings/meson.build", "bindings/cmake", "bindings/cpp", "bindings/wasm",
            "bindings/python/install_tools.sh")
+BUNDLE = os.environ.get("PPSCHED_BUNDLE")  # None: build the library
 LACKING = 3  # exit code of build.sh
 
 
@@ -33,28 +35,38 @@ def build_wasm():
     if NATIVE.exists() and (WASM / "ppsched.wasm").exists():
         return
     code = subprocess.run([WASM / "build.sh", WASM / "ppsched.wasm"], check=False, stdout=sys.stderr).returncode
-    if code == LACKING and not os.environ.get("PPSCHED_NEEDS_WASM"):
+    if code == LACKING and not os.environ.get("PPSCHED_NEEDS_WASM") and BUNDLE != "":
         print("the package is built without the live page (ppsched live)", file=sys.stderr)
     elif code:
         raise SystemExit("bindings/wasm/build.sh failed")
 
 
 class BuildWithLibrary(build_py):
-    """Puts the library beside the modules."""
+    """Puts the library beside the modules, if the wheel has one."""
 
     def run(self):
         super().run()
-        soname = f"libppsched.so.{number('ABI_VERSION')}"
+        package = pathlib.Path(self.build_lib) / "ppsched"
+        for former in (*package.glob("libppsched*"), *package.glob("_without_library")):
+            former.unlink()  # of another wheel
+        if BUNDLE is None:
+            self.build_library(package)
+        elif BUNDLE:
+            shutil.copy(BUNDLE, package)
+        else:
+            (package / "_without_library").touch()
+        build_wasm()
+        for name in ("abi.mjs", "ppsched.mjs", "ppsched.wasm"):
+            if (WASM / name).exists():
+                shutil.copy(WASM / name, package / "page" / "live_page")
+
+    def build_library(self, package):
+        soname = f"libppsched.{number('ABI_VERSION')}.dylib" if sys.platform == "darwin" else f"libppsched.so.{number('ABI_VERSION')}"
         with tempfile.TemporaryDirectory() as build:
             subprocess.run(["meson", "setup", build, str(ROOT), "--buildtype=release", "--strip", "-Dtests=false",
                             "-Dpython=false", "-Ddefault_library=shared"], check=True)
             subprocess.run(["meson", "compile", "-C", build], check=True)
-            target = pathlib.Path(self.build_lib) / "ppsched" / soname
-            shutil.copyfile(pathlib.Path(build) / "lib" / soname, target)
-        build_wasm()
-        for name in ("abi.mjs", "ppsched.mjs", "ppsched.wasm"):
-            if (WASM / name).exists():
-                shutil.copy(WASM / name, pathlib.Path(self.build_lib) / "ppsched" / "page" / "live_page")
+            shutil.copyfile(pathlib.Path(build) / "lib" / soname, package / soname)
 
 
 class SdistWithLibrary(sdist):
@@ -73,21 +85,21 @@ class SdistWithLibrary(sdist):
 
 
 class PlatformWheel(bdist_wheel):
-    """Any Python 3, but one platform."""
+    """Any Python 3, but one platform if it has a library."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.root_is_pure = False
+        self.root_is_pure = BUNDLE == ""
 
     def get_tag(self):
-        return ("py3", "none", super().get_tag()[2])
+        return ("py3", "none", "any" if BUNDLE == "" else super().get_tag()[2])
 
 
 class BinaryDistribution(Distribution):
-    """Holds a library."""
+    """Holds a library, but for the wheel that has none."""
 
     def has_ext_modules(self):
-        return True
+        return BUNDLE != ""
 
 
 setup(

@@ -20,7 +20,7 @@ from unittest import mock
 
 import ppsched
 from browser import shared_browser
-from ppsched.page import live
+from ppsched.page import live, live_files
 from ppsched._core.plan_table import best_of_each
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -91,9 +91,9 @@ class FileTest(unittest.TestCase):
         self.assertTrue(link.startswith("file:///") and link.endswith("ppsched.html#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8"))
 
     def test_without_the_library_it_says_what_to_run(self):
-        with mock.patch.object(live, "_SOURCES", FOLDER / "nowhere"), mock.patch.dict(os.environ, {"PPSCHED_WASM": str(FOLDER / "no" / "x.wasm")}):
+        with mock.patch.object(live_files, "_SOURCES", FOLDER / "nowhere"), mock.patch.dict(os.environ, {"PPSCHED_WASM": str(FOLDER / "no" / "x.wasm")}):
             with self.assertRaisesRegex(ppsched.Error, "bindings/wasm/build.sh"):
-                live._found("ppsched.wasm")
+                live_files._found("ppsched.wasm")
 
     def test_link_of_the_command(self):
         told = ppsched_command("schedule", "-s", 8, "-b", 32, "--num-devices", 4, "--strategy", "interleaved", "--set", "group_size=4",
@@ -1214,7 +1214,7 @@ class RankAnewFileTest(unittest.TestCase):
             ppsched.report(ppsched.generate("1f1b", ppsched.Config(2, 4)).evaluate(), live=True)
 
     def test_without_the_library_it_says_what_to_run(self):
-        with mock.patch.object(live, "_SOURCES", FOLDER / "nowhere"), mock.patch.dict(os.environ, {"PPSCHED_WASM": str(FOLDER / "no" / "x.wasm")}):
+        with mock.patch.object(live_files, "_SOURCES", FOLDER / "nowhere"), mock.patch.dict(os.environ, {"PPSCHED_WASM": str(FOLDER / "no" / "x.wasm")}):
             with self.assertRaisesRegex(ppsched.Error, "bindings/wasm/build.sh"):
                 ppsched.report(ppsched.plan(ppsched.Config(2, 4)), live=True)
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is shipped beside the library: the npm package, man pages, completions, and the examples of the first commands."""
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import tomllib
 import unittest
@@ -12,6 +14,7 @@ import unittest
 from in_process import run_command
 
 import ppsched
+from ppsched._core._library import lib
 from ppsched.command import running
 from ppsched.command.usage import ALIASES
 
@@ -72,6 +75,40 @@ class NpmTest(unittest.TestCase):
             (user / "user.mjs").write_text(code, encoding="utf-8")
             told = subprocess.run(["node", "user.mjs"], cwd=user, capture_output=True, text=True, check=False)
             self.assertEqual((told.stdout, told.stderr), ("function 1 1 true\n", ""))
+
+
+class PlatformTest(unittest.TestCase):
+    """The package elsewhere, as far as Linux can tell: sys.platform and signals are those of another system."""
+    NAMES = {"linux": "libppsched.so.1", "freebsd14": "libppsched.so.1", "darwin": "libppsched.1.dylib", "win32": "libppsched-1.dll"}
+
+    def told(self, code, folder):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PPSCHED_")}
+        result = subprocess.run([sys.executable, "-c", code], cwd=folder, env={**environment, "PYTHONPATH": str(folder)}, capture_output=True, text=True,
+                                check=False)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.strip()
+
+    def test_the_bundled_library_is_found_by_its_name(self):
+        """And by no other: a library that has the name of another system is not loaded."""
+        library = pathlib.Path(lib._name)
+        for platform, name in self.NAMES.items():
+            with self.subTest(platform), tempfile.TemporaryDirectory() as folder:
+                package = pathlib.Path(folder) / "ppsched"
+                shutil.copytree(pathlib.Path(ppsched.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "libppsched*"))
+                code = f"import ctypes, os, sys, signal, _signal, threading, subprocess, importlib.metadata\nsys.platform = {platform!r}\n"
+                if platform == "win32":
+                    code += "del signal.SIGHUP, _signal.SIGHUP\n"
+                code += "try:\n    import ppsched\n    from ppsched._core._library import lib\n" \
+                        "    print(lib._name, ppsched.generate('1f1b', ppsched.Config(devices=2, microbatches=4)).evaluate().metrics.makespan)\n" \
+                        "except ImportError as error:\n    print('no library:', str(error).count(chr(10)), str(error))\n"
+                for other in {*self.NAMES.values()} - {name}:
+                    shutil.copy(library, package / other)
+                (package / "_without_library").touch()
+                if name != self.NAMES["linux"]:  # which the system may have
+                    told = self.told(code, folder)
+                    self.assertRegex(told, f"^no library: 0 this package has no {name}, .*ppsched live -o FILE.html.*npm")
+                shutil.copy(library, package / name)
+                self.assertRegex(self.told(code, folder), rf"/ppsched/{re.escape(name)} \d+")
 
 
 class ManualTest(unittest.TestCase):

@@ -22,7 +22,7 @@ from ppsched._start import unfinished
 from ppsched.readers import config_file
 from ppsched.command import (cli, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
                              text_columns)
-from ppsched.page import live, report_packing
+from ppsched.page import live, live_files, report_packing
 from ppsched.readers import comparison, device_files
 from ppsched.torch import measuring
 
@@ -321,7 +321,7 @@ class LivePageTest(unittest.TestCase):
     """Of the live page what needs no library in it."""
 
     def test_its_style_is_that_of_reports_and_its_own(self):
-        with mock.patch.object(live, "packed_library", return_value=""):
+        with mock.patch.object(live_files, "packed_library", return_value=""):
             page = live.live_html()
         for name in ("report_page/style.css", "live_page/live.css"):
             style = (pathlib.Path(live.__file__).parent / name).read_text(encoding="utf-8")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import NoReturn, Optional, Set, Type
 
 INTERRUPTED = 130  # exit code, as in a shell
-_ENDING = (_signal.SIGTERM, _signal.SIGHUP)
-_SCRIPTS = ("ppsched", "ppsched.in")
+_ENDING = tuple(getattr(_signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(_signal, name))  # Windows has no SIGHUP
+_SCRIPTS = ("ppsched", "ppsched.exe", "ppsched.in")
 
 
 def _is_command() -> bool:
@@ -88,7 +88,7 @@ class Start:
         if IS_COMMAND:
             gc.freeze()
             gc.enable()
-        if IS_COMMAND and isinstance(error, ImportError):
+        if IS_COMMAND and isinstance(error, ImportError) and not getattr(error, "is_answered", False):
             _say(" ".join(str(error).split()))
             raise SystemExit(1) from None
 

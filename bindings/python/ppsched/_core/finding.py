@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 from . import _abi_version
 
@@ -13,7 +14,23 @@ if TYPE_CHECKING:
     Loaded = TypeVar("Loaded", bound=ctypes.CDLL)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-_SONAME = f"libppsched.so.{_abi_version.ABI_VERSION}"
+
+
+def library_name(platform: str) -> str:
+    """The library's file where sys.platform is this."""
+    abi = _abi_version.ABI_VERSION
+    if platform == "win32":
+        return f"libppsched-{abi}.dll"
+    return f"libppsched.{abi}.dylib" if platform == "darwin" else f"libppsched.so.{abi}"
+
+
+_SONAME = library_name(sys.platform)
+
+
+class NoLibrary(ImportError):
+    """The package is of the wheel that has no library: the live page is all that works."""
+
+    is_answered = True  # by the command
 
 
 def _candidates() -> List[str]:
@@ -50,6 +67,9 @@ def load(kind: Callable[[str], Loaded]) -> Loaded:
             continue
         check_version(library, path)
         return library
+    if "PPSCHED_LIBRARY" not in os.environ and os.path.exists(os.path.join(_PACKAGE, "_without_library")):
+        raise NoLibrary(f"this package has no {_SONAME}, as no wheel has it for this system; these work here: ppsched live -o FILE.html, which writes a "
+                        "page that plans in a browser; the npm package ppsched; a build of the sources, with PPSCHED_LIBRARY set to the library")
     raise ImportError(f"cannot load {_SONAME}; tried {', '.join(reasons)}; {_advice()}")
 
 

@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Callable, Dict, Optional
 
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))  # Windows has no SIGHUP
 Handler = Callable[[int, Optional[FrameType]], object]
 
 

@@ -6,7 +6,7 @@ import stat
 from typing import Callable, Iterator, Optional
 
 from .._start import unfinished
-from ._library import Error
+from .errors import Error
 
 
 _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")

@@ -6,16 +6,24 @@ from .._start import Start, drop_output
 
 with Start():
     import sys
-    from .._core.finding import version_text
+    from .._core.finding import NoLibrary, version_text
 
 TYPE_CHECKING = False  # typing takes milliseconds
 if TYPE_CHECKING:
-    from typing import Optional, Sequence
+    from typing import List, Optional, Sequence
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:
     """Runs the command; returns its exit code: 0, 1 (refused or invalid), 2 (usage) or 130 (Ctrl-C)."""
     asked = list(sys.argv[1:] if words is None else words)
+    try:
+        return _main(asked)
+    except NoLibrary as missing:
+        from .without_library import run
+        return run(asked, missing)
+
+
+def _main(asked: List[str]) -> int:
     if asked in (["--version"], ["-v"]) and sys.stdout is not None:
         return _print_version()
     with Start():

@@ -48,7 +48,7 @@ def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str
     _timelines(arguments.timelines)
     baseline_of(arguments.baseline)
     if arguments.live:
-        from ..page.live import check_library  # takes long to load
+        from ..page.live_files import check_library  # takes long to load
         check_library()
 
 

@@ -19,7 +19,7 @@ from .._core.plan_table import candidate_row
 from .._core.shown import shown
 from .._core.timeline import Timeline
 from .._core.words import counted
-from .live import check_library, computing_script, packed_library
+from .live_files import check_library, computing_script, packed_library
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
 from .report_live import live_row
 from .report_packing import deflated, with_gaps
