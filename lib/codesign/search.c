@@ -8,7 +8,7 @@
 #include "codesign/codesign.h"
 
 /* Orders in a row without gain after which a search ends, alone and among many candidates; recompute kinds for first
- * splits. */
+ * splits. Measured: docs/performance.md. */
 enum { MOST_IDLE = 4, MOST_IDLE_OF_MANY = 2, KINDS_TRIED = 4 };
 
 /* Visits counted per op for searching and pricing an order, by a quick and by a long search. */

@@ -11,6 +11,7 @@
 #include "offload/fit_search.h"
 #include "offload/select.h"
 
+/* Measured: docs/performance.md. */
 enum {
     MOST_TIGHTER = 16,       /* the most activations by which limits are tightened */
     TIMED_TIGHTER = 1 << 13, /* ops, counting one evaluation per limit */

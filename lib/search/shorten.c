@@ -8,6 +8,7 @@
 #include "search/explore.h"
 #include "search/part.h"
 
+/* Measured: docs/performance.md. */
 enum {
     FEW = 8,              /* microbatches for each device */
     LEAST_FEW = 32,       /* microbatches */

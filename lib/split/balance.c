@@ -6,7 +6,8 @@
 #include "base/checked.h"
 #include "split/split_search.h"
 
-/* Halvings for the least multiple: to rounding of the work. Most blocks that level_devices moves. */
+/* Halvings for the least multiple: to rounding of the work. Most blocks that level_devices moves.
+ * Measured: docs/performance.md. */
 enum { HALVINGS = 36, MOST_MOVES = 512 };
 
 /* By start: of a device's stages the last has 1 + tilt times their mean work, the first 1 - tilt. */

@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 
-/* Held sets that are summed together, in an array on the stack. */
+/* Held sets that are summed together, in an array on the stack. Measured: docs/performance.md. */
 enum { AT_ONCE = 64 };
 
 static const struct ppi_recompute_option *option_of(const struct ppi_fit *fit, const uint32_t *options, uint32_t i)

@@ -6,7 +6,7 @@
 
 #include "split/walk.h"
 
-/* Paths that are kept: a new one replaces the last. */
+/* Paths that are kept: a new one replaces the last. Measured: docs/performance.md. */
 enum { PPI_LONG_PATHS = 32, PPI_LONG_PATH_KINDS = PPI_COMPUTE_KINDS - 1 };
 
 /* A row is a stage, or where copies of the model take unlike times a stage of a copy. `weight`: how often each row's ops are on

@@ -11,7 +11,7 @@
 enum { RUNNERS = 2 * PPI_SPLIT_STARTS, BEFORE = RUNNERS };
 
 /* The least prices of each runner in the first round; random walks of the last one; with fewer prices in all than FEW only the
- * best continues. */
+ * best continues. Measured: docs/performance.md. */
 enum { LEAST_PRICES = 30, LAST_WALKS = 2, FEW = 120 };
 
 /* A split that competes. */

@@ -68,6 +68,8 @@ CONSTANTS: List[Constant] = [
     *listed("repeats", "strategy/offer.c", "MORE"),
     *listed("repeats", "strategy/searches/auto.c", "OPS_PRICED"),
     *listed("repeats", "strategy/unroll.c", "FEW LEAST_FEW TIMES EASIER PARTS PRICED CLOSE", EASIER=("0", "2"), CLOSE=("1e-11", "1e-7")),
+    *listed("repeats", "search/shorten.c", "FEW LEAST_FEW TIMES MOST_OPS MOST_REPEATED LONGER CLOSE", CLOSE=("1e-11", "1e-7")),
+    *listed("repeats", "search/part.c", "REACH"),
     # Splits.
     *listed("splits", "split/balance.c", "HALVINGS MOST_MOVES"),
     *listed("splits", "split/cheapest_recompute.c", "MOST_STEPS MOST_STAGES MOST_SETS MOST_SAVINGS"),

@@ -10,6 +10,7 @@
 #include "search/explore.h"
 #include "strategy/descriptors.h"
 
+/* Measured: docs/performance.md. */
 enum { MOST_GROUPS = 12 }; /* sizes of groups per strategy that are offloaded */
 
 /* Limits under which orders are searched, as multiples of the real one, 0: none; and by how much the effort is less. */
