@@ -19,7 +19,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     try:
         return _main(asked)
     except NoLibrary as missing:
-        from .without_library import run
+        from .without_library import run  # the rest needs the library
         return run(asked, missing)
 
 
