@@ -180,6 +180,19 @@ struct finder {
     size_t *place;        /* the same: in its queue */
 };
 
+size_t ppi_started_before(const ppsched_span *spans, size_t count, double time)
+{
+    size_t before = 0, end = count;
+    while (before < end) {
+        const size_t middle = before + (end - before) / 2;
+        if (spans[middle].start < time)
+            before = middle + 1;
+        else
+            end = middle;
+    }
+    return before;
+}
+
 static const ppsched_span *spans_of(const struct finder *finder, uint32_t device)
 {
     return finder->pricer->timeline->spans + finder->pricer->schedule->queues[device].first;
@@ -229,21 +242,6 @@ static void find_begins(struct finder *finder)
     }
 }
 
-/* The number of a device's ops that start before a time. */
-static size_t started_before(const struct finder *finder, uint32_t device, double time)
-{
-    const ppsched_span *spans = spans_of(finder, device);
-    size_t before = 0, end = finder->orders->count[device];
-    while (before < end) {
-        const size_t middle = before + (end - before) / 2;
-        if (spans[middle].start < time)
-            before = middle + 1;
-        else
-            end = middle;
-    }
-    return before;
-}
-
 /* The number of ops of a flow that a stage runs before a place of its device. */
 static uint32_t run_before(const struct finder *finder, uint32_t flow, uint32_t stage, const size_t *places)
 {
@@ -263,7 +261,7 @@ static uint32_t run_before(const struct finder *finder, uint32_t flow, uint32_t 
 static bool take_device(struct finder *finder, uint32_t device, double time)
 {
     const size_t *begin = finder->begin + finder->first_end[device], count = finder->orders->count[device];
-    const size_t near = started_before(finder, device, time);
+    const size_t near = ppi_started_before(spans_of(finder, device), finder->orders->count[device], time);
     for (size_t i = 0; i <= (size_t)REACH * finder->problem->device[device].count; i++) {
         size_t end = near + i <= count && begin[near + i] != NOWHERE ? near + i : near >= i ? near - i : NOWHERE;
         if (end == NOWHERE || begin[end] == NOWHERE)

@@ -28,6 +28,9 @@ ppsched_status ppi_parts_find(struct ppi_part_list *out, struct ppi_arena *arena
 /* Writes the order with a part that is repeated for `more` microbatches, a multiple of its block. */
 void ppi_part_repeat(const struct ppi_part *part, const struct ppi_orders *orders, struct ppi_orders *out, uint32_t more);
 
+/* How many of `count` spans, in order, start before a time: the place of the first that starts then or later. */
+size_t ppi_started_before(const ppsched_span *spans, size_t count, double time);
+
 /* Counts the ops of some whole microbatches in a device's queue; `counts`: 3 numbers for each stage, zeroed by
  * ppi_window_start. */
 struct ppi_window {

@@ -87,16 +87,7 @@ static void find_busiest(struct unroll *unroll)
 /* The first op of a device that starts at a time or later. */
 static size_t first_from(const struct unroll *unroll, uint32_t device, double time)
 {
-    const ppsched_span *spans = spans_of(unroll, device);
-    size_t before = 0, end = unroll->few.best.count[device];
-    while (before < end) {
-        const size_t middle = before + (end - before) / 2;
-        if (spans[middle].start < time)
-            before = middle + 1;
-        else
-            end = middle;
-    }
-    return before;
+    return ppi_started_before(spans_of(unroll, device), unroll->few.best.count[device], time);
 }
 
 /* Whether a device runs whole microbatches from `from` to `to`, so many of each of its stages. */

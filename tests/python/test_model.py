@@ -721,6 +721,7 @@ class CommandTest(unittest.TestCase):
         self.assertIn("<html", (self.folder / "page.html").read_text(encoding="utf-8")[:200])
         self.assertIn("traceEvents", (self.folder / "best.trace.json").read_text(encoding="utf-8")[:200])
         self.wrong("unknown ending", *words, "-o", self.folder / "x.foo", command="pick")
+        self.wrong("with --gpus a folder ends with /", *words, "-o", self.folder / "run", command="pick")
         text = run(*words, "--mem-limit", "72GB", command="pick").stdout
         self.assertIn("(GiB)", text)
         self.assertNotRegex(text.split("\nppsched ")[0], r"e\+")

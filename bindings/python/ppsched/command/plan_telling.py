@@ -73,7 +73,7 @@ def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
     if is_json and ending_of(output, PAGES):
         raise UsageError(f"-o {output}: a page cannot be combined with --json")
     if not is_json and ending_of(output, endings) is None:
-        raise UsageError(f"-o {output}: unknown ending; known are {' '.join(endings)}, or give --json")
+        raise UsageError(f"-o {output}: unknown ending; known are {' '.join(endings)}, or give --json; with --gpus a folder ends with /")
 
 
 def _indented(value: Any, level: int = 1) -> str:
