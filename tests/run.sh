@@ -72,20 +72,28 @@ want_more() {
 }
 [ -n "$is_quick" ] || [ $frameworks = only ] || want_more
 
-# Real frameworks. An environment that cannot be made at all counts as a build that failed.
+# Real frameworks: the environment is made while other builds and tests run. One that cannot be made at all counts as a build that
+# failed.
 failed_builds=0
-make_frameworks() {
-  local line
-  if ! PPSCHED_FRAMEWORKS=$(tests/frameworks/environment.sh); then
-    failed_builds=1
+start_frameworks() {
+  tests/frameworks/environment.sh >build-frameworks.txt 2>build-frameworks.log &
+  made=$!
+}
+finish_frameworks() {
+  local line is_made=yes
+  wait "$made" || is_made=
+  cat build-frameworks.log >&2
+  if [ -z "$is_made" ]; then
+    failed_builds=$((failed_builds + 1))
     return
   fi
+  PPSCHED_FRAMEWORKS=$(cat build-frameworks.txt)
   export PPSCHED_FRAMEWORKS
   while read -r line; do
     note_missing "${line%%:*}" "${line#*: }"
   done <"${PPSCHED_FRAMEWORKS%/bin/python}/missing.txt"
 }
-[ -n "$is_quick" ] || [ $frameworks = no ] || make_frameworks
+[ -n "$is_quick" ] || [ $frameworks = no ] || start_frameworks
 
 # The tests start Python hundreds of times; what it compiled is kept, beside what else is built.
 unset PYTHONDONTWRITEBYTECODE
@@ -146,16 +154,19 @@ if [ -n "$is_quick" ]; then
   check_once --no-suite slow
   summarize build-quick/meson-logs/testlog.json
 elif [ $frameworks = only ]; then
+  finish_frameworks
   check_once --suite frameworks
   summarize build-quick/meson-logs/testlog.json
 fi
 [ $frameworks = yes ] || left_out+=(frameworks)
-skipped=(${left_out[@]+"${left_out[@]}"})
-check gcc gcc g++ -Ddebug=true -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
 skipped=(install python mpi frameworks mutants wasm search slow ${left_out[@]+"${left_out[@]}"})
-check clang clang clang++ --buildtype=release
+check clang clang clang++ -Doptimization=1
 skipped=(long ${left_out[@]+"${left_out[@]}"})
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared -Dc_args=-g1 -Dcpp_args=-g1
+skipped=()
 only=threads check threads gcc g++ -Doptimization=0 -Db_sanitize=thread -Ddefault_library=shared -Dc_args=-g1
+[ $frameworks = no ] || finish_frameworks
+skipped=(${left_out[@]+"${left_out[@]}"})
+check gcc gcc g++ -Ddebug=true -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
 
 summarize ${logs[@]+"${logs[@]}"}

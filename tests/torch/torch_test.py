@@ -3,7 +3,7 @@
 """PyTorch's own runtime trains from our schedules, with a gradient difference of 0, and holds what we say. (What it takes is in
 timed_test.py.) place.py tells which PyTorch.
 
-PPSCHED_TORCH_ALL=1 takes several sizes a strategy instead of one.
+PPSCHED_TORCH_MORE=1 takes other sizes of each strategy, more of them.
 """
 import json
 import os
@@ -15,8 +15,8 @@ import place
 
 # Devices, chunks where the strategy takes any number, microbatches.
 SIZES = [(2, 2, 6)]
-MORE_SIZES = [(2, 2, 6), (3, 1, 7), (4, 2, 8), (3, 2, 9), (4, 3, 12)]
-
+MORE_SIZES = [(3, 1, 7), (4, 2, 8), (3, 2, 9), (4, 3, 12)]
+MORE = os.environ.get("PPSCHED_TORCH_MORE")
 
 STRATEGIES = [strategy for strategy in ppsched.strategies() if not strategy.offloads]  # offloads.py runs those that do
 LOWERINGS = [("just_in_time", {}), ("pytorch", {"unshard": 3, "reduce_grad": True})]
@@ -26,7 +26,7 @@ MORE_LOWERINGS = [*LOWERINGS, ("pytorch", {}), ("by_time", {"reduce_grad": True}
 def schedules():
     """All strategies that the runtime knows, at some sizes. (DualPipe's devices hold stages of two model copies.)"""
     for strategy in STRATEGIES:
-        for devices, chunks, microbatches in MORE_SIZES if os.environ.get("PPSCHED_TORCH_ALL") else SIZES:
+        for devices, chunks, microbatches in MORE_SIZES if MORE else SIZES:
             try:
                 if strategy.placement != "bidirectional":
                     stages = devices * (strategy.chunks or chunks)
@@ -79,7 +79,7 @@ class TorchTest(unittest.TestCase):
     def test_lowered(self):
         cases = []
         for schedule in schedules():
-            for lowering, passes in MORE_LOWERINGS if os.environ.get("PPSCHED_TORCH_ALL") else LOWERINGS:
+            for lowering, passes in MORE_LOWERINGS if MORE else LOWERINGS:
                 lowered = schedule.lower(lowering, **passes)
                 if lowered.prove("pair"):  # by_time can put receives in another order than the sends of a pair
                     cases.append(("compute_comms", lowered.export("csv"), f"{called(schedule)} {lowering} {passes}"))
@@ -114,7 +114,7 @@ class PlannedScheduleTest(unittest.TestCase):
 
     def test_gradients(self):
         """All strategies, lowered by PyTorch and by us, without a file between."""
-        for sizes in [(2, 2, 6), (4, 2, 8)] if not os.environ.get("PPSCHED_TORCH_ALL") else MORE_SIZES:
+        for sizes in MORE_SIZES if MORE else SIZES:
             rows = place.run("planned.py", *sizes)
             wrong = [row for row in rows if row[2] not in (0, None)]
             refused = [row[:2] for row in rows if row[2] is None]
