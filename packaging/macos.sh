@@ -17,14 +17,15 @@ case $arch in
 esac
 tools=$build.tools
 mkdir -p "$tools"
-# meson asks the linker for its name, and knows that of Apple, whose options Zig's takes.
+# meson asks the linker for its name, and knows that of Apple, whose options Zig's takes. Zig adds what debuggers need unless told
+# otherwise.
 cat >"$tools/cc" <<END
 #!/bin/sh
 case " \$* " in
 *" -Wl,--version "*) echo "ld: unknown option: --version" >&2; exit 1 ;;
 *" -Wl,-v "*) echo "@(#)PROGRAM:ld  PROJECT:ld64-0" >&2; exit ;;
 esac
-exec "$python" -m ziglang cc -target $target "\$@"
+exec "$python" -m ziglang cc -target $target -g0 "\$@"
 END
 chmod +x "$tools/cc"
 cat >"$tools/macos.ini" <<END
