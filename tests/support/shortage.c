@@ -214,21 +214,24 @@ static void run_guarded(const struct shortage *row, struct attempt *attempt, con
     destroy_handles(&attempt->own);
 }
 
-/* Of many allocations most are those of a loop that comes again and again: the later, the fewer are tried. */
-enum { EACH = ROUNDS(300), STEP = 37 * ROUND_SHARE, SHARE = 20 };
+/* Of many allocations most are those of a loop that comes again and again: the later, the fewer are tried. A call that makes MANY
+ * takes long itself. */
+enum { EACH = ROUNDS(300), FEWER = ROUNDS(60), MANY = 1000, STEP = 37 * ROUND_SHARE, SHARE = 20 };
 
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
 {
     struct attempt attempt = {.variant = variant};
     start(row, &attempt);
     char *before = state_text(row, &attempt.own);
+    const int asked = attempt.own.host.asked;
     struct outcome wanted = call(row, &attempt);
+    const int each = attempt.own.host.asked - asked > MANY ? FEWER : EACH;
     destroy_handles(&attempt.own);
     if (!keeps_failing)
         run_guarded(row, &attempt, &wanted);
     int number = 0;
     while (fails_at(row, &attempt, number, keeps_failing, before, &wanted))
-        number += number < EACH ? 1 : STEP + number / SHARE;
+        number += number < each ? 1 : STEP + number / SHARE;
     if (number == 0)
         fail_msg("variant %d allocates nothing", variant);
     clear_outcome(&wanted);
