@@ -216,7 +216,7 @@ static void run_guarded(const struct shortage *row, struct attempt *attempt, con
 
 /* Of many allocations most are those of a loop that comes again and again: the later, the fewer are tried. A call that makes MANY
  * takes long itself. */
-enum { EACH = ROUNDS(300), FEWER = ROUNDS(60), MANY = 1000, STEP = 37 * ROUND_SHARE, SHARE = 20 };
+enum { EACH = ROUNDS(300), FEWER = ROUNDS(60), MANY = 1000, STEP = 37 * ROUND_SHARE, SHARE = 20, FEWER_SHARE = 6 };
 
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
 {
@@ -225,13 +225,14 @@ static void run_variant(const struct shortage *row, int variant, int keeps_faili
     char *before = state_text(row, &attempt.own);
     const int asked = attempt.own.host.asked;
     struct outcome wanted = call(row, &attempt);
-    const int each = attempt.own.host.asked - asked > MANY ? FEWER : EACH;
+    const int is_long = attempt.own.host.asked - asked > MANY;
+    const int each = is_long ? FEWER : EACH, share = is_long ? FEWER_SHARE : SHARE;
     destroy_handles(&attempt.own);
     if (!keeps_failing)
         run_guarded(row, &attempt, &wanted);
     int number = 0;
     while (fails_at(row, &attempt, number, keeps_failing, before, &wanted))
-        number += number < each ? 1 : STEP + number / SHARE;
+        number += number < each ? 1 : STEP + number / share;
     if (number == 0)
         fail_msg("variant %d allocates nothing", variant);
     clear_outcome(&wanted);
