@@ -60,15 +60,21 @@ want_commands mpirun:openmpi-bin mpicc:libopenmpi-dev smpicc:libsimgrid-dev clan
   "$(echo /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a):libclang-rt-14-dev-wasm32"
 /usr/bin/python3 -c 'import pandas' 2>/dev/null || want python3-pandas
 
-# Other platforms, and browsers.
+# Browsers, and what only tests of the rest need: other platforms, a second browser.
+runs_third() {
+  [ "$third" = all ] || [ "$third" = "$1" ]
+}
 want_more() {
   local multilib
-  want_commands musl-gcc:musl-tools qemu-s390x:qemu-user s390x-linux-gnu-gcc:gcc-s390x-linux-gnu /usr/s390x-linux-gnu/lib/crt1.o:libc6-dev-s390x-cross \
-    /usr/share/i18n/locales/de_DE:locales
-  multilib=gcc-$(gcc -dumpversion)-multilib
-  echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || want "$multilib"
   want_browser chromium tests/python/browser.py
-  want_browser firefox-esr tests/python/firefox.py
+  want_commands /usr/share/i18n/locales/de_DE:locales
+  if runs_third 1; then
+    want_commands qemu-s390x:qemu-user s390x-linux-gnu-gcc:gcc-s390x-linux-gnu /usr/s390x-linux-gnu/lib/crt1.o:libc6-dev-s390x-cross
+    multilib=gcc-$(gcc -dumpversion)-multilib
+    echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || want "$multilib"
+    want_browser firefox-esr tests/python/firefox.py
+  fi
+  if runs_third 2; then want_commands musl-gcc:musl-tools x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64; fi
 }
 [ -n "$is_quick" ] || [ $frameworks = only ] || want_more
 
@@ -100,7 +106,7 @@ unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$root/build-python
 
 # Some tests wait more than they work.
-export MESON_TESTTHREADS="${MESON_TESTTHREADS:-$(($(nproc) + 1))}"
+export MESON_TESTTHREADS="${MESON_TESTTHREADS:-$(($(nproc) + 2))}"
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 only=""
 skipped=()

@@ -3,7 +3,8 @@
 """What a newcomer does with nothing but a wheel, which is built here and installed into an environment of its own without an index.
 No variable and no path leads to the tree.
 
-usage: wheel_test.py [FOLDER]      FOLDER: where wheels are already
+usage: wheel_test.py WASM          ppsched.wasm is built in the folder WASM, if it is not there
+       wheel_test.py --given FOLDER        the folder has wheels
 """
 import importlib.util
 import os
@@ -17,7 +18,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GIVEN = sys.argv[1:]
+GIVEN = sys.argv[2:] if sys.argv[1:2] == ["--given"] else []
+BUILT = pathlib.Path(sys.argv[1]) if len(sys.argv) == 2 else None
 
 
 CLANG = shutil.which("clang-14")
@@ -44,9 +46,14 @@ class WheelTest(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         release = pathlib.Path(GIVEN[0]) if GIVEN else cls.folder / "release"
         if not GIVEN:
+            wasm = {}
+            if CLANG and BUILT:  # other tests have it built there, too
+                BUILT.mkdir(exist_ok=True)
+                run(ROOT / "bindings" / "wasm" / "build.sh", BUILT / "ppsched.wasm", cwd=cls.folder)
+                wasm = {"PPSCHED_WASM": str(BUILT / "ppsched.wasm")}
             if CLANG:  # the wheel that has no library is for all that no other wheel is for: here for nothing
-                make_wheel(release, cls.folder, PPSCHED_BUNDLE="")
-            make_wheel(release, cls.folder)
+                make_wheel(release, cls.folder, PPSCHED_BUNDLE="", **wasm)
+            make_wheel(release, cls.folder, **wasm)
         cls.release = release
         run(sys.executable, "-m", "venv", cls.folder / "venv", cwd=cls.folder)
         run(cls.folder / "venv" / "bin" / "pip", "install", "--quiet", "--no-index", "--find-links", release, "ppsched", cwd=cls.folder)
