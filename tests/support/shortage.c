@@ -214,8 +214,8 @@ static void run_guarded(const struct shortage *row, struct attempt *attempt, con
     destroy_handles(&attempt->own);
 }
 
-/* Of many allocations most are those of a loop that comes again and again: the later, the fewer are tried. A call that makes MANY
- * takes long itself. */
+/* Of many allocations most are those of a loop that comes again and again: the later, the fewer are tried. A call that makes
+ * MANY takes long itself. */
 enum { EACH = ROUNDS(300), FEWER = ROUNDS(60), MANY = 1000, STEP = 37 * ROUND_SHARE, SHARE = 20, FEWER_SHARE = 6 };
 
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
