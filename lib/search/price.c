@@ -36,6 +36,7 @@ static ppsched_status make(struct ppi_pricer *pricer, const ppsched_config *conf
         ppi_pricer_clear(pricer);
         return status;
     }
+    pricer->has_pairs = ppi_orders_have_pairs(orders);
     ppi_static_memory(pricer->timeline, config);
     ppi_event_loop_set_costs(&pricer->loop, &pricer->timeline->costs);
     return PPSCHED_OK;
@@ -48,6 +49,12 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     ppi_timeline_destroy(pricer->timeline);
     ppi_schedule_release(pricer->schedule);
     *pricer = (struct ppi_pricer){0};
+}
+
+void ppi_pricer_renew(struct ppi_pricer *pricer, const struct ppi_orders *orders)
+{
+    if (pricer->has_pairs || ppi_orders_have_pairs(orders))
+        ppi_pricer_clear(pricer);
 }
 
 /* Whether each device has the same number of ops in both. */
