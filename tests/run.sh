@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with clang those
-# that are not slow, with the thread sanitizer those of threads alone.
+# of results that are not slow, with the thread sanitizer those of threads alone.
 # usage: run.sh            what finds most: all of unit, golden and fuzz tests, of the interface and of search quality, most of the others
 #        run.sh --all      the rest too: other platforms, a second browser, long sweeps, types of all Python, mutants and so on
 #        run.sh --third N  the first and a third of the rest, 1 to 3; by commit: N is of the commit's time, as CI does it
@@ -165,7 +165,7 @@ elif [ $frameworks = only ]; then
   summarize build-quick/meson-logs/testlog.json
 fi
 [ $frameworks = yes ] || left_out+=(frameworks)
-skipped=(install python mpi frameworks mutants wasm search slow ${left_out[@]+"${left_out[@]}"})
+skipped=(abi examples install python mpi frameworks mutants regress wasm search slow ${left_out[@]+"${left_out[@]}"})
 check clang clang clang++ -Doptimization=1
 skipped=(long ${left_out[@]+"${left_out[@]}"})
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared -Dc_args=-g1 -Dcpp_args=-g1
