@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with clang those
-# of results that are not slow, with the thread sanitizer those of threads alone.
+# of the library's results that are not slow, with the thread sanitizer those of threads alone.
 # usage: run.sh            what finds most: all of unit, golden and fuzz tests, of the interface and of search quality, most of the others
 #        run.sh --all      the rest too: other platforms, a second browser, long sweeps, types of all Python, mutants and so on
 #        run.sh --third N  the first and a third of the rest, 1 to 3; by commit: N is of the commit's time, as CI does it

@@ -34,8 +34,9 @@ def build_wasm():
     """Makes ppsched.wasm where its compiler is; without it all works but the live page. PPSCHED_WASM names one that was built elsewhere."""
     if NATIVE.exists() and (WASM / "ppsched.wasm").exists():
         return
-    if os.environ.get("PPSCHED_WASM"):
-        shutil.copy(os.environ["PPSCHED_WASM"], WASM / "ppsched.wasm")
+    if given := os.environ.get("PPSCHED_WASM"):
+        if pathlib.Path(given).resolve() != (WASM / "ppsched.wasm").resolve():
+            shutil.copy(given, WASM / "ppsched.wasm")
         return
     code = subprocess.run([WASM / "build.sh", WASM / "ppsched.wasm"], check=False, stdout=sys.stderr).returncode
     if code == LACKING and not os.environ.get("PPSCHED_NEEDS_WASM") and BUNDLE != "":

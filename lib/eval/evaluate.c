@@ -258,6 +258,13 @@ static void find_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
         ppi_latest_starts(loop, timeline);
 }
 
+void ppi_timeline_start_ends(ppsched_timeline *timeline)
+{
+    timeline->has_ends = timeline->costs.pair_ends != NULL && timeline->schedule->placement.graph == NULL;
+    for (size_t i = 0; i < timeline->schedule->op_count && timeline->has_ends; i++)
+        timeline->outputs[i] = -1;
+}
+
 /* Fills in an existing timeline, whatever it held before. Each step reads the results of those above it: static memory the
  * devices of the stage instances; earliest starts the costs and the static memory, where their sums begin; the figures the
  * spans and these sums; idle and latest starts, in any order, the spans and the figures. After an error the timeline can only
@@ -269,9 +276,7 @@ static ppsched_status fill_in(struct ppi_event_loop *loop, ppsched_timeline *tim
     if (status != PPSCHED_OK)
         return status;
     ppi_event_loop_set_costs(loop, &timeline->costs);
-    timeline->has_ends = timeline->costs.pair_ends != NULL && timeline->schedule->placement.graph == NULL;
-    for (size_t i = 0; i < timeline->schedule->op_count && timeline->has_ends; i++)
-        timeline->outputs[i] = -1;
+    ppi_timeline_start_ends(timeline);
     status = find_times(loop, timeline, config, error);
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);

@@ -74,6 +74,9 @@ static inline double ppi_made_at(const ppsched_timeline *timeline, size_t op)
 ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
+/* Notes of no op yet that its output is made before its pair ends, as windows tell; the costs are filled. */
+void ppi_timeline_start_ends(ppsched_timeline *timeline);
+
 /* Adds what ops of memory saving need, with a config's costs; those of the stage instances are filled. */
 ppsched_status ppi_timeline_add_saving(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 

@@ -114,7 +114,6 @@ static double true_objective(struct ppi_attempt *attempt, double reckoned)
     double objective = reckoned;
     if (!must_evaluate(attempt) || !ppi_is_finite(reckoned))
         return reckoned;
-    ppi_pricer_renew(&attempt->pricer, &attempt->candidate);
     ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);
     attempt->is_out_of_memory |= status == PPSCHED_ERROR_NO_MEMORY;
     return status == PPSCHED_OK ? objective : PPI_INFINITE;

@@ -249,7 +249,6 @@ static ppsched_status list(struct lister *lister, double most, ppsched_error *er
         if (looks > most && lister->attempt->objective < PPI_INFINITE)
             return status;
     }
-    ppi_pricer_renew(&lister->attempt->pricer, &lister->attempt->candidate);
     return status == PPSCHED_OK ? ppi_attempt_offer(lister->attempt, error) : status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule and its event loop are built once; then an order only overwrites the ops, while no device's number of ops
- * changes. */
+ * changes. Which ops are pairs, and what senders wait for, each timing finds anew. */
 #include "search/price.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static ppsched_status make(struct ppi_pricer *pricer, const ppsched_config *conf
         ppi_pricer_clear(pricer);
         return status;
     }
-    pricer->has_pairs = ppi_orders_have_pairs(orders);
+    ppi_timeline_start_ends(pricer->timeline);
     ppi_static_memory(pricer->timeline, config);
     ppi_event_loop_set_costs(&pricer->loop, &pricer->timeline->costs);
     return PPSCHED_OK;
@@ -49,12 +49,6 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     ppi_timeline_destroy(pricer->timeline);
     ppi_schedule_release(pricer->schedule);
     *pricer = (struct ppi_pricer){0};
-}
-
-void ppi_pricer_renew(struct ppi_pricer *pricer, const struct ppi_orders *orders)
-{
-    if (pricer->has_pairs || ppi_orders_have_pairs(orders))
-        ppi_pricer_clear(pricer);
 }
 
 /* Whether each device has the same number of ops in both. */

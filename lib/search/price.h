@@ -19,7 +19,6 @@ struct ppi_pricer {
     ppsched_schedule *schedule;
     ppsched_timeline *timeline;
     struct ppi_event_loop loop;
-    bool has_pairs; /* the order that the schedule was built with pairs ops */
 };
 
 /* Puts an order into the schedule, which is built with the first order, and again where a device's number of ops changes. The
@@ -32,9 +31,5 @@ ppsched_status ppi_pricer_put(struct ppi_pricer *pricer, const ppsched_config *c
 ppsched_status ppi_pricer_time(struct ppi_pricer *pricer, double span_share, double *objective, ppsched_error *error);
 
 void ppi_pricer_clear(struct ppi_pricer *pricer);
-
-/* Before an order of another origin is put: clears the pricer if that order, or the one that it was built with, pairs ops. For
- * which ops are pairs is found when the schedule is built. */
-void ppi_pricer_renew(struct ppi_pricer *pricer, const struct ppi_orders *orders);
 
 #endif

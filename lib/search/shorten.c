@@ -69,8 +69,6 @@ ppsched_status ppi_lengthen(struct ppi_attempt *attempt, struct ppi_attempt *few
     struct ppi_part_list parts = {.count = 0};
     double time;
     *found = false;
-    ppi_pricer_clear(&few->pricer); /* it may pair ops as in the order it was made with */
-    ppi_pricer_clear(&attempt->pricer);
     ppsched_status status = ppi_pricer_put(&few->pricer, few->config, few->placement, &few->best, error);
     if (status == PPSCHED_OK)
         status = ppi_pricer_time(&few->pricer, few->problem.span_share, &time, error);

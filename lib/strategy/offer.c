@@ -87,8 +87,6 @@ static ppsched_status offer(struct ppi_attempt *attempt, const struct ppi_task *
         *error = reason;
     if (status == PPSCHED_OK)
         status = ppi_attempt_spend(attempt, 1, error);
-    if (!splits)
-        ppi_pricer_renew(&attempt->pricer, orders);
     for (uint32_t d = 0; d < orders->devices && splits && status == PPSCHED_OK; d++)
         split_backwards(orders->ops + orders->first[d], &orders->count[d]);
     return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;

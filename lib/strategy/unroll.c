@@ -181,7 +181,6 @@ static ppsched_status try_block(struct unroll *unroll, ppsched_error *error)
 static ppsched_status try_blocks(struct unroll *unroll, ppsched_error *error)
 {
     const struct ppi_problem *problem = &unroll->few.problem;
-    ppi_pricer_clear(&unroll->few.pricer); /* it may pair ops as in the order it was made with */
     ppsched_status status = ppi_pricer_put(&unroll->few.pricer, unroll->few.config, unroll->few.placement, &unroll->few.best,
                                            error);
     double objective;

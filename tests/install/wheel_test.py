@@ -19,7 +19,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GIVEN = sys.argv[2:] if sys.argv[1:2] == ["--given"] else []
-BUILT = pathlib.Path(sys.argv[1]) if len(sys.argv) == 2 else None
+BUILT = pathlib.Path(sys.argv[1]) if len(sys.argv) == 2 and not sys.argv[1].startswith("-") else None
 
 
 CLANG = shutil.which("clang-14")

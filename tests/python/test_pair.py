@@ -21,7 +21,7 @@ KINDS = ("forward", "backward", "weight")
 
 
 class FolderTest(ModelFolderTest):
-    def fail(self, *words, code=1):
+    def refused(self, *words, code=1):
         """The one line of a command that refuses."""
         found, output, errors = self.run_here(*words)
         self.assertEqual((found, output, errors.count("\n")), (code, "", 1), errors)
@@ -88,8 +88,8 @@ class PairCommandTest(FolderTest):
     def test_order(self):
         self.assertEqual(self.pair(LAYER, "--order", "BBBBFFFF")["time"], 22)
         self.assertEqual(self.pair(LAYER, "--order", "FBFBFBFB")["time"], 14)
-        self.assertIn("another window of forward", self.fail("pair", "pair.json", "--order", "FFFFFBBB"))
-        self.assertIn("order holds 'X'", self.fail("pair", "pair.json", "--order", "XFFFFBBBB"))
+        self.assertIn("another window of forward", self.refused("pair", "pair.json", "--order", "FFFFFBBB"))
+        self.assertIn("order holds 'X'", self.refused("pair", "pair.json", "--order", "XFFFFBBBB"))
 
     def test_pairs_in_a_row(self):
         """As one pair of all their windows; and the cycle of one whose channels are never idle is their work."""
@@ -103,16 +103,16 @@ class PairCommandTest(FolderTest):
         loose = {"forward": [["a", 4], ["b", 1]], "backward": [["a", 1], ["b", 2]]}
         found = self.pair(loose, "--pairs", 12)
         self.assertEqual((ppsched.pair_time(loose).time, found["cycle"], found["cycle_bound"]), (6, 5, 5))
-        self.assertIn("251 pairs in a row have 1004 windows", self.fail("pair", "pair.json", "--pairs", 251))
-        self.assertIn("the order has 2 windows, the pair 4", self.fail("pair", "pair.json", "--pairs", 2, "--order", "FB"))
-        self.assertIn("there are 0 pairs in a row; give 1 or more", self.fail("pair", "pair.json", "--pairs", 0))
+        self.assertIn("251 pairs in a row have 1004 windows", self.refused("pair", "pair.json", "--pairs", 251))
+        self.assertIn("the order has 2 windows, the pair 4", self.refused("pair", "pair.json", "--pairs", 2, "--order", "FB"))
+        self.assertIn("there are 0 pairs in a row; give 1 or more", self.refused("pair", "pair.json", "--pairs", 0))
 
     def test_stages(self):
         pair = {**DENSE, "forward": LAYER["forward"]}
         found = self.pair([LAYER, DENSE], "--stages", 0, 1)
         self.assertEqual(found["time"], ppsched.pair_time(pair).time)
-        self.assertIn("windows of 2 stages", self.fail("pair", "pair.json", code=2))
-        self.assertIn("there is no stage 2", self.fail("pair", "pair.json", "--stages", 0, 2))
+        self.assertIn("windows of 2 stages", self.refused("pair", "pair.json", code=2))
+        self.assertIn("there is no stage 2", self.refused("pair", "pair.json", "--stages", 0, 2))
 
     def test_slowdown_of_no_window(self):
         """A note, as it changes nothing; of a list of stages it may be a channel of another one."""
@@ -144,7 +144,7 @@ class PairCommandTest(FolderTest):
                 ({"forward": [[name, 1] for name in "abcd"], "backward": [["e", 1]]}, "on 5 channels"), \
                 ([], "an empty list"), (7, "must be a mapping"):
             self.write("pair.json", given)
-            error = self.fail("pair", "pair.json")
+            error = self.refused("pair", "pair.json")
             self.assertIn(words, error)
             self.assertIn("pair.json: ", error)
 
@@ -161,6 +161,32 @@ class PageTest(FolderTest):
 
     # Orders of megatron-core 0.19.2, a layer each: with --delay-wgrad-compute, and without, where B has the time of W.
     MEGATRON, MEGATRON_WHOLE = "BFBFWBFFBW", "BFBFBFFB"
+
+    def test_auto_is_never_longer_than_another_strategy(self):
+        """Windows of all stages differ; outputs of ops of pairs are made before the pairs end."""
+        draw, compared, paired = random.Random(4), 0, 0
+
+        def windows():
+            return [[draw.choice(("compute", "network")), draw.randint(1, 8) / 4] for _ in range(draw.randint(1, 4))]
+        for _ in range(60):
+            devices, placement = draw.choice((2, 3, 4)), draw.choice(("linear", "loop", "v"))
+            stages, split = devices * (1 if placement == "linear" else 2), draw.random() < 0.5
+            config = ppsched.Config(devices, devices * draw.randint(1, 3), stages, placement=placement, p2p_time=draw.choice((0, 0.5)),
+                                    sender_waits=draw.choice(("never", "like_kind")),
+                                    windows=[{"forward": windows(), "backward": windows()} for _ in range(stages)], split_backward=split)
+            found = ppsched.generate("auto", config.replace(options={"effort": 0})).evaluate().metrics.makespan
+            for strategy in ppsched.strategies():
+                if strategy.name == "auto" or not strategy.flushes or strategy.placement != placement:
+                    continue
+                try:
+                    schedule = ppsched.generate(strategy.name, config)
+                except ppsched.Refused:
+                    continue
+                makespan = schedule.evaluate().metrics.makespan
+                self.assertLessEqual(found, makespan * (1 + 1e-9), (strategy.name, placement, devices))
+                compared, paired = compared + 1, paired + (makespan == found and "overlap" in strategy.name)
+        self.assertGreater(compared, 200)
+        self.assertGreater(paired, 5)
 
     def stage(self, speed, layers=4):
         """Windows of layers that are all alike, those of the page, with a network of another speed."""
@@ -247,17 +273,17 @@ class TraceTest(FolderTest):
 
     def test_refused(self):
         self.write("trace.json", traced(("forward", (7, 10))))
-        self.assertIn("there are no ranges of a pair, such as attn(F)", self.fail("pair", "trace.json"))
+        self.assertIn("there are no ranges of a pair, such as attn(F)", self.refused("pair", "trace.json"))
         self.write("trace.json", traced(("attn(F)", (7, 10))))
-        self.assertIn("launch no kernels of a backward", self.fail("pair", "trace.json"))
+        self.assertIn("launch no kernels of a backward", self.refused("pair", "trace.json"))
         for ranges, words in ((self.RANGES[:2] + self.RANGES[3:], "the range 'mlp(W)' has no range 'mlp(B)' before it; ranges of the backward before it are combine(B)"),
                               ((*self.RANGES, ("attn(W)", (7, 1))), "the range 'attn(W)' has no range 'attn(B)' before it")):
             self.write("trace.json", traced(*ranges))
-            self.assertIn(words, self.fail("pair", "trace.json"))
+            self.assertIn(words, self.refused("pair", "trace.json"))
         self.write("trace.json", {"traceEvents": 3})
-        self.assertIn("traceEvents must be a list", self.fail("pair", "trace.json"))
+        self.assertIn("traceEvents must be a list", self.refused("pair", "trace.json"))
         self.write("pair.json", LAYER)
-        self.assertIn("it goes with a trace", self.fail("pair", "pair.json", "--order", "own", code=2))
+        self.assertIn("it goes with a trace", self.refused("pair", "pair.json", "--order", "own", code=2))
 
 
 class WindowsOfStagesTest(FolderTest):
@@ -394,7 +420,7 @@ class WindowsOfStagesTest(FolderTest):
         self.assertEqual(joined.overlapped_times[1], ppsched.pair_time(pair).time)
         self.assertEqual(joined.forward_times, [14, 20])
         self.write("one.json", LAYER)
-        error = self.fail("schedule", "--num-devices", 2, "-s", 2, "-b", 8, "--chunks", 2, "--windows", "one.json", "--strategy", "dualpipe_v")
+        error = self.refused("schedule", "--num-devices", 2, "-s", 2, "-b", 8, "--chunks", 2, "--windows", "one.json", "--strategy", "dualpipe_v")
         self.assertIn("windows of 2 stages cannot be divided into 4", error)
 
     def test_too_many_windows(self):
@@ -436,13 +462,13 @@ class WindowsOfStagesTest(FolderTest):
         self.write("text.json", {"windows": "one.json"})
         for words in ("-f", 1), ("-bw", 2), ("--backward-input-times", 1), ("--num-layers", 8), ("--embedding", "forward_time=1"):
             for given in ("--windows", "one.json"), ("-c", "config.json"):
-                self.assertIn("both give the times of stages", self.fail("compare", *self.SIZES, *given, *words, code=2))
-        self.assertIn("not 'one.json'", self.fail("schedule", *self.SIZES, "-c", "text.json"))
-        self.assertIn("give 1 for all stages or 4", self.fail("schedule", *self.SIZES, "--windows", json.dumps([SPLIT] * 3)))
-        self.assertIn("stage 1: backward has no windows", self.fail("schedule", *self.SIZES, "--windows", json.dumps([SPLIT, {"forward": [["a", 1]]}])))
-        self.assertIn("stage 1 has none of weight", self.fail("schedule", *self.SIZES, "--windows", json.dumps([SPLIT, LAYER, SPLIT, SPLIT])))
+                self.assertIn("both give the times of stages", self.refused("compare", *self.SIZES, *given, *words, code=2))
+        self.assertIn("not 'one.json'", self.refused("schedule", *self.SIZES, "-c", "text.json"))
+        self.assertIn("give 1 for all stages or 4", self.refused("schedule", *self.SIZES, "--windows", json.dumps([SPLIT] * 3)))
+        self.assertIn("stage 1: backward has no windows", self.refused("schedule", *self.SIZES, "--windows", json.dumps([SPLIT, {"forward": [["a", 1]]}])))
+        self.assertIn("stage 1 has none of weight", self.refused("schedule", *self.SIZES, "--windows", json.dumps([SPLIT, LAYER, SPLIT, SPLIT])))
         unlike = [{**SPLIT, "slowdown": {"compute": 1 + number / 10}} for number in range(4)]
-        self.assertIn("slowdown of 'compute' is 1.1 in stage 1", self.fail("schedule", *self.SIZES, "--windows", json.dumps(unlike)))
+        self.assertIn("slowdown of 'compute' is 1.1 in stage 1", self.refused("schedule", *self.SIZES, "--windows", json.dumps(unlike)))
         with self.assertRaisesRegex(ppsched.Error, "windows and forward_times both say"):
             ppsched.Config(2, 8, windows=SPLIT, forward_times=1)
 

@@ -15,18 +15,17 @@ import place
 
 # Devices, chunks where the strategy takes any number, microbatches.
 SIZES = [(2, 2, 6)]
-MORE_SIZES = [(3, 1, 7), (4, 2, 8), (3, 2, 9), (4, 3, 12)]
-MORE = os.environ.get("PPSCHED_TORCH_MORE")
+if os.environ.get("PPSCHED_TORCH_MORE"):
+    SIZES = [(3, 1, 7), (4, 2, 8), (3, 2, 9), (4, 3, 12)]
 
 STRATEGIES = [strategy for strategy in ppsched.strategies() if not strategy.offloads]  # offloads.py runs those that do
-LOWERINGS = [("just_in_time", {}), ("pytorch", {"unshard": 3, "reduce_grad": True})]
-MORE_LOWERINGS = [*LOWERINGS, ("pytorch", {}), ("by_time", {"reduce_grad": True})]
+LOWERINGS = [("just_in_time", {}), ("pytorch", {}), ("pytorch", {"unshard": 3, "reduce_grad": True}), ("by_time", {"reduce_grad": True})]
 
 
 def schedules():
     """All strategies that the runtime knows, at some sizes. (DualPipe's devices hold stages of two model copies.)"""
     for strategy in STRATEGIES:
-        for devices, chunks, microbatches in MORE_SIZES if MORE else SIZES:
+        for devices, chunks, microbatches in SIZES:
             try:
                 if strategy.placement != "bidirectional":
                     stages = devices * (strategy.chunks or chunks)
@@ -79,7 +78,7 @@ class TorchTest(unittest.TestCase):
     def test_lowered(self):
         cases = []
         for schedule in schedules():
-            for lowering, passes in MORE_LOWERINGS if MORE else LOWERINGS:
+            for lowering, passes in LOWERINGS:
                 lowered = schedule.lower(lowering, **passes)
                 if lowered.prove("pair"):  # by_time can put receives in another order than the sends of a pair
                     cases.append(("compute_comms", lowered.export("csv"), f"{called(schedule)} {lowering} {passes}"))
@@ -114,7 +113,7 @@ class PlannedScheduleTest(unittest.TestCase):
 
     def test_gradients(self):
         """All strategies, lowered by PyTorch and by us, without a file between."""
-        for sizes in MORE_SIZES if MORE else SIZES:
+        for sizes in SIZES:
             rows = place.run("planned.py", *sizes)
             wrong = [row for row in rows if row[2] not in (0, None)]
             refused = [row[:2] for row in rows if row[2] is None]
