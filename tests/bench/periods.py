@@ -60,7 +60,7 @@ def main() -> None:
     print("|" + "---|" * (1 + len(COSTS)))
     for strategy in STRATEGIES:
         print(f"| {strategy} | {' | '.join(cell(strategy, costs, count) for costs in COSTS)} |", flush=True)
-    print(f"\n| strategy | {' | '.join(f'{few} microbatches per device' for few in FEW)} |")
+    print(f"\n| strategy | {' | '.join(f'M = {few} * D' for few in FEW)} |")
     print("|" + "---|" * (1 + len(FEW)))
     for strategy in STRATEGIES:
         print(f"| {strategy} | {' | '.join(refused(strategy, few, count) for few in FEW)} |", flush=True)

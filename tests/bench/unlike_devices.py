@@ -30,8 +30,8 @@ def equal(config, layers, strategy):
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    print("| strategy | range of speeds | how much shorter the step is than with equal splits: mean (maximum) | "
-          "free order: share of problems in which the step becomes still shorter | free order: how much shorter the step becomes in these problems: mean (maximum) |\n|---|---|---|---|---|")
+    print("| strategy | range of speeds | planned: shorter than equal by, mean (maximum) | "
+          "free order: share | free order: shorter by, mean (maximum) |\n|---|---|---|---|---|")
     for strategy in ("1f1b", "zb_h1"):
         for least in (0.9, 0.7, 0.5, 0.3):
             draw, gains, orders = random.Random(7), [], []

@@ -108,7 +108,7 @@ def of_whole_nodes(rows):
 
 
 def families_table(rows):
-    lines = ["| model | runs | Spearman's correlation | runs with tensor parallelism of 8 or 16 | their correlation | additional time of the layout with the lowest price, compared with the fastest layout |",
+    lines = ["| model | runs | Spearman's correlation | runs with tensor parallelism of 8 or 16 | their correlation | additional time of the layout with the shortest predicted time, compared with the fastest layout |",
              "|---" * 6 + "|"]
     for name, group in families(rows).items():
         whole = of_whole_nodes(group)
@@ -146,7 +146,7 @@ def one_node_families():
 def one_node_families_table():
     found = one_node_families()
     costs = sorted(cost for _, cost in found)
-    lines = ["| families | runs | the layout with the lowest price is the fastest | additional time, median | additional time, 90th percentile |",
+    lines = ["| families | runs | families whose layout with the shortest predicted time is the fastest | additional time, median | additional time, 90th percentile |",
              "|---|---|---|---|---|"]
     exact = sum(cost == 0 for cost in costs)
     return "\n".join([*lines, f"| {len(found)} | {sum(count for count, _ in found)} | {exact} | {statistics.median(costs):.1%} | "
@@ -180,7 +180,7 @@ def mean_of(same):
 def other_families_table(rows):
     found = other_families(rows)
     costs = sorted(cost for _, cost in found.values())
-    lines = ["| families | layouts | the layout with the lowest price is the fastest | additional time, median | largest |",
+    lines = ["| families | layouts | families whose layout with the shortest predicted time is the fastest | additional time, median | largest |",
              "|---" * 5 + "|"]
     return "\n".join([*lines, f"| {len(found)} | {sum(count for count, _ in found.values())} | {sum(cost == 0 for cost in costs)} | "
                               f"{statistics.median(costs):.1%} | {costs[-1]:.1%} |".replace("%", " %")])

@@ -29,26 +29,26 @@ CAUSES = [
     Cause("automodel-nemotron3-.*", "what is recomputed is not stated; without recomputation", run={"recompute": "none"}),
     Cause("automodel-gpt-oss.*", "Automodel adds the biases of all experts in one pass; without Megatron-LM's passes", device={"bias_traffic": 0}),
     Cause("nemo-24.07-.*", "overlaps, ZeRO and bytes of gradients are not stated; with all overlaps, ZeRO-1 and 2 bytes", TUNED),
-    Cause("mlm-h100-32b", "bytes of gradients are not stated; with 2", {"gradient_bytes": 2.0}),
+    Cause("mlm-h100-32b", "bytes of gradients are not stated; with 2 bytes", {"gradient_bytes": 2.0}),
     Cause("nnscaler-.*", "recomputation is not stated; with full recomputation", run={"recompute": "full"}),
-    Cause("primus-llama2-7b-.*", "not found; a stage takes 1.6 times as long in all schedules, see below"),
+    Cause("primus-llama2-7b-.*", "not found; a stage takes 1.6 times the predicted time, see below"),
     Cause("primus-llama31-8b-fp8-.*", "bytes of gradients and recomputation are not stated; with 2 bytes", {"gradient_bytes": 2.0}),
     Cause("bridge-26.02.01-.*LLAMA3_70B-GB300-.*", "no recipe has this layout, and with these settings it does not fit into memory"),
-    Cause("bridge-25.09-.*Qwen3_235B.*", "CUDA graphs are not stated; with them", {"graphs": True}),
-    Cause("bridge-26.06-.*Nemotron_3_Super-B300.*", "CUDA graphs of some modules count as none; with graphs of all", {"graphs": True}),
-    Cause("bridge-26.06-.*Nemotron_3_Nano-B300.*", "not found; two fifths of the price are Mamba's scans"),
+    Cause("bridge-25.09-.*Qwen3_235B.*", "use of CUDA graphs is not stated; with CUDA graphs", {"graphs": True}),
+    Cause("bridge-26.06-.*Nemotron_3_Super-B300.*", "CUDA graphs of some modules count as no graphs; with graphs of all modules", {"graphs": True}),
+    Cause("bridge-26.06-.*Nemotron_3_Nano-B300.*", "not found; two fifths of the predicted time are Mamba's scans"),
     Cause("bridge-26.02.01-.*Qwen3_235B.*B300.*", "not found; see above"),
     Cause("bridge-25.11-.*DeepSeekV3-B200.*", "not found"),
     Cause("bridge-25.11-.*GPT_OSS_120B-B200-64-BF16-512", "what is recomputed is not stated; with full recomputation", run={"recompute": "full"}),
-    Cause("dgxc-v25.05.05-340b-gb200-.*", "not found; all six runs of this model in this release are 14 to 19 % off"),
+    Cause("dgxc-v25.05.05-340b-gb200-.*", "not found; the six runs of this model in this release have errors of 14 to 19 %"),
     Cause("titan-8b-t2-2", "not found; most of the step is the attention to 131,072 tokens"),
-    Cause("titan-8b-asynctp-float8 rowwise-.*", "torchtitan's page says that this recipe was slow, and was being mended"),
-    Cause("titan-70b-asynctp-bf16-vanilla", "not found; with asynchronous tensor parallelism the price is near"),
+    Cause("titan-8b-asynctp-float8 rowwise-.*", "torchtitan's page says that this recipe was slow, and was being repaired"),
+    Cause("titan-70b-asynctp-bf16-vanilla", "not found; with asynchronous tensor parallelism, the error is small"),
     Cause("vtrain-multi-(013|031|048|050|052|080|085)", "not found; tensor parallelism of 2 or 4, see below"),
-    Cause("vtrain-multi-(021|022|024|039)", "vTrain's settings have 800 Gb/s for a node, half of what a100 has; with these",
+    Cause("vtrain-multi-(021|022|024|039)", "vTrain's settings have 800 Gb/s for a node, half of what a100 has; with 800 Gb/s",
           device={"between": read_device("a100").between._replace(bandwidth=12.5e9)}),
-    Cause("dgxc-v24.11.1-grok1-314b-2L-8-fp8", "not found; the other layouts of this model in this release are within 7 %"),
-    Cause("dgxc-v25.04.02-llama3-70b-2048-fp8", "not found; the same model of NeMo's examples is 5 % too short"),
+    Cause("dgxc-v24.11.1-grok1-314b-2L-8-fp8", "not found; the other layouts of this model in this release have errors of at most 7 %"),
+    Cause("dgxc-v25.04.02-llama3-70b-2048-fp8", "not found; in NeMo's examples, the predicted time of this model is 5 % too short"),
     Cause("automodel-lora-.*", "not found; some settings are not stated"),
 ]
 
@@ -76,7 +76,7 @@ def percent(error: Optional[float]) -> str:
 
 
 def table(rows: Sequence[Priced]) -> str:
-    lines = ["| device | run | precision | measured | priced | error | cause | error if this is changed |", "|---" * 8 + "|"]
+    lines = ["| device | run | precision | measured | predicted | error | cause | error after the change |", "|---" * 8 + "|"]
     for row in far_rows(rows):
         cause = cause_of(row) or Cause(row.run.name, "not found")
         device = os.path.splitext(os.path.basename(row.run.device))[0]

@@ -17,9 +17,9 @@ import ppsched
 
 HERE = pathlib.Path(__file__).resolve().parent
 ADDED = ("config", "etp", "offload_layers", "optimizer_bytes", "keeps_scores", "dropout", "frozen_weights")
-UNFIT = "a run that does not fit into memory with the stated settings"
+UNFIT = "this group has one more layout, which does not fit into memory with the stated settings"
 REASONS = {
-    ("h100", "dense", "fp8"): "GPT-3 175B and Llama3 70B of NeMo have an interleaved schedule, but one stage per device, so they leave a setting open",
+    ("h100", "dense", "fp8"): "two runs of NeMo leave a setting open: GPT-3 175B and Llama3 70B have an interleaved schedule, but one stage per device",
     ("gb300", "dense", "mxfp8"): UNFIT, ("gb300", "dense", "nvfp4"): UNFIT,
     ("mi355x", "MoE", "bf16"): "the bytes of gradients of its only run are not stated"}
 
