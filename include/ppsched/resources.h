@@ -118,8 +118,8 @@ typedef struct ppsched_lifetime {
     uint32_t microbatch; /* number of the microbatch m, as in ppsched_op. For slice k of K slices it
                             is m * K + k */
     uint32_t stage;      /* the stage; PPSCHED_NONE with MICROBATCH */
-    int32_t kind;        /* enum ppsched_kind: F; with RECEIVE, RECV_F for an activation and RECV_B
-                            for a gradient */
+    int32_t kind;        /* kind of op: F; with RECEIVE, RECV_F for an activation and RECV_B for
+                            a gradient */
     uint32_t slot;       /* number of the slot in its arena, from 0 */
     uint32_t first;
     uint32_t last;
