@@ -288,7 +288,9 @@ typedef struct ppsched_description_info {
  * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_description ppsched_description;
 
-/* Makes a description. Fields that are 0 get their defaults. `environment` may be NULL.
+/* Makes a description. Fields that are 0 get their defaults. The caller owns one reference to
+ * `*out`. This also holds for the functions below that make a description. `environment` may be
+ * NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message names the kind, the block and the wrong field,
  *   and says what would work); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description **out,
@@ -388,8 +390,8 @@ PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description *
                                                      const ppsched_environment *environment,
                                                      ppsched_error *error);
 
-/* Takes one more reference and returns its argument. ppsched_description_release gives one
- * reference back. Both accept NULL. */
+/* ppsched_description_retain takes one more reference, and returns its argument.
+ * ppsched_description_release gives one reference back. Both accept NULL. */
 PPSCHED_API const ppsched_description *
 ppsched_description_retain(const ppsched_description *description);
 PPSCHED_API void ppsched_description_release(const ppsched_description *description);
