@@ -20,8 +20,7 @@ extern "C" {
 #endif
 
 /* One or more prompts, and the cost of chunks. Suppose that a chunk has n tokens, and p tokens of
- * its prompt come before it. The F (forward) of this chunk takes the forward time of its stage,
- * multiplied by
+ * its prompt come before it. Its F (forward) takes the forward time of the stage, multiplied by
  *   constant + linear * n + quadratic * n * (p + n / 2).
  * Set `size` to sizeof of this struct. */
 typedef struct ppsched_prefill {
@@ -63,8 +62,8 @@ typedef struct ppsched_prefill_figures {
  *     parts: the sum of their times, and the time of the longest chunk for each stage after the
  *     first. The sum depends only on n. So for each n, the call makes the longest chunk as short as
  *     possible.
- *   - If devices have several stages, or stages take different times: with up to 13 blocks, the
- *     call tries all possible chunks. With more blocks, the search starts from the chunks that
+ *   - If devices have several stages, or stages take different times: with up to 13 blocks in all,
+ *     the call tries all possible chunks. With more blocks, the search starts from the chunks that
  *     would be best for equal stages, and moves tokens between neighbouring chunks.
  * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);
