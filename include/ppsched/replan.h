@@ -88,7 +88,8 @@ typedef struct ppsched_replan_options {
                                    devices, for the result the number of devices after the change */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
                                    keep their order. Added devices take the places of lost devices.
-                                   Added devices for which no place is left come last */
+                                   If there are more added devices than lost devices, the further
+                                   added devices come last */
     uint32_t split_effort;      /* effort of the search for splits, as in ppsched_split_options.
                                    Default: 3, but 2 with several stages per device or with
                                    free_device_order */
