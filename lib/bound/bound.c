@@ -36,7 +36,7 @@ struct micro_slices {
 /* Sums of a device, over the stage passes of all iterations; `hold`: the largest of its copies. */
 struct sums {
     double work, area, hold, fixed;
-    struct ppi_sizes sizes; /* of its stage passes, before and after their I */
+    struct ppi_pass_sizes sizes; /* of its stage passes, before and after their I */
 };
 
 /* Sums of a device over the stage passes of one copy; `held`: by one microbatch between its forwards and backwards. */
@@ -296,8 +296,8 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     sums->work += micro_slices->time * bounds->iterations * least->pass;
     sums->area += micro_slices_of(bounds, copy, 0)->held_time * bounds->iterations * least->area;
     sums->area += micro_slices->held * bounds->iterations * least->on_the_path;
-    ppi_sizes_add(&sums->sizes, instance->memory[PPSCHED_KIND_F]);
-    ppi_sizes_add(&sums->sizes, least->rest);
+    ppi_pass_sizes_add(&sums->sizes, instance->memory[PPSCHED_KIND_F]);
+    ppi_pass_sizes_add(&sums->sizes, least->rest);
     transfer->held += most; /* a backward of the microbatch finds all its forwards up to this stage */
     sums->hold = ppi_larger(sums->hold, transfer->held + least->rise * micro_slices->most);
     transfer->chain += micro_slices->time * bounds->iterations * least->chain;

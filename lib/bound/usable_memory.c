@@ -7,7 +7,7 @@
 #define MOST_TRIED 256.0  /* sums; of more, the largest is almost the room, and a plan asks for the bound of each candidate */
 #define MOST_COUNT 0x1p53 /* of stage passes: each whole number up to it is a double */
 
-void ppi_sizes_add(struct ppi_sizes *sizes, double size)
+void ppi_pass_sizes_add(struct ppi_pass_sizes *sizes, double size)
 {
     uint32_t i = 0;
     if (size <= 0 || sizes->count > PPI_MOST_SIZES)
@@ -31,7 +31,7 @@ static double count_in(double room, double size)
 }
 
 /* The largest sum up to `room` that has `taken` of the sizes before `first`. */
-static double largest_sum(const struct ppi_sizes *sizes, uint32_t first, double taken, double room)
+static double largest_sum(const struct ppi_pass_sizes *sizes, uint32_t first, double taken, double room)
 {
     const double size = sizes->size[first], most = count_in(room - taken, size);
     double largest = 0;
@@ -42,7 +42,7 @@ static double largest_sum(const struct ppi_sizes *sizes, uint32_t first, double 
     return largest;
 }
 
-double ppi_usable_memory(const struct ppi_sizes *sizes, double room, double slack)
+double ppi_usable_memory(const struct ppi_pass_sizes *sizes, double room, double slack)
 {
     double tried = 1;
     if (sizes->count == 0 || sizes->count > PPI_MOST_SIZES)

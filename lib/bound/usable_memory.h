@@ -9,16 +9,16 @@
 enum { PPI_MOST_SIZES = 6 }; /* of stage passes on a device; with more, all memory counts as usable */
 
 /* Unlike sizes of stage passes, the largest first. */
-struct ppi_sizes {
+struct ppi_pass_sizes {
     double size[PPI_MOST_SIZES];
     uint32_t count; /* above PPI_MOST_SIZES: there are more */
 };
 
 /* Adds a size, unless it is there or is 0. */
-void ppi_sizes_add(struct ppi_sizes *sizes, double size);
+void ppi_pass_sizes_add(struct ppi_pass_sizes *sizes, double size);
 
 /* The largest sum of any numbers of these sizes that is not above `room` by more than `slack`; `room` if that is less, if no
  * size fits, or if to find the sum takes too long. `room` is positive. */
-double ppi_usable_memory(const struct ppi_sizes *sizes, double room, double slack);
+double ppi_usable_memory(const struct ppi_pass_sizes *sizes, double room, double slack);
 
 #endif
