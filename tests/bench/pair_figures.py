@@ -54,7 +54,7 @@ def pairs(name, layers):
 
 def steps(path, devices, microbatches, effort):
     print(run("compare", "--layers", path, "--devices", devices, "--microbatches", microbatches, "--p2p-time", "20us", "--p2p-bandwidth", "45GB/s",
-              "--chunks", 2, "--split-effort", effort, "--group-sizes", devices, "--strategies", *STRATEGIES, "--channel-speeds", "ep=0.5,1,2,4,8,16"))
+              "--chunks", 2, "--split-effort", effort, "--group-sizes", devices, "--strategies", *STRATEGIES, "--channel-speeds", "ep=0.5,1,2,4,8,16,32"))
 
 
 def main():
