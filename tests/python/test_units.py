@@ -393,7 +393,7 @@ class HelpTest(CommandTest):
         text = " ".join(self.succeed("schedule", "--help", "all").split())
         for part in ("time of a forward, per stage (default: 1)", "time of a full backward, per stage (default: 2)",
                      "its activations), per stage (default: 1)",
-                     "such as 1 2 3 or 1,2,3. Give units to all of them, such as 6.1ms, 72GB, 400Gbps, or to none"):
+                     "such as 1 2 3 or 1,2,3", "Give units to all numbers, such as 6.1ms, 72GB, 400Gbps, or to none of them"):
             self.assertIn(part, text)
 
 

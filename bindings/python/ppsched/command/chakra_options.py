@@ -20,8 +20,8 @@ def add_chakra_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with chakra: how traces represent links. senders (the default): a device sends one message at a time; ranks: each "
                              "directed link is a separate rank")
     parser.add_argument("--message-sizes", choices=names_of(ChakraSizes),
-                        help="with chakra: sizes of messages. bytes (the default): the given bytes; times: the times of transfers, as 2 bytes per "
-                             "nanosecond")
+                        help="with chakra: sizes of messages. bytes (the default): the given bytes; times: 2 bytes for each "
+                             "nanosecond of the transfer's time")
     parser.add_argument("--most-loss", type=real, metavar="X",
                         help="with chakra: the largest share by which rounding to whole microseconds, nanoseconds or bytes may change a time or "
                              "size (default: 0)")

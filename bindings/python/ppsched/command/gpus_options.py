@@ -40,18 +40,19 @@ ANSWERS = (".json", ".txt")
 def add_gpus_arguments(parser: Parser) -> None:
     group = parser.group(MODEL)
     group.add_argument("--gpus", type=count_of_devices, metavar="N",
-                       help="with --model: number of all devices. Searches the options that are not given: --tp --cp --ep --etp --pp "
-                            "--chunks --micro-batch --zero")
+                       help="with --model: number of all devices. The command then searches for the best values of those of these options that are "
+                            "not given: --tp --cp --ep --etp --pp --chunks --micro-batch --zero")
     group.add_argument("--goal", choices=GOALS,
                        help="with --gpus: rank by step time (default), by tokens per second of a device, or by cost (with --gpu-hour)")
-    group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: the cost of an hour of a device, such as h100=2.5")
+    group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: what one device costs per hour, such as h100=2.5")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
-                       help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
-                            "param cp)")
+                       help="with --gpus: which collectives overlap with matrix products: sums of gradients (grad), gathers of weights (param), "
+                            "collectives of tensor, context or expert parallelism (tp, cp, ep), or none (default: grad param cp)")
     group.add_argument("--rank-order", nargs="+", choices=RANK_ORDERS, metavar="ORDER",
-                       help=f"with --model: order of ranks, {' or '.join(RANK_ORDERS)}; the groups of the last dimension cross nodes. With --gpus, both may be "
-                            "given. Only Megatron-LM and the runtimes that use it have an option for the second order (default: the first)")
-    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
+                       help=f"with --model: order in which ranks are numbered, {' or '.join(RANK_ORDERS)} (default: the first). The groups of the last "
+                            "dimension cross nodes. With --gpus, both orders may be given. Only Megatron-LM and the runtimes that use it have an "
+                            "option for the second order")
+    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that estimate layouts (default: 1)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
 

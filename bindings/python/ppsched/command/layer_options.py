@@ -26,7 +26,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", metavar="FILE", help="layers of the model: a JSON or YAML file that is a list or has the key \"layers\", "
                         "or the list itself as JSON")
     parser.add_argument("--num-layers", type=whole, metavar="N",
-                        help="N equal layers with the costs of -f, -bw and so on; --embedding and --head are additional layers")
+                        help="number of equal layers, each with the costs of -f, -bw and so on; --embedding and --head are additional layers")
     parser.add_argument("--empty-stages", action="store_true", default=None, help="allow stages without layers, except the first and the last")
 
 
@@ -35,8 +35,8 @@ def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     add_layer_arguments(parser)
     add_count_argument(parser, "--split", metavar="N", help="with --layers or --num-layers: number of layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
-                        help="layers to recompute: a number from 0, or first-last, and the kind of recomputation. In ppsched schedule also chunks=N: "
-                             "recompute N stages of each device by RECOMPUTE ops")
+                        help="layers to recompute, and the kind of recomputation, such as 3:full, or 0-3:full for layers 0 to 3. In ppsched schedule "
+                             "and live also chunks=N: recompute N stages of each device by ops RECOMPUTE")
 
 
 def has_layers(values: Mapping[str, Any]) -> bool:

@@ -35,16 +35,16 @@ def add_commands(commands: Commands) -> None:
         description="Reads the description of a model and estimates the parameters, times and memory of its layers on a device. No run is needed.")
     add_model_arguments(parser, beside_batches=False)
     parser.add_argument("-c", "--config", metavar="FILE",
-                        help="JSON or YAML with Megatron-LM's argument names, for training and model")
+                        help="JSON or YAML file with Megatron-LM's argument names, for training and model")
     parser.add_argument("--recompute", "--recompute-granularity", choices=RECOMPUTE, dest="recompute_kind",
-                        help="recomputation of all decoders (default: none)")
+                        help="kind of recomputation of all decoders (default: none)")
     parser.add_argument("--megatron-formula", action="store_true",
                         help="also print the result of Megatron-LM's theoretical_memory_usage.py")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
     parser.add_argument("--describe", action="store_true",
-                        help="write the description of the model instead (with -o to a file). For an unknown model type, write a first draft of a "
-                             "description with \"unknown\", and exit with code 1")
+                        help="write the description of the model instead (with -o to a file). For an unknown model type, write a first "
+                             "draft, which lists under \"unknown\" the fields that are not understood, and exit with code 1")
     parser.set_defaults(run=run_model)
 
 

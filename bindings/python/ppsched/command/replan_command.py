@@ -42,23 +42,24 @@ def add_commands(commands: Commands) -> None:
     change = parser.group(CHANGE)
     change.add_argument("--lost", nargs="+", type=whole, metavar="D", default=[], help="devices of the running job that are lost")
     change.add_argument("--added", type=whole, metavar="N", default=0,
-                        help="number of added devices: the last N of --devices are new. --split and --device-order are for the other devices "
-                             "(default: 0)")
+                        help="number of added devices (default: 0). --devices includes them, as the last N devices; --split and --device-order do "
+                             "not include them")
     change.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append",
-                        help="measured factor on the times of all ops of a device; may be repeated. --device-speeds and --device-scale are other "
-                             "ways to give it")
+                        help="measured factor on the times of all ops of a device, such as 3:2 if device 3 takes twice as long; may be repeated. "
+                             "--device-speeds and --device-scale are other ways to give measured speeds")
     add_measured_run_argument(change, False)
     add_number_argument(change, "--layer-bytes", metavar="B",
                         help="bytes that a device receives when it gets a layer: one number, or one per layer (default: mem_static + mem_weights of "
                              "the layer)")
     add_number_argument(change, "--load-bandwidth", metavar="B",
                         help="bandwidth with which a device loads layers that no device holds any longer (default: infinite)")
-    add_number_argument(change, "--restart-time", metavar="T", help="time of a change in addition to the time of moving bytes (default: 0)")
+    add_number_argument(change, "--restart-time", metavar="T", help="time that a change of the running job takes in addition to the time of moving bytes (default: 0)")
     change.add_argument("--steps", type=real, metavar="N", default=0.0,
-                        help="number of steps that are still to run: minimise the time of these steps and of the move (default: many)")
+                        help="number of steps that the job still has to run: minimise the time of these steps and of the change together (default: "
+                             "minimise the time of a step)")
     change.add_argument("--group-size", type=whole, metavar="G", default=0,
-                        help="group size of strategies that have one (default: the number of devices)")
-    change.add_argument("--free-device-order", action="store_true", help="also search for the order of the devices")
+                        help="group size, for strategies with a group size (default: the number of devices)")
+    change.add_argument("--free-device-order", action="store_true", help="also search for the best order of the devices")
     change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, or 2 with several stages per device or a free order)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="print JSON")
