@@ -224,7 +224,7 @@ class CommandTest(unittest.TestCase):
         words = (*GIS, "--offload", "all", "--offload-times", 4, "--host-links", "all", "--explain")
         lines = run(*words).stdout.splitlines()
         self.assertTrue(any(line.startswith("critical path, ") for line in lines))
-        self.assertEqual(lines[-1], "what time in a stage costs is not computed for schedules with recompute or offload")
+        self.assertEqual(lines[-1], "for schedules with recompute or offload, the effect of longer or shorter ops is not computed")
         waits = [idle.reload for idle in ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0)).offload().evaluate().idle]
         self.assertEqual((lines[-2], waits), ("no device waits for a copy", [0] * 4))
         config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=6)

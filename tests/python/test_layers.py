@@ -552,7 +552,7 @@ class PickTest(FolderTest):
 
     def test_so_many_microbatches(self):
         """No plans for each runtime, which would take minutes."""
-        words, told = ("pick", "-c", "model.json", *QUICK), "the best of this plan for each runtime; plans for single runtimes would take long with so many microbatches"
+        words, told = ("pick", "-c", "model.json", *QUICK), "the best candidate of this plan for each runtime, because a plan for each runtime would take long with so many microbatches"
         self.assertNotIn(told, self.succeed(*words))
         with unittest.mock.patch("ppsched.command.each_runtime.MOST_FORWARDS", 100):
             self.assertIn(told, self.succeed(*words))
@@ -586,10 +586,10 @@ class PickTest(FolderTest):
     def test_a_winner_that_none_runs(self):
         """What each runtime runs in its place, of its own plan where it runs nothing of that for none; and why one runs nothing."""
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe", "zb_h1", "--any")
-        self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* runs?: zb_h1, V = 1, .*\n    ppsched schedule --strategy zb_h1 .*--split ")
+        self.assertRegex(text, r"\nbest candidate that .*torchtitan, pytorch.* can run: zb_h1, V = 1, .*\n    ppsched schedule --strategy zb_h1 .*--split ")
         self.assertRegex(text, r"\ndeepspeed: dualpipe: .*; zb_h1: DeepSpeed runs 1F1B orders: .*\n")
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe")
-        self.assertIn("\nno runtime runs the only candidate that fits\n", text)
+        self.assertIn("\nno runtime can run the only candidate that fits\n", text)
         for name in RUNTIME_NAMES:
             self.assertRegex(text, rf"\n{name}: dualpipe: ")
 

@@ -110,7 +110,7 @@ def _united(given: Mapping[str, Any], units: Units) -> Tuple[Dict[str, Any], Uni
     uniter, = _UNITERS
     united, found = uniter(given)
     if PLAIN not in (units, found):
-        raise Error(f"units: numbers as texts have their own; leave out units={shown(units)}")
+        raise Error(f"units: numbers that are texts have their own units; leave out units={shown(units)}")
     return united, units if found == PLAIN else found
 
 
@@ -429,7 +429,7 @@ class Config:
     def _set_windows(self, windows: Sequence[StageWindows]) -> None:
         both = next((name for name in (*OF_WINDOWS, *(["backward_input_share"] if windows[0].lists["weight"] else [])) if getattr(self, name)), None)
         if both is not None:
-            raise Error(f"windows and {both} both say what ops take; give one of them")
+            raise Error(f"windows and {both} both give the times of ops; give one of them")
         pairs = self.overlapped_times
         set_windows(self._handle, windows)
         self.windows, self._pairs_given = tuple(windows), bool(pairs)

@@ -41,7 +41,7 @@ def write_traces(timeline: Timeline, values: Mapping[str, Any]) -> None:
     """Writes all files, or none."""
     schedule, config = timeline.schedule, timeline.config
     if schedule.has_graph:
-        raise UsageError(f"{CHAKRA}: traces are only for stages that form a chain, and these form a graph; give --format json or chrome")
+        raise UsageError(f"{CHAKRA}: traces need stages that form a chain, but these stages form a graph; give --format json or chrome")
     if not is_lowered(schedule):
         raise UsageError(f"{CHAKRA}: the schedule has no sends and receives; lower it with --lower just_in_time")
     write_chakra(values["output"], schedule, config, sizes=values.get("message_sizes") or "bytes", links=values.get("links") or "senders",

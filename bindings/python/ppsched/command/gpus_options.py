@@ -215,7 +215,7 @@ def overlap_words(arguments: argparse.Namespace) -> List[str]:
 def _overlaps(given: Optional[List[str]]) -> Dict[str, Any]:
     words = USUAL_OVERLAPS if given is None else given
     if "none" in words and len(words) > 1:
-        raise UsageError("--overlap none goes with no other word")
+        raise UsageError("--overlap none cannot be combined with other words")
     return overlaps_of([word for word in words if word != "none"])
 
 

@@ -24,7 +24,7 @@ def _run(arguments: argparse.Namespace, parser: Parser) -> None:
     topic: Optional[str] = arguments.topic
     if arguments.completion is not None:
         if topic is not None or arguments.man:
-            raise UsageError("--completion prints one script for all commands; leave out the rest")
+            raise UsageError("--completion prints one script for all commands; leave out the other words")
         print_help(completion_of(parser.program, arguments.completion))
         return
     if topic is not None and topic not in parser.family:

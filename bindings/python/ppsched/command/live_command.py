@@ -69,7 +69,7 @@ def _check_told(arguments: argparse.Namespace, values: Values) -> None:
 def _check_problem(config: Config, strategy: str) -> None:
     """The checks that a schedule needs before it is built."""
     if config._graph or any(isinstance(devices, list) for devices in config._map or []):
-        raise Error("the page knows chains of stages with one device each, no stage graph; schedule -o FILE.svg draws one")
+        raise Error("the page supports only chains of stages with one device each, not stage graphs; schedule -o FILE.svg draws a stage graph")
     config.validate()
     call(lib.ppsched_strategy_fits, strategy.encode(), config._handle)
 

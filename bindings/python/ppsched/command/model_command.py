@@ -217,7 +217,7 @@ def run_model(arguments: argparse.Namespace) -> None:
     job = job_of(found, {**with_precision(arguments, options, [device]), "rank_order": order}, device)
     tell_one_pod(arguments, device, job.devices)
     if job.recompute == "selective" and not job.model.training.keeps_scores:
-        tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")
+        tell(arguments.command, "warning: recompute selective has no effect, because attention scores are not kept; --keep-scores keeps them")
     _tell_cut(arguments.command, job)
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,

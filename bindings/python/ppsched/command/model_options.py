@@ -218,7 +218,7 @@ def check_beside_table(arguments: argparse.Namespace) -> None:
     """Refuses other sources of times beside a table."""
     name = next((name for name in BESIDE_TABLE if getattr(arguments, name, None) is not None), None)
     if getattr(arguments, "layer_table", None) is not None and name is not None:
-        raise UsageError(f"--layer-table, {option_word(name)}: both say what layers take; give one of them")
+        raise UsageError(f"--layer-table, {option_word(name)}: both give the times of layers; give one of them")
 
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]], also_taken: Sequence[str]) -> None:

@@ -80,15 +80,15 @@ def _text(asked: Asked, is_given: bool) -> str:
     def time(value: float) -> str:
         return f"{value:.6g}{units.after_time}"
 
-    proof = "no order is shorter" if found.is_best else f"no order is shorter than {time(found.bound)}"
-    gain = f"{found.serial / found.time:.2f} times as fast" if found.time else "no time at all"
+    proof = "no order takes less" if found.is_best else f"no order takes less than {time(found.bound)}"
+    gain = f"with overlap {found.serial / found.time:.2f} times as fast" if found.time else "no window takes any time"
     lines = [f"time {time(found.time)}{' in the given order' if is_given else ''}; {proof}",
-             f"one after another {time(found.serial)}: {gain}",
+             f"without overlap {time(found.serial)}; {gain}",
              f"forward ends at {time(found.forward_end)}, backward at {time(found.backward_end)}"]
     if asked.traced is not None:
-        lines.append(f"measured {time(asked.traced.time)}; its own order takes {time(_own(asked))}")
+        lines.append(f"measured {time(asked.traced.time)}; computed for the measured order {time(_own(asked))}")
     if asked.cycle is not None:
-        lines.append(f"one more pair in a row takes {time(asked.cycle.time)}; no order is shorter than {time(asked.cycle.bound)}")
+        lines.append(f"each additional pair takes {time(asked.cycle.time)}; no order takes less than {time(asked.cycle.bound)}")
     lines += ["", *_picture(found, units)]
     return "\n".join(lines) + "\n"
 
@@ -128,7 +128,7 @@ def _ask(arguments: argparse.Namespace) -> Asked:
     order = arguments.order
     if order == OWN:
         if traced is None:
-            raise UsageError(f"--order {OWN}: it goes with a trace, and {path} is none")
+            raise UsageError(f"--order {OWN}: it needs a trace, but {path} is not a trace")
         order = traced.order
     pairs, where = arguments.pairs, f"{path}: "
     if order and pairs > 1:

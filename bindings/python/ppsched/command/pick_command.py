@@ -194,7 +194,7 @@ def _take_pipeline(arguments: argparse.Namespace) -> None:
     if arguments.pp is None or len(arguments.pp) > 1:
         return
     if arguments.num_devices not in (None, *arguments.pp):
-        raise UsageError(f"--pp {arguments.pp[0]}, --devices {arguments.num_devices}: without --model they say the same; give one of them")
+        raise UsageError(f"--pp {arguments.pp[0]}, --devices {arguments.num_devices}: without --model these options have the same meaning; give one of them")
     arguments.num_devices, arguments.pp = arguments.pp[0], None
 
 
@@ -202,7 +202,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     take_pick_config(arguments)
     if arguments.model is not None:
         if arguments.measured_run is not None or arguments.measured_split is not None:
-            raise UsageError("--measured goes with --layers or --num-layers, not with --model; --slow-rank RANK:FACTOR or --device-speeds do")
+            raise UsageError("--measured needs --layers or --num-layers; with --model give --slow-rank RANK:FACTOR or --device-speeds instead")
         model_pick.run_model_pick(arguments)
         return
     _take_pipeline(arguments)

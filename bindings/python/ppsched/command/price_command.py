@@ -142,7 +142,7 @@ def _with_pairs(arguments: argparse.Namespace, options: Dict[str, Any]) -> Dict[
         options = {**options, "pair_windows": _names(options["pair_windows"]) or ["ep"]}
     both = [name for name in options.get("pair_windows", ()) if name in _names(options.get("overlap") or ())]
     if both and arguments.pair_windows is not None and arguments.overlap is not None:
-        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges are hidden; give one of them")
+        raise UsageError(f"--overlap {both[0]}, --pair-windows: both state which exchanges overlap with compute; give one of them")
     if both and arguments.overlap is not None:
         tell_over(arguments, f"overlap {both[0]}", "overlapped pairs")
         options = {name: value for name, value in options.items() if name not in ("pair_windows", "pair_rule")}
@@ -156,7 +156,7 @@ def _with_strategy(arguments: argparse.Namespace, job: Job, options: Dict[str, A
         return options
     if str(options.get("pair_rule")).startswith("megatron"):
         if recompute.kind == "full":
-            raise Error("Megatron-LM overlaps no pairs with full recomputation; give --recompute selective, modules=... or none")
+            raise Error("Megatron-LM does not overlap pairs if it recomputes whole layers (full); give --recompute selective, modules=... or none")
         if options["pair_windows"] != ["ep"]:
             raise Error("Megatron-LM overlaps only the exchanges of experts; give --pair-windows ep, or --pair-rule best")
     own = "interleaved_1f1b_overlap" if job.vpp > 1 else "1f1b_overlap"

@@ -80,11 +80,11 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
     if model is None:
         raise UsageError("give --split: the layers of each stage of the running job")
     if values.get("empty_stages"):
-        raise UsageError("--empty-stages does not go with ppsched replan, which gives each stage a layer at least; leave it out")
+        raise UsageError("--empty-stages cannot be combined with ppsched replan, which gives each stage at least one layer; leave it out")
     added = values["added"]
     config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     if not 0 <= added < config.devices:
-        raise UsageError(f"--added {added}: it must be 0 to {config.devices - 1}; --devices counts those added, too")
+        raise UsageError(f"--added {added}: it must be 0 to {config.devices - 1}; --devices includes the added devices")
     if values.get("slow_rank"):
         speeds = list(config.device_speeds) * (config.devices if len(config.device_speeds) == 1 else 1) or [1.0] * config.devices
         factors = factors_of("slow_rank", values["slow_rank"], config.devices)
@@ -144,15 +144,15 @@ def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
     if found.group_size:
         lines.append(f"group size {found.group_size}")
     if not found.fits:
-        lines.append("it does not fit the memory limits")
+        lines.append("this split does not fit the memory limits")
     if found.stays:
-        return "\n".join([*lines, "the running split and order stay: nothing is better"]) + "\n"
+        return "\n".join([*lines, "the running split and order stay, because no others are better"]) + "\n"
     for move in found.moves:
         layers = f"layer {move.first}" if move.layers == 1 else f"layers {move.first}-{move.first + move.layers - 1}"
-        source = "is loaded, as no device holds it any more" if move.source is None else f"from device {move.source}"
+        source = "is loaded, because no device holds it any longer" if move.source is None else f"from device {move.source}"
         lines.append(f"  {layers} to device {move.target}, {source}: {move.size:.6g} bytes")
-    pays = f"; it pays after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}" if found.can_stay else ""
-    return "\n".join([*lines, f"moves {found.moved:.6g} bytes, loads {found.loaded:.6g}, in {found.move_time:.6g}{units.after_time}{pays}"]) + "\n"
+    pays = f"; after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}, the shorter steps have saved more time than the move took" if found.can_stay else ""
+    return "\n".join([*lines, f"moves {found.moved:.6g} bytes and loads {found.loaded:.6g} bytes in a time of {found.move_time:.6g}{units.after_time}{pays}"]) + "\n"
 
 
 def run_replan(arguments: argparse.Namespace) -> None:

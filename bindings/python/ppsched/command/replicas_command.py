@@ -58,7 +58,7 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
     if not given:
         raise UsageError("give --replica-speeds once for each replica, such as --replica-speeds 1 --replica-speeds 0.5")
     if values.get("empty_stages"):
-        raise UsageError("--empty-stages does not go with ppsched replicas, which gives each stage a layer at least; leave it out")
+        raise UsageError("--empty-stages cannot be combined with ppsched replicas, which gives each stage at least one layer; leave it out")
     base = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     made: Dict[Tuple[float, ...], Config] = {}
     configs = []
@@ -100,7 +100,7 @@ def _rows(found: Replicas, units: Units) -> Dict[str, Any]:
 def _text(found: Replicas, units: Units) -> str:
     after = units.after_time
     equal = "" if found.equal_step_time is None else f"; {found.equal_step_time:.6g}{after} with equal shares"
-    lines = [f"step {found.step_time:.6g}{after}{equal}{', proved' if found.proved else ''}"]
+    lines = [f"step {found.step_time:.6g}{after}{', proved' if found.proved else ''}{equal}"]
     for number, replica in enumerate(found.replicas):
         order = "" if replica.device_order == sorted(replica.device_order) else f", devices {words_of(replica.device_order)}"
         lines.append(f"replica {number}: {counted(replica.microbatches, 'microbatch', 'es')} in {replica.step_time:.6g}{after}, split {' '.join(map(str, replica.split))}{order}")

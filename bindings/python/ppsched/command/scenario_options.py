@@ -191,5 +191,5 @@ def with_scenarios(found: Optional[Found], text: str, format: str) -> str:
         if found.ready is not None:
             row["dispatch"] = {**scenario_row(found.ready), "won": found.won, "peak_memory": found.ready.peaks}
         return json.dumps({**json.loads(text), "scenarios": row}) + "\n"
-    return (f"{text}in {row['count']} scenarios: {_figures(row)}; device {row['cause_device']} is longest on the critical path, "
-            f"{max(row['causes']):.0%} of it\n{_dispatch_line(found)}")
+    return (f"{text}in {row['count']} scenarios: {_figures(row)}; device {row['cause_device']} has the largest share of the critical path, "
+            f"{max(row['causes']):.0%}\n{_dispatch_line(found)}")
