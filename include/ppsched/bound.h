@@ -20,16 +20,17 @@ enum ppsched_objective {
     PPSCHED_OBJECTIVE_MAKESPAN = 2 /* the time from 0 to the end of the last op */
 };
 
-/* Bounds on the objective over one iteration. Set `size` to sizeof of this struct. Times are in the
- * caller's unit. */
+/* Lower bounds on the objective of one iteration. Set `size` to sizeof of this struct. Times are in
+ * the caller's unit. */
 typedef struct ppsched_bound {
     uint32_t size;
     uint32_t device;    /* the device whose bound is `value`; the lowest such device if there are
                            several */
     double value;       /* the bound: the largest of work, fill_drain, memory, one_machine and
                            proof */
-    double work;        /* bound from the work of a device: the device must run all its ops. For the
-                           makespan the device must also wait for its first input */
+    double work;        /* bound from the work of a device: the device must run all its ops. The
+                           bound on the makespan includes the wait for the device's first
+                           input */
     double fill_drain;  /* bound from a path of ops, each of which waits for the op before it. The
                            path goes from the first F of stage 0 to a device, through all Fs and Is
                            of this device, and back to the last W of stage 0. The span of stage 0's
@@ -42,11 +43,11 @@ typedef struct ppsched_bound {
                            exists. This limit includes static memory and activations, and also the
                            activations that an I or a B adds. Schedules that hold memory for other
                            causes may need a higher limit. Schedules with RECOMPUTE or OFFLOAD may
-                           need a lower one */
+                           exist under a lower limit */
     double one_machine; /* bound from the order of ops on a device. The device runs its ops one
                            after another, each no earlier than its input can arrive. The bound also
                            includes the time of the ops that must follow the last of these ops. The
-                           bound is 0 (not computed) in these cases: only forwards;
+                           bound is 0 (not computed) in these cases: forwards only;
                            overlapped_times; two copies of the model; slices; microbatches that
                            differ; very many ops */
     double proof; /* `known` of ppsched_config_prove_bound, if the call proved that no schedule is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes lowered schedules as Chakra execution traces, and reads schedules from them. Network
- * simulators such as ASTRA-sim run these traces. */
+/* Writes lowered schedules as Chakra execution traces, and reads schedules from such traces.
+ * Network simulators such as ASTRA-sim run Chakra execution traces. */
 #ifndef PPSCHED_CHAKRA_H
 #define PPSCHED_CHAKRA_H
 
@@ -27,8 +27,9 @@ typedef struct ppsched_chakra ppsched_chakra;
 
 /* How many bytes a message has in the traces. */
 enum ppsched_chakra_sizes {
-    PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes in the config, but at least 1. The
-                                       simulated network decides how long a message takes */
+    PPSCHED_CHAKRA_SIZES_BYTES = 0, /* the number of bytes that the config has for the message, at
+                                       least 1. The simulated network determines how long a message
+                                       takes */
     PPSCHED_CHAKRA_SIZES_TIMES = 1  /* 2 bytes per nanosecond of the config's transfer time (latency
                                        included), at least 1 byte. On a network with 2 bytes per
                                        nanosecond and no latency, a message takes exactly the
@@ -37,12 +38,12 @@ enum ppsched_chakra_sizes {
 
 /* How traces represent a link between two devices. */
 enum ppsched_chakra_links {
-    PPSCHED_CHAKRA_LINKS_SENDERS = 0, /* traces have no links: a device has at most one message in
-                                         flight, whatever its receiver is
+    PPSCHED_CHAKRA_LINKS_SENDERS = 0, /* traces have no links. A device has at most one message in
+                                         flight, even if its messages go to different devices
                                          (PPSCHED_CHANNEL_ORDER_SENDS) */
     PPSCHED_CHAKRA_LINKS_RANKS = 1    /* each link is a rank, numbered after the ranks of the
-                                         devices. A link has at most one message in flight. Sizes
-                                         must be TIMES */
+                                         devices. A link has at most one message in flight.
+                                         `sizes` must be TIMES */
 };
 
 /* Options of traces. Set `size` to sizeof of this struct. A field that is 0 has its default. */
@@ -56,8 +57,8 @@ typedef struct ppsched_chakra_options {
     double memory_scale; /* number of bytes per unit of memory of the config. If it is set, F writes
                             a tensor of the size of its memory, and B or W reads this tensor. 0: no
                             tensors */
-    double most_loss;    /* the largest change that rounding may make, as a share of the rounded
-                            number, 0 to 1 */
+    double most_loss;    /* the largest change that rounding may make to a number, as a share of
+                            this number, 0 to 1 */
 } ppsched_chakra_options;
 
 /* Makes the traces. `options` may be NULL.
@@ -79,10 +80,11 @@ typedef struct ppsched_chakra_options {
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
  *   REFUSED for
- *   - fewer than two devices, a schedule that is not lowered, and a device without ops;
+ *   - fewer than two devices, a schedule that is not lowered, a device without ops, and a stage
+ *     graph;
  *   - an UNSHARD or REDUCE_GRAD that takes time;
- *   - PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives immediately, and a send in a
- *     trace delays no device;
+ *   - a config with PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives immediately, and
+ *     a send in a trace delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message at time 0 that takes no time;
  *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
@@ -133,12 +135,13 @@ typedef struct ppsched_chakra_trace {
  *     (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
  *     schedule does not have these ops.
- * The call refuses wrong input as strictly as ppsched_schedule_import. Its time and memory are
- * linear in the number of bytes. The schedule may be invalid: ppsched_schedule_check finds what is
- * wrong.
+ * The call refuses wrong input as strictly as ppsched_schedule_import. The time and memory of the
+ * call are linear in the number of bytes. The schedule may be invalid: ppsched_schedule_check finds
+ * what is wrong.
  * Errors: SYNTAX where a trace is cut off or wrong, with its rank in `error->device` and the node
  *   in `error->position`; REFUSED where two ops of one stage and kind have different times, or two
- *   messages of one stage and direction have different sizes; else as ppsched_schedule_import. */
+ *   messages of one stage and direction have different sizes; all other errors as in
+ *   ppsched_schedule_import. */
 PPSCHED_API ppsched_status ppsched_chakra_import(ppsched_schedule **schedule,
                                                  ppsched_config **config,
                                                  const ppsched_chakra_trace *traces, size_t count,

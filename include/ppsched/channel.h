@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 /* Which sends and receives of a device wait for each other. Sends and receives of one channel run
- * one after another, in the order of the device's queue. A send or receive may start when all
- * others before it in the channel are done. */
+ * one after another, in the order of the device's queue. A send or receive may start when all sends
+ * and receives before it in its channel are done. */
 enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel per device: one communicator for all */
     PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* two channels per device: one for activations, one for
@@ -28,25 +28,25 @@ enum ppsched_channel_order {
                                             Example: each transfer has a unique tag */
     PPSCHED_CHANNEL_ORDER_SENDS = 4      /* one channel for all sends of a device. In an evaluation
                                             a send occupies this channel until its value has
-                                            arrived. Receives wait for no other op. Examples:
-                                            ASTRA-sim, and network cards that send one message after
-                                            another */
+                                            arrived. Receives wait for no other send or receive of
+                                            their device. Examples: ASTRA-sim, and network cards
+                                            that send one message after another */
 };
 
 /* A channel model. Set `size` to sizeof of this struct. With all other fields 0, the order is GROUP
  * and no flag is set.
  *
- * A device issues a send or a receive when it reaches this op in its queue, and continues
- * immediately. Only compute ops make a device wait: they wait for the receives of their inputs.
- * Within a channel the transfers from one device to another arrive in the order in which they are
- * sent. If the oldest transfer is not the transfer that a receive expects, the receive waits. With
- * NONE and SENDS a receive never waits for other transfers.
+ * A device issues a send or a receive when it reaches this op in its queue. Without `blocking`, it
+ * then continues immediately: only compute ops make the device wait, for the receives of their
+ * inputs. Within a channel, the transfers from one device to another arrive in the order in which
+ * they are sent. A receive waits until its own transfer is the oldest that has not been received.
+ * With NONE and SENDS, a receive never waits for other transfers.
  * Source: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 typedef struct ppsched_channel_model {
     uint32_t size;
     int32_t order;       /* enum ppsched_channel_order */
-    uint32_t rendezvous; /* 1: a send also waits until its receive may start. 0: a send does not
-                            wait for its receive (buffered) */
+    uint32_t rendezvous; /* 1: a send also waits until its receive may start. 0: sends are buffered,
+                            that is, a send does not wait for its receive */
     uint32_t batched;    /* 1: consecutive sends and receives in a device's queue start together, as
                             a batch. The channel continues when all of them are done */
     uint32_t blocking;   /* 1: a device does nothing else until its send, receive or batch is done.
@@ -76,9 +76,10 @@ typedef struct ppsched_wait {
  *     waits for itself, the message names the op for which it waits, and the position of this op.
  *   - One run of the model is a proof for all speeds: a schedule that runs to its end at one speed
  *     does so at every speed.
- * Errors: ARGUMENT; STRUCT_SIZE; RANGE; NO_MEMORY; INVALID_SCHEDULE for a deadlock. If sends and
- *   receives do not match (one is missing, repeated, on the wrong device or too late), the result
- *   is also INVALID_SCHEDULE, but `*count` is 0. On all other errors nothing is written. */
+ * Errors: ARGUMENT; STRUCT_SIZE; RANGE; NO_MEMORY; INVALID_SCHEDULE for a deadlock, and also if
+ *   sends and receives do not match (one is missing, repeated, on the wrong device or too late). If
+ *   they do not match, `*count` is 0. On an error other than INVALID_SCHEDULE nothing is
+ *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_prove(ppsched_wait *out, size_t capacity, size_t *count,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_channel_model *model,

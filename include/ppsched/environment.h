@@ -11,11 +11,12 @@
 extern "C" {
 #endif
 
+/* Levels of messages. */
 enum ppsched_log_level {
-    PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know about, such as an
-                                      exceeded memory limit */
-    PPSCHED_LOG_LEVEL_INFO = 2     /* one line per result that a call generated, built, read,
-                                      lowered, evaluated or planned. Also one line if a search
+    PPSCHED_LOG_LEVEL_WARNING = 1, /* something that the caller should know about a result, such as
+                                      an exceeded memory limit */
+    PPSCHED_LOG_LEVEL_INFO = 2     /* one message per result that a call generated, built, read,
+                                      lowered, evaluated or planned. Also one message if a search
                                       leaves out candidates to limit its work */
 };
 
@@ -25,22 +26,23 @@ typedef void *(*ppsched_allocate_function)(void *user, size_t size);
 /* Frees memory that the allocate function returned. `memory` is never NULL. */
 typedef void (*ppsched_release_function)(void *user, void *memory);
 
-/* Receives a message: one complete line without a newline. `level`: enum ppsched_log_level. */
+/* Receives a message: one line, without a newline at its end. `level`: enum ppsched_log_level. */
 typedef void (*ppsched_log_function)(void *user, int32_t level, const char *message);
 
-/* The caller's functions. Set `size` to sizeof of this struct. Other members that are zero have
+/* The caller's functions. Set `size` to sizeof of this struct. All other members that are zero have
  * their defaults.
  *
  * Set `allocate` and `release` together. Without them the library uses malloc and free.
  *
- * Lifetime: objects made from a config have a copy of its environment. So the functions and `user`
- *   must stay valid until all these objects are freed.
+ * Lifetime: a config, and each object made from it, has a copy of its environment. So the functions
+ *   and `user` must stay valid until all these objects are freed.
  * Thread-safety: the library calls the functions on the thread that called the library. If threads
- *   share an object, any of them may release it. If several threads use objects of one environment
- *   at the same time, the functions must be thread-safe. */
+ *   share an object, any of these threads may be the one that frees its memory. If several threads
+ *   use objects of one environment at the same time, the functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;
-    int32_t log_level; /* messages above this level are dropped; 0: PPSCHED_LOG_LEVEL_WARNING */
+    int32_t log_level; /* messages whose level is a larger number are dropped; 0 means
+                          PPSCHED_LOG_LEVEL_WARNING */
     void *user;        /* first argument of each call of these functions */
     ppsched_allocate_function allocate;
     ppsched_release_function release;

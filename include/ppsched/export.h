@@ -36,9 +36,9 @@ enum ppsched_format {
     PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: one row per device, time to the right.
                                         With more than 1024 devices it shows only the first 512 and
                                         the last 511 devices */
-    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op. The
-                                        form is compute_only if each op is F, B, I or W, otherwise
-                                        compute_comms */
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op. The CSV
+                                        has PyTorch's form compute_only if each op is F, B, I or W,
+                                        otherwise the form compute_comms */
     PPSCHED_FORMAT_JSON = 3,         /* JSON: one object. It has the sizes, the tokens of each
                                         queue, the starts and ends of ops, the metrics and the
                                         flags */
@@ -52,8 +52,8 @@ enum ppsched_format {
                                         scheduled nodes per rank */
 };
 
-/* Options of exports. Each option applies to only one format. Set `size` to sizeof of this struct.
- * A field that is 0 has its default. */
+/* Options of exports. Each option has an effect in only one format. Set `size` to sizeof of this
+ * struct. A field that is 0 has its default. */
 typedef struct ppsched_export_options {
     uint32_t size;
     uint32_t text_columns; /* only for TEXT: the largest width of a device's row in columns. At
@@ -79,8 +79,8 @@ PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *sched
                                                    ppsched_write_function write, void *user,
                                                    ppsched_error *error);
 
-/* Writes the same text to a buffer: see ppsched.h.
- * Errors: as ppsched_schedule_export, except WRITER; BUFFER. */
+/* Writes the text of ppsched_schedule_export to a buffer: see ppsched.h.
+ * Errors: BUFFER, and all errors of ppsched_schedule_export except WRITER. */
 PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
     const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,

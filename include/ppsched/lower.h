@@ -34,41 +34,44 @@
 extern "C" {
 #endif
 
-/* Where lowering puts sends and receives. A send always comes after its producer; only receives may
- * be between the send and its producer. There are no sends between stages on the same device. */
+/* Where lowering puts sends and receives. The producer of a value is the op that computes it; the
+ * consumer is the op that needs it. A send always comes after its producer; only receives may be
+ * between the send and its producer. There are no sends between stages on the same device. */
 enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,        /* no sends and receives are added. The other changes of
-                                         ppsched_lower_options are still made */
+    PPSCHED_LOWERING_NONE = 0,        /* adds no sends and no receives. All other passes of
+                                         ppsched_lower_options run if they are set */
     PPSCHED_LOWERING_PYTORCH = 1,     /* works as in PyTorch: all devices take turns, one op per
                                          turn. When a value is sent, its receive is put at the place
                                          in the queue that the receiving device has reached */
     PPSCHED_LOWERING_BY_TIME = 2,     /* works as in sail-sg and zeropipe: a receive is put before
                                          the op that the receiving device runs at the time when the
                                          value is sent. Needs the config's times */
-    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. It is put
-                                         earlier where devices that block in sends and receives
-                                         would otherwise deadlock. So the result never deadlocks */
+    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer, with one
+                                         exception. If this place would let devices deadlock that
+                                         block in sends and receives, the receive is put earlier.
+                                         So the result never deadlocks */
 };
 
 /* How early a device gathers parameters. Before each op, the device looks at the next stages in its
- * queue, beginning with the stage of the op. It gathers the parameters of those stages that it does
- * not hold yet. The lookahead is the number of stages that it looks at. With 1, this is only the
- * stage of the op. */
+ * queue, beginning with the stage of the op. If it does not hold the parameters of one of these
+ * stages yet, it gathers them. The lookahead is the number of stages that the device looks at. With
+ * a lookahead of 1, the device looks only at the stage of the op. */
 enum ppsched_unshard_lookahead {
-    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the number of
-                                            stages that it may hold */
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the largest
+                                            number of stages that the device holds */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
                                             `unshard`. If an UNSHARD takes as long as a forward, the
                                             device completes this number of UNSHARDs before its
                                             first op has its input */
     PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
                                             for each device */
-    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD is as late as possible without delaying
-                                            compute ops, and within the memory limits if possible.
-                                            The library computes this from the config's times. If
-                                            FULL and AUTO are within the limits, NEEDED never takes
-                                            longer than either of them in the evaluation with
-                                            transfers (channels NONE, sends buffered) */
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD comes as late as it can without delaying a
+                                            compute op. If possible, devices stay within their
+                                            memory limits. The library finds these places from the
+                                            config's times. If FULL and AUTO are within the limits,
+                                            NEEDED takes no longer than either of them. This is true
+                                            for times of the evaluation with transfers, with
+                                            PPSCHED_CHANNEL_ORDER_NONE and buffered sends */
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
@@ -77,40 +80,44 @@ enum ppsched_unshard_lookahead {
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */
-    uint32_t merge_backwards; /* 1: each I that has its W right after it becomes a B */
-    uint32_t split_backwards; /* 1: each B outside overlapped pairs becomes an I with its W right
-                                 after it */
+    uint32_t merge_backwards; /* 1: each I and the W of the same stage pass become one B, if the W
+                                 comes right after the I */
+    uint32_t split_backwards; /* 1: each B becomes two ops: an I, and right after it a W. A B in an
+                                 overlapped pair does not change */
     uint32_t unshard;         /* the largest number of stages whose parameters a device holds at the
-                                 same time (in PyTorch: max_active_stages, which is 3). 0: no
-                                 UNSHARD and no RESHARD. `unshard_lookahead` says how long before a
-                                 stage's next op its UNSHARD comes. The RESHARD of a stage comes as
-                                 soon as the stage is not among the next `unshard` stages of the
-                                 queue, or else at the end of the queue. If the last of these next
-                                 stages begins an overlapped pair of two stages, the device holds
-                                 one stage more */
+                                 same time (PyTorch's max_active_stages, which is 3). 0: no UNSHARD
+                                 and no RESHARD. `unshard_lookahead` says how early an UNSHARD
+                                 comes. The RESHARD of a stage comes as soon as the stage is not
+                                 among the next `unshard` stages of the queue, and at the latest at
+                                 the end of the queue. There is one exception to the largest number:
+                                 if the last of the next stages is the stage of the first op of an
+                                 overlapped pair, and the second op has another stage, the device
+                                 holds one stage more */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
-                             2: adds the same REDUCE_GRADs as 1. In addition, in the PYTORCH
-                             lowering the device uses its next turn to wait for the REDUCE_GRAD, as
-                             in PyTorch 2.15. So later receives may move. This wait is not an op of
-                             the schedule.
-                             3: as 2, but with every lowering, and each wait is an op: a
-                             WAIT_REDUCE_GRAD after its REDUCE_GRAD. Only receives may be between
-                             these two ops.
-                             4: as 3, but the device waits as late as it can while at most one of
-                             its reductions is in flight. So a wait comes right before the device's
+                             2: adds the same REDUCE_GRADs as 1. In the PYTORCH lowering, the device
+                             also spends its next turn waiting for the REDUCE_GRAD, as in PyTorch
+                             2.15. This wait is not an op of the schedule, but receives after it may
+                             move.
+                             3: as 2, but the device waits with every lowering, and each wait is an
+                             op: a WAIT_REDUCE_GRAD after its REDUCE_GRAD. Only receives may be
+                             between these two ops.
+                             4: as 3, but each wait comes as late as possible. At most one reduction
+                             of a device is in flight. So the wait comes right before the device's
                              next REDUCE_GRAD, before a flush, or at the end of the queue, whichever
                              comes first. This is PyTorch's defer_reduce_grad_wait */
     uint32_t defer_receives; /* 1: moves receives later, like defer_pp_recv of PyTorch. Only with
                                 the PYTORCH lowering. A receive moves to the place right before its
-                                consumer. If the sending device has a higher rank, and there is an
-                                earlier send to that device, the receive moves to the place right
-                                before this send. This is not safe: many orders deadlock if sends
-                                block, and some orders of the V placement even if sends are
-                                buffered. Check with ppsched_schedule_prove */
+                                consumer, with one exception. Suppose that the value comes from a
+                                device of a higher rank, and that between the receive and its
+                                consumer there is a send to that device. The receive then moves to
+                                the place right before the first such send. The moves are not safe:
+                                many orders deadlock if sends block, and some orders of the V
+                                placement deadlock even if sends are buffered. Check the result with
+                                ppsched_schedule_prove */
 
-    /* How early each UNSHARD comes, like unshard_lookahead of PyTorch. Only with `unshard`. The
-     * order of other ops does not change, except that receives may move. The reason: in the PYTORCH
-     * lowering devices run one op per turn, and an UNSHARD is such an op. */
+    /* How early each UNSHARD comes, like unshard_lookahead of PyTorch. Only with `unshard`. All
+     * other ops keep their order, except that receives may move: in the PYTORCH lowering an UNSHARD
+     * takes a turn of its device, like any other op. */
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
     const uint32_t *unshard_lookaheads; /* only with LIST: for each device a number from 1 to
                                            `unshard`; borrowed */
@@ -118,18 +125,19 @@ typedef struct ppsched_lower_options {
                                            devices, otherwise 0 */
 
     /* Prefetch distance of receives, 0 to 64, only with JUST_IN_TIME. A receive is put this number
-     * of units (ops or overlapped pairs) before its consumer. The distance is smaller where this
-     * number would make a wait cycle. With a prefetch distance, messages that start only when their
-     * receive is posted can arrive in time. In channels whose messages wait for each other, an
-     * early receive delays the messages after it. */
+     * of units (ops or overlapped pairs) before its consumer. If this would make a wait cycle, the
+     * receive is put nearer to its consumer. With a prefetch distance, messages that start only
+     * when their receive is posted can arrive in time. But in channels whose messages wait for each
+     * other, an early receive delays the messages after it. */
     uint32_t receive_prefetch;
 
     /* With `reduce_grad`: the number of iterations whose gradients are summed up before they are
      * reduced. A stage then has one REDUCE_GRAD in each group of `reduce_every` iterations, after
      * the stage's last B or W in the group. Until then a device holds the gradients. `reduce_every`
-     * must divide the number of iterations of the schedule. 0 means 1. Example: a training script
-     * calls the schedule four times before the optimizer's step; the schedule has four iterations,
-     * which do not flush, and reduces the gradients only after the last one. */
+     * must divide the number of iterations of the schedule. 0 means 1. Example: suppose that a
+     * training script runs a schedule four times before each step of the optimizer. Such a run is
+     * described by one schedule of four iterations without flushes, with `reduce_every` 4. This
+     * schedule reduces the gradients only after the last iteration. */
     uint32_t reduce_every;
     uint32_t reserved; /* 0 */
 } ppsched_lower_options;
@@ -139,10 +147,10 @@ typedef struct ppsched_lower_options {
  *     OFFLOAD_WAIT, and no other ops.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT stay between the same compute ops. OFFLOADs and
  *     RELOADs right after a compute op stay right after it, before its sends. An OFFLOAD_WAIT or a
- *     RECOMPUTE comes right before the next compute op. Ops of these four kinds that follow it also
- *     come right before this compute op.
- *   - None of these four ops makes another device wait forever. So ppsched_schedule_prove has the
- *     same result with and without them.
+ *     RECOMPUTE is put right before the next compute op. Ops of these four kinds between it and
+ *     this compute op stay between the two.
+ *   - None of these four ops can make another device wait forever. So ppsched_schedule_prove has
+ *     the same result with and without them.
  *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule
  *     without RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT.
  * Errors: ARGUMENT, also where an option is set without the other option or the config that it
@@ -153,8 +161,8 @@ typedef struct ppsched_lower_options {
  *   - an overlapped pair needs more stages than `unshard`;
  *   - with BY_TIME, an op that sends takes no time;
  *   - the config's sender_waits is LIKE_KIND, and the lowering is not NONE;
- *   - the stages are a graph, and an option other than JUST_IN_TIME and `receive_prefetch` is
- *     set. */
+ *   - the stages are a graph, and the options have something other than JUST_IN_TIME and
+ *     `receive_prefetch`. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,
@@ -163,10 +171,10 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
 
 /* Renumbers the microbatches of a schedule: in each iteration they get numbers in the order in
  * which the last stage runs their forwards. If microbatches have equal costs, times and memory do
- * not change. PyTorch can run the result, because it takes losses in this order. The caller owns
- * one reference to `*out`.
- * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; REFUSED with two copies of the
- *   model, because their last stages run in parallel; NO_MEMORY. */
+ * not change. PyTorch needs this numbering: as the loss of microbatch m, it takes the m-th loss
+ * that the last stage computes. The caller owns one reference to `*out`.
+ * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; NO_MEMORY; REFUSED with two
+ *   copies of the model, because their last stages run in parallel, and with a stage graph. */
 PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
                                                      const ppsched_schedule *schedule,
                                                      ppsched_error *error);

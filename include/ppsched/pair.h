@@ -19,8 +19,8 @@ extern "C" {
 
 /* Limits. PPSCHED_MAX_WINDOWS is the largest number of windows of a forward, a backward and its
  * weight gradient together. PPSCHED_MAX_WINDOW_CHANNELS is the largest number of channels of a
- * device. With a weight gradient and up to PPSCHED_EXACT_WINDOWS windows, results are always
- * exact. */
+ * device. PPSCHED_EXACT_WINDOWS is the largest number of windows of a pair with a weight gradient
+ * for which results are always exact. */
 #define PPSCHED_MAX_WINDOWS 1000
 #define PPSCHED_MAX_WINDOW_CHANNELS 4
 #define PPSCHED_EXACT_WINDOWS 24
@@ -28,7 +28,7 @@ extern "C" {
 /* A part of an op that runs on one channel, such as the attention or the dispatch of a layer. 16
  * bytes, no padding. */
 typedef struct ppsched_window {
-    double time;      /* time that the window takes if nothing runs next to it; 0 or more */
+    double time;      /* time that the window takes while no other channel is busy; 0 or more */
     uint32_t channel; /* number of the channel on which the window runs, 0 to 3 */
     uint32_t after;   /* for a window of a weight gradient: number of windows of the backward that
                          must have ended before this window starts; otherwise 0 */
@@ -38,7 +38,7 @@ typedef struct ppsched_window {
  * to sizeof of this struct. */
 typedef struct ppsched_pair_windows {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t reserved;             /* 0 */
     const ppsched_window *forward; /* windows of the F */
     size_t forward_count;
     const ppsched_window *backward; /* windows of the B; if `weight` is set, windows of the I */
@@ -51,10 +51,11 @@ typedef struct ppsched_pair_windows {
 
 /* The order in which the windows of pairs run, if the windows come from the layers of stages. */
 enum ppsched_pair_rule {
+    /* The order that ppsched_pair_find_order finds. */
     PPSCHED_PAIR_RULE_BEST = 0,
-    /* The windows run in the order in which Megatron-LM launches them if it runs with
-     * --overlap-moe-expert-parallel-comm (megatron-core 0.19.2). With MEGATRON, weight gradients
-     * are inside the backward. MEGATRON_DELAYED is the order with --delay-wgrad-compute. */
+    /* The order in which Megatron-LM with --overlap-moe-expert-parallel-comm launches the windows
+     * (megatron-core 0.19.2). With MEGATRON, weight gradients are inside the backward.
+     * MEGATRON_DELAYED is the order with --delay-wgrad-compute. */
     PPSCHED_PAIR_RULE_MEGATRON = 1,
     PPSCHED_PAIR_RULE_MEGATRON_DELAYED = 2
 };
@@ -92,8 +93,9 @@ typedef struct ppsched_pair_times {
  *     PPSCHED_EXACT_WINDOWS windows. With more windows the call is a search of limited work, and
  *     `is_best` says whether the result is proved.
  *   - `out` receives all windows in order of start; at equal starts the forward comes first, then
- *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h. If it only
- *     writes `*needed`, it does not search.
+ *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h.
+ *   - If `out` is NULL, `times` may be NULL, too: the call then only writes `*needed`, and does not
+ *     search. If only `out` is NULL, the call searches, and also writes `*times`.
  * The result is deterministic. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH where a forward or a backward has no windows, or there are
  *   more than PPSCHED_MAX_WINDOWS; RANGE where a time, a slowdown, a channel or `after` is out of
@@ -104,13 +106,15 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
                                                    const ppsched_environment *environment,
                                                    ppsched_error *error);
 
-/* Computes the times of a given order. Example: the launch order of a runtime in which each stream
- * runs its kernels in launch order. `kinds` has one entry per window, in the given order. The entry
- * says from which list the next window comes: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W.
- * `count` is the number of windows. Each channel runs its windows in this order. A channel waits
- * for a window that is not ready, even if a later window is ready. All other rules are the same as
- * for ppsched_pair_find_order. `bound` is a lower bound for all orders, also for orders in which a
- * channel waits. `is_best` says whether `time` equals `bound`.
+/* Computes the times of a pair whose windows run in a given order. Example: the launch order of a
+ * runtime in which each stream runs its kernels in launch order.
+ *   - `kinds` has one entry per window, in the given order. The entry says from which list the next
+ *     window comes: PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W. `count` is the number of
+ *     windows.
+ *   - Each channel runs its windows in this order. A channel waits for a window that is not ready,
+ *     even if a later window is ready. All other rules are the same as for ppsched_pair_find_order.
+ *   - `bound` is a lower bound for all orders, also for orders in which a channel waits. `is_best`
+ *     says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
  *   once, or has a weight gradient before the windows of the backward that it needs. */
 PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
@@ -120,20 +124,21 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
                                                   const ppsched_environment *environment,
                                                   ppsched_error *error);
 
-/* Sets the windows of the ops of each stage. There is one entry for all stages, or one per stage.
- * An entry has the windows of the F, the B (or I) and the W of its stage.
+/* Sets the windows of the ops of each stage. `stages` has one entry for all stages (`count` 1), or
+ * one per stage (`count` S). An entry has the windows of the F, the B (or I) and the W of its
+ * stage. Windows are copied.
  *   - F takes the sum of the times of `forward`, and B the sum of the times of `backward`. If
  *     `weight` is set, I takes the sum of `backward`, W the sum of `weight`, and B both sums
  *     together. These times replace the times of F, B, I and W that were set.
  *   - An overlapped pair of an F of stage i and a backward of stage j takes the time that
- *     ppsched_pair_find_order finds for `forward` of i with `backward` and `weight` of j. This sets
- *     PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless it is already set. A pair with an I takes the time
- *     that is found without `weight`. If `weight` is not set, evaluation refuses schedules that
- *     have pairs with an I (MISMATCH).
+ *     ppsched_pair_find_order finds for `forward` of i with `backward` and `weight` of j. The call
+ *     sets PPSCHED_QUANTITY_OVERLAPPED_TIMES to these times, unless the caller has set this
+ *     quantity. A pair with an I takes the time that is found without `weight`. If `weight` is not
+ *     set, evaluation refuses schedules that have pairs with an I (MISMATCH).
  *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
  *     backward at the `backward_end`. So an op on another device can read an output before the pair
- *     ends. In lowered schedules with a channel model, sends come after the pair. If the caller has
- *     set the overlapped times, both outputs are sent at the end of the pair.
+ *     ends. There are two exceptions, in which both outputs are sent when the pair has ended: in
+ *     lowered schedules with a channel model, and if the caller has set the overlapped times.
  *   - If the config is converted to fewer stages, the windows of stages that are joined are put one
  *     after another. For backwards, the windows of the last stage come first. Windows cannot be
  *     divided, so a conversion to more stages is refused.

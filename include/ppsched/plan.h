@@ -46,19 +46,20 @@ extern "C" {
 
 /* The candidates for a problem. Candidates are numbered from 0, and keep their numbers. The plan
  * copies config and options. Only ppsched_plan_run calls the config's progress callback.
- * Lifetime: the caller destroys it.
+ * Lifetime: the caller destroys the plan.
  * Thread-safety: any number of threads may read a plan at the same time. Several threads may call
- *   ppsched_plan_evaluate at the same time for different candidates. While a thread evaluates or
- *   runs the plan, no other thread may use it in any other way. */
+ *   ppsched_plan_evaluate at the same time, each for another candidate. During these calls, no
+ *   thread may use the plan in any other way. During ppsched_plan_run, no other thread may use the
+ *   plan. */
 typedef struct ppsched_plan ppsched_plan;
 
-/* Splits by layers: the plan searches for a split of the model's layers for each candidate. Set
- * `size` to sizeof of this struct. A field that is 0 has its default.
- *   - `chunks` of the plan has another default: numbers of stages per device from 1 to the number
- *     of layers per device, at most 64. Up to 16, all these numbers are tried. From 17 on, only
- *     quotients are tried: the layers per device divided by 1, 2, 3 and so on, and rounded down.
- *     For the quotients, layers that must be in the first or last stage do not count. On one
- *     device, only 1 is tried, unless the caller names strategies.
+/* The model by its layers: for each candidate, the plan searches for a split of the layers into
+ * stages. Set `size` to sizeof of this struct. A field that is 0 has its default. With a split, the
+ * options of the plan change as follows:
+ *   - `chunks` has another default. Up to 16, it has all numbers from 1 to the number of layers per
+ *     device. From 17 to 64, it has only quotients: the number of layers per device divided by 1,
+ *     2, 3 and so on, and rounded down. For these quotients, layers that must be in the first or
+ *     last stage do not count. On one device, the default is only 1, unless `strategies` is set.
  *   - The plan ignores `embedding` and `head`, and the config's lists with values per stage.
  *   - The search for splits ignores `lower`. */
 typedef struct ppsched_split_options {
@@ -67,40 +68,42 @@ typedef struct ppsched_split_options {
                                      takes up to 8 times as long as the next lower value. Default:
                                      3 */
     const ppsched_layers *layers; /* the layers of the model. Required */
-    uint32_t empty_stages;        /* 1: stages other than the first and the last may be without
-                                     layers. If `runtime` is set, the runtime decides, and this
-                                     value is ignored */
+    uint32_t empty_stages;        /* 1: a stage may have no layers, unless it is the first or the
+                                     last stage. If `runtime` is set, this value is ignored, and the
+                                     rules of the runtime apply */
     uint32_t reserved;            /* 0 */
 } ppsched_split_options;
 
 /* Microbatches that are cut into slices. An op that takes t for a whole microbatch takes this time
  * for slice k (from 0) of K:
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K).
- * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the attention
- * work of a slice in the middle of the sequence. With layers, each stage has its own
- * attention_share: the mean of attention_share of its layers, weighted with the times of the layers
- * without recomputation. The search for splits gives each slice the mean cost of all slices of the
- * microbatch. For a W, slice_time is not added. Memory and bytes are divided by K; mem_slice_state
- * and mem_slice_gradients of layers are added. If the config has slices already, the costs of these
- * slices do not change. Set `size` to sizeof of this struct. */
+ * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the mean over
+ * all slices of the microbatch. Set `size` to sizeof of this struct.
+ *   - For a W, slice_time is not added.
+ *   - Memory and bytes are divided by K. With layers, mem_slice_state and mem_slice_gradients
+ *     (ppsched_layer) are then added.
+ *   - With layers, each stage has its own attention_share: the mean of attention_share of its
+ *     layers, weighted by the times that the layers take without recomputation.
+ *   - The search for splits gives each slice the mean cost of all slices of the microbatch.
+ *   - If the config already has slices, the plan does not change their costs. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
     const uint32_t *slices; /* numbers of slices K to try. For values above 1, the config must have
-                               whole microbatches. With values above 1, only strategies that support
-                               slices are tried, unless `strategies` is set. Default: the config's
-                               slices */
-    double slice_time;      /* time that is added to F, B and I of each slice, because kernels are
-                               less efficient on short sequences */
-    double attention_share; /* share of attention in the times of ops (attention_share in the
-                               formula above) on all stages, 0 to 1. Default: with layers their
+                               whole microbatches. A value above 1 is tried only with strategies
+                               that support slices or, if `strategies` is set, with all of these
+                               strategies. Default: the config's number of slices */
+    double slice_time;      /* time that is added to F, B and I of each slice, in the caller's unit.
+                               It is for kernels that are less efficient on short sequences */
+    double attention_share; /* share of attention in the times of ops on all stages, 0 to 1:
+                               attention_share in the formula above. Default: with layers their own
                                attention_share, otherwise 0 */
 } ppsched_slice_options;
 
-/* How to rank candidates if times vary. In each scenario the score of a candidate is its makespan
- * divided by the number of iterations. Scenarios ignore the lowering. Stage factors are refused,
- * because candidates have different stages.
- * Set `size` to sizeof of this struct. */
+/* How to rank candidates if times vary. Each scenario gives a candidate a step time: its makespan
+ * in this scenario, divided by the number of iterations. Scenarios ignore the lowering. A plan
+ * refuses stage_factors, because candidates have different stages. Set `size` to sizeof of this
+ * struct. */
 typedef struct ppsched_ranking_options {
     uint32_t size;
     uint32_t scenario_count; /* number of scenarios. 0 means no scenarios. Then rank_by must be
@@ -113,34 +116,43 @@ typedef struct ppsched_ranking_options {
 } ppsched_ranking_options;
 
 /* The candidates to list, and how to evaluate and rank them. Set `size` to sizeof of this struct. A
- * field that is 0 has its default. Lists and structs behind pointers are read only during the
- * call.
+ * field that is 0 has its default. Lists and structs behind pointers are read only during the call.
  *
- * By default all strategies that flush between iterations are tried, except
- *   - strategies that search long (ppsched_strategy_info), unless `effort` is set;
- *   - strategies with offload, and strategies that differ from another strategy only if
- *     microbatches have slices;
- *   - strategies that must split backwards, if the config does not allow I and W.
+ * By default, the plan tries all strategies that flush between iterations, except the following.
+ * (If the config has a placement map or a stage graph, another rule holds: see
+ * ppsched_plan_create.)
+ *   - It tries strategies that search long (`searches_long` of ppsched_strategy_info) only if
+ *     `effort` is set.
+ *   - It tries strategies that divide the head among devices (vocab_1f1b and interlaced) only if a
+ *     time in `head` is above 0.
+ *   - It does not try strategies with offload, nor strategies that differ from another strategy
+ *     only if microbatches have slices.
+ *   - If the config does not allow I and W, it does not try strategies that must split backwards.
  *
- * By default group size D is tried. Of the other sizes g from 1 to M that the strategy supports,
- * the following are tried:
- *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages): all sizes.
- *   - Otherwise: 1, the sizes from (D+1)/2 to 2D in steps of ceil(D/16), and D. Further sizes up to
- *     M fill the gaps: after a size g comes c, if none of the sizes named so far is between g and
- *     c. c is the smallest size above 5 * g / 4 that gives fewer groups than the size c - 1. If c
- *     is above 3 * g / 2, and g is 32 or more, ceil(4 * g / 3) is used in place of c.
- * With layers, fewer sizes are tried, because each size needs a search for splits:
- *   - If M is above 64, or V above 16: only the sizes of the list above that divide M. If M * V * D
- *     is at most 5000, also the sizes of the list above that are from D to 2D.
+ * By default, group size D is always tried. Other sizes from 1 to M are tried if the strategy
+ * supports them, and if they are in the following list:
+ *   - If M is at most 64, or M * M * S is at most 1000000 (S: the config's stages), the list has
+ *     all sizes.
+ *   - Otherwise, the list has 1, and the sizes from (D+1)/2 to 2D in steps of ceil(D/16). Further
+ *     sizes up to M fill the gaps. After each size g in the list, the next size is c, unless the
+ *     steps give a smaller one. c is the smallest size above 5 * g / 4 that gives fewer groups than
+ *     the size c - 1. If c is above 3 * g / 2, and g is 32 or more, ceil(4 * g / 3) is used in
+ *     place of c.
+ * With layers, each size needs a search for splits. So of this list, fewer sizes are tried (V:
+ * stages per device):
+ *   - If M is above 64, or V above 16: only the sizes that divide M. If M * V * D is at most 5000,
+ *     also the sizes from D to 2D.
  *   - For group_interleaved_1f1b: no size above D, and always (D+1)/2.
- *   - For pipeoffload: D, (D+1)/2 and 1. */
+ *   - For pipeoffload: only D, (D+1)/2 and 1. */
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;             /* enum ppsched_objective: which time counts as the step time.
                                       Default: makespan */
     const char *const *strategies; /* names or aliases of the strategies to try. Default: see
                                       above */
-    const uint32_t *chunks;        /* values of V (stages per device) to try. Default: 1 to 4 */
+    const uint32_t *chunks;        /* values of V (stages per device) to try. Default: 1 to 4.
+                                      Strategies on a loop are tried with V = 1 only if `strategies`
+                                      names them */
     const uint32_t *group_sizes;   /* group sizes g to try with interleaved strategies. Default: see
                                       above */
     const uint32_t *microbatches;  /* values of M (number of microbatches) to try for the same
@@ -172,48 +184,53 @@ typedef struct ppsched_plan_options {
     uint32_t memory_limit_count;
     uint32_t placements;   /* the allowed placements, as bits 1 << enum ppsched_placement. Default:
                               all */
-    uint32_t effort;       /* search effort of the strategy auto, 1 to 12. From 6 on, the plan also
-                              tries to prove that no order is better. With 0, auto is tried only if
-                              `strategies` names it, and then has its default effort */
-    uint32_t order_effort; /* effort of the search for the order of microbatches with different
-                              costs, 1 to 10. ppsched_schedule_order_microbatches orders the
-                              microbatches of each candidate. The candidate's config lists them in
-                              this order. Default: 0, no search: the config's order is kept */
+    uint32_t effort;       /* search effort of the strategy auto, 1 to 12. From 6 on, auto also
+                              tries to prove that no order is better than the order that it found.
+                              With 0, auto is tried only if `strategies` names it, and then has its
+                              default effort */
+    uint32_t order_effort; /* 1 to 10: effort of the search for an order of the microbatches, for
+                              microbatches with different costs. The plan orders the microbatches of
+                              each candidate with ppsched_schedule_order_microbatches. The
+                              candidate's own config has its microbatches in this order. Default: 0,
+                              which keeps the config's order */
     uint32_t runtimes;     /* runtimes to check, as bits 1 << enum ppsched_runtime. `runs_on` of a
                               candidate says which of these runtimes run it. Default: none */
     int32_t runtime;       /* enum ppsched_runtime. Candidates that this runtime cannot run are
                               refused, and splits follow its rules. Default: none */
-    uint32_t offload;      /* 1: each candidate whose strategy is a rule, not a search, is listed a
-                              second time, with offload. Under a memory limit, such a candidate
-                              offloads only as much as needed to fit; without a limit, it offloads
-                              everything (ppsched_schedule_offload). If nothing is offloaded in the
-                              second listing, for instance because the candidate fits without
-                              offload, the second listing is refused. Under a memory limit, and
-                              without layers, candidates of auto are also listed a second time. For
-                              candidates of auto, the search chooses order and offload together. The
-                              config must have host_bandwidth or, if there are no layers,
-                              offload_times. With layers, the search for splits also counts the
-                              offload transfers. With layers, candidates with groups are listed with
-                              offload only for the group sizes D and (D+1)/2 or, if `group_sizes` is
-                              set, for the sizes in `group_sizes`. With `lower`, offload comes
-                              before the lowering. `offload` together with scenarios is an ARGUMENT
-                              error. Default: 0 */
+    uint32_t offload;      /* 1: candidates are also listed a second time, as another candidate,
+                              with offload. Default: 0.
+                              - This second candidate exists for each strategy that is a rule and
+                                has no offload itself. Under a memory limit and without layers, it
+                                also exists for auto. The search of auto then chooses order and
+                                offload together.
+                              - Under a memory limit, the second candidate offloads only as much as
+                                it must to fit. Without a limit, it offloads everything
+                                (ppsched_schedule_offload). If it offloads nothing, it is refused;
+                                for instance, the schedule may fit without offload.
+                              - The config must have host_bandwidth or, if there are no layers,
+                                offload_times.
+                              - With layers, the search for splits also counts the offload
+                                transfers. Candidates with groups are listed a second time only for
+                                the group sizes D and (D+1)/2 or, if `group_sizes` is set, for all
+                                its sizes.
+                              - With `lower`, offload is added before the lowering.
+                              - With scenarios, ppsched_plan_create returns ARGUMENT */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
-                                   devices. If there are only few different orders, it tries all of
+                                   devices. If there are few different orders, the plan tries all of
                                    them, otherwise some of them. See ppsched_plan_get_device_order.
                                    Lists by device or link, and device_factors and link_factors of
-                                   scenarios, use the numbers that devices have in the config.
+                                   scenarios, have the numbers that devices have in the config.
                                    Bounds hold for all orders. Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
-                                     cannot be among the best. Candidates that are left out are not
-                                     evaluated, and they do not count as refused. They are ranked
-                                     after all others.
+                                     cannot be among the best. A candidate that is left out is not
+                                     evaluated, and does not count as refused. It is ranked after
+                                     all other candidates.
                                    - The best candidates and their ranks are the same as without
-                                     `top`, except where times or memory differ by less than a share
-                                     of 2^-40.
-                                   - With layers, with `order_effort`, or if candidates are ranked
-                                     by scenarios, all candidates are evaluated */
+                                     `top`. Candidates may change places only if their times or
+                                     their memory differ by less than a share of 2^-40.
+                                   - All candidates are evaluated in three cases: with layers, with
+                                     `order_effort`, and if candidates are ranked by scenarios */
     uint32_t reserved[7];       /* 0 */
 } ppsched_plan_options;
 
@@ -223,7 +240,7 @@ typedef struct ppsched_candidate {
     ppsched_status status; /* OK, or REFUSED if the candidate does not support the problem (`reason`
                               says why) */
     const char *strategy;
-    const char *reason; /* why it is refused; NULL if it is not refused */
+    const char *reason; /* why the candidate is refused; NULL if it is not */
     uint32_t chunks;    /* V, stages per device; 0 if the number of stages is not a multiple of the
                            number of devices */
     uint32_t stages;    /* number of stages, S */
@@ -231,10 +248,10 @@ typedef struct ppsched_candidate {
     uint32_t group_size;   /* group size g; 0 if the strategy has no groups */
     int32_t placement;     /* enum ppsched_placement */
     uint32_t evaluated;    /* 1: the candidate is evaluated. If it is not evaluated, or is refused,
-                              then `fits`, `step_time` and all figures after `step_time` are 0, and
-                              `limit_device` and `peak_device` are PPSCHED_NONE. There is one
-                              exception: if the plan has left out the candidate (see `top`), `bound`
-                              is set */
+                              then `fits`, `step_time` and all members after `step_time` are 0,
+                              except `slices` and `offloaded`. `limit_device` and `peak_device` are
+                              then PPSCHED_NONE. If the plan has left out the candidate (see `top`),
+                              `bound` is set, too */
     uint32_t fits;         /* 1: the candidate is evaluated, and every device is within its limit */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;  /* the device with the largest peak memory */
@@ -253,44 +270,49 @@ typedef struct ppsched_candidate {
                            candidate fits */
     double bound; /* lower bound on `step_time`: no schedule of this placement within the limit is
                      shorter (ppsched_config_find_bound). For a strategy that does not flush, the
-                     bound holds for schedules that do not flush. With offload the bound ignores the
-                     limit. With layers the bound holds for all splits, and also ignores the limit.
-                     The step time of a candidate over its limit may be below the bound. With
-                     scenarios, too, `bound` is set, and is a bound on the planned time */
+                     bound holds for schedules that do not flush. With offload, the bound ignores
+                     the limit. With layers, the bound holds for all splits, and also ignores the
+                     limit. The step time of a candidate over its limit may be below the bound. With
+                     scenarios, the bound is on the planned time, not on `scenario_time` */
     double bytes; /* bytes sent between devices in an iteration */
     uint64_t transfers;   /* number of transfers between devices in an iteration */
     uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
                              ppsched_runtime */
-    uint32_t proved;      /* 1: proved to be the best, in one of two ways. First: the candidate fits
-                             and reaches its bound, so no schedule of this placement is shorter.
-                             Second: the plan has layers and no lowering, the candidate fits, and no
-                             other split or recomputation gives a shorter step with the same
-                             strategy and options. Always 0 with scenarios, and for ordered
-                             microbatches with the bidirectional placement */
+    uint32_t proved;      /* 1: the candidate fits, and is proved to be the best in one of two ways:
+                             - It reaches its bound, so no schedule of this placement is shorter.
+                             - The plan has layers and no lowering, and no other split or
+                               recomputation gives a shorter step with the same strategy and
+                               options.
+                             Always 0 with scenarios, and for ordered microbatches with the
+                             bidirectional placement */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */
-    uint32_t ordered;     /* 1: its microbatches have another order than in the config (see
-                             `order_effort`) */
+    uint32_t ordered;     /* 1: the candidate's microbatches have another order than in the config
+                             (see `order_effort`) */
     double scenario_time; /* mean, quantile or longest of the step times in the scenarios, as
                              `rank_by` says. With STEP, `scenario_time` is the mean. 0 without
                              scenarios */
     uint64_t offloads;    /* number of activations copied to the host and back in an iteration */
     uint32_t offloaded;   /* 1: this candidate was listed a second time, with offload (see `offload`
                              of the options) */
-    uint32_t min_group_size; /* with layers: the value of the strategy's option min_group_size for
+    uint32_t min_group_size; /* with layers: the value of the strategy's option min_group_size with
                                 which the split was found. 0: the option is not set, and the
-                                strategy computes its value from the costs */
-    double imbalance; /* part of bubble_of_total: idle time of devices that have less work than the
-                         most loaded device. In the rest of bubble_of_total, the most loaded device
-                         is idle, too */
+                                strategy computes a value from the costs */
+    double imbalance; /* the part of bubble_of_total that exists because other devices have less
+                         work than the most loaded device. In the rest of bubble_of_total, the most
+                         loaded device is idle, too */
 } ppsched_candidate;
 
 /* --- making and running it --- */
 
 /* Makes a plan and lists its candidates. No schedule is generated yet. `options` may be NULL. If
- * the config has a placement map, candidates have only the config's stages. The plan then tries the
- * strategies in `strategies`; by default only auto. Strategies that need another placement are
- * refused, and `chunks` must not be given.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY. */
+ * the config has a placement map or a stage graph, all candidates have the config's stages, and
+ * `chunks` must not be given. `strategies` then has another default:
+ *   - With a placement map, the default is only auto. A strategy that needs another placement is
+ *     refused.
+ *   - With a stage graph, the default is auto, and of 1f1b, vocab_1f1b and interlaced those that
+ *     support the graph.
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY; REFUSED where senders wait
+ *   (ppsched_config_set_sender_waits) and scenarios have dispatch READY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
                                                ppsched_error *error);
@@ -322,8 +344,8 @@ PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *e
 /* Number of candidates. */
 PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
 
-/* The number of the candidate with a rank; rank 0 is the best. The result is PPSCHED_NONE for a
- * rank past the last, and until the plan has run. */
+/* The number of the candidate with a rank; rank 0 is the best. The result is PPSCHED_NONE if the
+ * rank is past the last, or if the plan has not run yet. */
 PPSCHED_API uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank);
 
 /* Describes a candidate. Its figures are filled in if it is evaluated.
@@ -354,9 +376,9 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              uint32_t candidate,
                                                              ppsched_error *error);
 
-/* With `free_device_order`: for each place in the pipeline, the number that the config gives to the
- * device in this place. The candidate's own config, and all its figures, number devices by place.
- * Fills a buffer: see ppsched.h.
+/* With `free_device_order`: for each place in the pipeline, the number that the plan's config gives
+ * to the device in this place. In the candidate's own config and in all its figures, the number of
+ * a device is its place. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE for a candidate past the last; REFUSED if the candidate is not evaluated
  *   or is refused, or if no order was searched; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
@@ -364,17 +386,17 @@ PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t c
                                                          uint32_t candidate, ppsched_error *error);
 
 /* Makes the candidate's own config, with its stages, microbatches, memory limit and strategy
- * options. If the placement is V or bidirectional, the config has this placement, too. So a builder
- * places the stages as the schedule does.
+ * options. If the placement is V or bidirectional, the config has this placement, too, so that a
+ * builder places the stages as the candidate's schedule does. The caller destroys the config.
  * Errors: ARGUMENT; RANGE, also for a candidate past the last; REFUSED if the config's stages
  *   cannot be converted to the candidate's stages; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
 
-/* Makes the candidate's schedule again, and times it as the plan did. The timeline has the figures
- * of each device, its idle causes, the place of its peak memory, and the schedule
- * (ppsched_timeline_schedule).
+/* Makes the candidate's schedule again, and times it as the plan did. The timeline has the schedule
+ * (ppsched_timeline_schedule) and, for each device, its figures, its idle causes, and the place of
+ * its peak memory. The caller destroys the timeline.
  * Errors: as ppsched_plan_evaluate; REFUSED; INVALID_SCHEDULE if the lowered schedule deadlocks in
  *   the channel model. */
 PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
@@ -384,12 +406,12 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
 /* Finds the least memory limit under which at least one candidate fits, and this candidate. The
  * limit is the same for all devices. `candidate` may be NULL. The call is for plans in which no
  * candidate fits.
- *   - If several candidates need the same limit, `*candidate` is the one with the best rank.
- *   - Candidates whose strategy is a search, and candidates of rules with offload, are tried again
- *     under other limits. Searches with offload are not tried.
- *   - With layers, splits and recomputation depend on the limit. So only a few candidates are
- *     tried: the rules that need the least memory, and the searches with the best ranks. A limit
- *     below the result may then work, too.
+ *   - If several candidates need the same limit, `*candidate` is the candidate with the best rank.
+ *   - If the strategy is a search, or a rule with offload, the call evaluates the candidate again
+ *     under other limits. The call does not try searches with offload.
+ *   - With layers, splits and recomputation depend on the limit. So the call tries only a few
+ *     candidates: the rules that need the least memory, and the searches with the best ranks. Then
+ *     a candidate may also fit under a limit below the result.
  * Errors: ARGUMENT; REFUSED if no limit works; RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate,
                                                          const ppsched_plan *plan,

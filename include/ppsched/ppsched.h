@@ -36,6 +36,10 @@
  *   order microbatches that differ         ppsched_schedule_order_microbatches      microbatches.h
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
  *   find the time of an overlapped pair    ppsched_pair_find_order                  pair.h
+ *   find figures without the schedule      ppsched_steady_create                    steady.h
+ *   price a layout of a training run       ppsched_price_create                     price.h
+ *   find the best layouts of a run         ppsched_job_run                          job.h
+ *   fit constants of a device to runs      ppsched_calibrator_run                   calibrator.h
  *   replan for fewer or more devices       ppsched_replan_create                    replan.h
  *   share a batch among unlike replicas    ppsched_replicas_create                  replicas.h
  *   cut a prompt into chunks               ppsched_prefill_find_chunks              prefill.h
@@ -49,14 +53,14 @@
  * Numbers.
  *   - Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
  *     strategies and their options are numbered from 0. A call takes these numbers as uint32_t, and
- *     returns RANGE for a number past the last. PPSCHED_NONE means that there is no
- *     such number, for example no device.
- *   - Sizes that the caller sets, such as the number of devices, are int64_t, so that the function
- *     can refuse negative sizes. Lengths of lists and texts are size_t.
+ *     returns RANGE for a number past the last. PPSCHED_NONE in place of a number means that there
+ *     is none, for example no device.
+ *   - Sizes that the caller sets, such as the number of devices, are int64_t. So the function can
+ *     refuse negative sizes. Lengths of lists and texts are size_t.
  *   - Values of enums are int32_t. A call returns ARGUMENT for an unknown value. Later releases may
  *     add values.
  *   - Flags, and values that are 0 or 1, are uint32_t.
- *   - Members of structs may have narrower types.
+ *   - Members of structs may have narrower types than arguments.
  *
  * Arguments. Outputs come first, and are written only on success. Then comes the object that the
  * function acts on, then all other arguments. Every function that returns a ppsched_status takes
@@ -64,31 +68,34 @@
  * change are const.
  *
  * Ownership. The caller owns the objects that a call makes, and must destroy or release them. A
- * returned pointer is borrowed from the object that was the argument. For a borrowed list the last
- * argument, `size_t *count`, receives the length. `count` may be NULL. Functions that return their
- * result accept NULL as the object. For NULL, they return a value that means "none", such as 0 or
- * NULL.
+ * returned pointer is borrowed from the object that the function was called with. If the pointer is
+ * a list, the last argument, `size_t *count`, receives its length. `count` may be NULL. Functions
+ * that return their result accept NULL as the object. For NULL, they return a value that means
+ * "none", such as 0 or NULL.
  *
  * Sized structs. A struct that may get more members in a later release begins with `size`. The
- * caller must set it to sizeof the struct, also in a struct that a call fills. A size is accepted
- * if it is at least the size that the struct had when it was first released, and at most 4096.
- *   - If the caller is older than the library: members that the caller does not know count as zero
- *     in inputs, and are not written in outputs.
- *   - If the caller is newer than the library: bytes that the library does not know must be zero in
- *     inputs, and become zero in outputs.
- *   - If the size is not accepted, or such bytes are not zero, the call returns STRUCT_SIZE, and
- *     writes nothing.
- * In inputs zero means the default, and `reserved` must be 0. In a struct that a callback receives,
- * the library sets `size`. Members that end beyond this size do not exist.
+ * caller must set `size` to sizeof the struct, also in a struct that a call fills. A size is
+ * accepted if it is at least the size that the struct had when it was first released, and at most
+ * 4096.
+ *   - If the caller was compiled with an older release than the library: members that are missing
+ *     in the caller's struct count as zero in inputs, and are not written in outputs.
+ *   - If the caller was compiled with a newer release than the library: bytes after the members
+ *     that the library has must be zero in inputs, and become zero in outputs.
+ *   - If the size is not accepted, or such bytes of an input are not zero, the call returns
+ *     STRUCT_SIZE, and writes nothing.
+ * In inputs, a member that is zero has its default, and `reserved` must be 0. In a struct that a
+ * callback receives, the library sets `size`. A callback must not read members that end beyond this
+ * size.
  *
- * Buffers. The first three arguments of a call that fills a list or text of the caller are `T *out,
- * size_t capacity, size_t *needed`.
+ * Buffers. Some calls fill a buffer of the caller with a list or a text. Their first three
+ * arguments are `T *out, size_t capacity, size_t *needed`.
  *   - `capacity` is the size of `out` in items: records, or bytes of a text.
  *   - `*needed` receives the least `capacity` that is enough. For a text this is its length plus 1,
  *     because every text ends with a NUL. `needed` may be NULL.
  *   - If `out` is NULL and `capacity` is 0, the call only writes `*needed`, and returns OK.
- *   - If `capacity` is too small, the call writes `*needed` and returns BUFFER. A list does not
- *     change; a text becomes empty if `capacity` is not 0.
+ *   - If `capacity` is too small, the call writes `*needed` and returns BUFFER. The buffer does
+ *     not change if it is for a list. If it is for a text, and `capacity` is not 0, it gets an
+ *     empty text.
  *   - On any other error neither `out` nor `*needed` is written.
  * ppsched_schedule_check and ppsched_schedule_prove follow other rules, because they report what
  * they find. If they find something, they return INVALID_SCHEDULE. They write at most `capacity`
@@ -97,7 +104,8 @@
  * Threads. The library has no globals, so calls that share no object may run at the same time. The
  * comment of each type has the rules for an object that threads share.
  *
- * Units. Times and memory are doubles, in units of the caller's choice. */
+ * Units. Times and memory are doubles, in units of the caller's choice. But the headers about
+ * models, prices, jobs and calibration use seconds and bytes. */
 #ifndef PPSCHED_PPSCHED_H
 #define PPSCHED_PPSCHED_H
 

@@ -12,18 +12,24 @@ extern "C" {
 #endif
 
 /* Lists of numbers that describe the problem. The comment of each quantity says how many values its
- * list may have. D is the number of devices, S the number of stages. So "1 or S values" means one
- * value for all stages, or one value per stage. Times and memory are in units of the caller's
- * choice. Values are 0 or more, unless the comment has another rule. Values are finite, but
- * bandwidths and slowdowns may also be infinite. The number of a quantity divided by 16, rounded
- * down, is the number of its topic. */
+ * list may have.
+ *   - D is the number of devices, S the number of stages. So "1 or S values" means one value for
+ *     all stages, or one value per stage.
+ *   - Times and memory are in units of the caller's choice. Values are 0 or more, unless the
+ *     comment has another rule. Values are finite; only bandwidths and slowdowns may be infinite.
+ *   - The kinds of ops (F, B, I, W, SEND, RECV, UNSHARD and so on) are in enum ppsched_kind. A
+ *     *stage pass* is all ops of one microbatch (or, if microbatches have slices, of one slice) on
+ *     one stage. "I + W" means the duration of I plus the duration of W.
+ *   - Quantities of one topic, such as the times of ops, have numbers from 16 * n to 16 * n +
+ *     15. */
 enum ppsched_quantity {
     /* --- times of ops --- */
 
     /* Duration of F: 1 or S values. Default: 1. */
     PPSCHED_QUANTITY_FORWARD_TIMES = 16,
 
-    /* Duration of B: 1 or S values. Default: I + W if both are given, otherwise 2. */
+    /* Duration of B: 1 or S values. Default: I + W if both are given, 2 if neither is given. If
+     * only one of I and W is given, B must be given, too. */
     PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
 
     /* Duration of I: 1 or S values. Default: B - W if W is given, otherwise BACKWARD_INPUT_SHARE *
@@ -33,19 +39,20 @@ enum ppsched_quantity {
     /* Duration of W: 1 or S values. Default: B - I. */
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
 
-    /* Duration of I as a share of the duration of B, if neither I nor W is given: 1 value from 0 to
-     * 1. Default: 0.5. */
+    /* Duration of I as a share of the duration of B: 1 value from 0 to 1. Used if neither I nor W
+     * is given. Default: 0.5. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
 
-    /* Duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward stage,
-     * column: backward stage). Default: the sum of both ops. */
+    /* Duration of an overlapped pair: 1 value, S values (one per stage of the F) or S*S values
+     * (row: stage of the F, column: stage of the B or I). Default: the sum of the durations of both
+     * ops. */
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
 
     /* Op overhead: the runtime's own time per op, in addition to the op's time. This time does not
-     * depend on the size of the stage. 1 value for all ops, or 4 values, for F, B, I and W. An
-     * overlapped pair has the overhead of both ops. If OVERLAPPED_TIMES are given, they include
-     * this overhead. MICROBATCH_SCALE and SLICE_SCALE multiply the overhead like the op's time.
-     * Default: 0. */
+     * depend on the size of the stage. The list has 1 value for all ops, or 4 values, for F, B, I
+     * and W. An overlapped pair has the overhead of both ops. If OVERLAPPED_TIMES are given, they
+     * include this overhead. MICROBATCH_SCALE and SLICE_SCALE multiply the overhead like the op's
+     * time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
     /* Speed of a device: 1 or D values above 0. The speed divides the times of F, B, I, W,
@@ -54,8 +61,9 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
 
     /* Factors on the times of F, B, I and W on a device: 1 or 4 * D values above 0. The list has
-     * the factors of F on each device, then the factors of B, of I and of W. They apply in addition
-     * to DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F. Default: 1. */
+     * the factors of F on each device, then those of B, then those of I, then those of W. They
+     * apply in addition to DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F.
+     * Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SCALE = 24,
 
     /* The type of a device: 1 or D whole numbers from 0 to 255. For each type, `device_scale` of
@@ -64,38 +72,40 @@ enum ppsched_quantity {
 
     /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D values. They
      * apply in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
-     * then for stage 1 and so on. Then come the factors of B, of I and of W in the same form.
-     * Default: 1. */
+     * then for stage 1 and so on. The factors of B, of I and of W follow in the same form. Default:
+     * 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
-    /* Device overhead: the time per op on a device, in addition to OP_OVERHEAD; 1 or D values.
-     * DEVICE_SPEEDS and the factors above do not change this overhead: it is added afterwards to
-     * the times of F, B, I and W. In all other respects, this overhead has the same effect as
-     * OP_OVERHEAD. Default: 0. */
+    /* Device overhead: a time per op that depends on the device, in addition to OP_OVERHEAD; 1 or D
+     * values. DEVICE_SPEEDS and the factors above change the times of F, B, I and W, but not this
+     * overhead, which is added afterwards. In all other respects, this overhead has the same effect
+     * as OP_OVERHEAD. Default: 0. */
     PPSCHED_QUANTITY_DEVICE_OVERHEAD = 27,
 
     /* --- memory of stage passes and stages, and memory limits --- */
 
-    /* Memory that a stage pass takes when its F starts: 1 or S values. Default: 1. If
-     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given, the default is
+    /* Memory that a stage pass takes when its F starts: 1 or S values. Default: 1, unless
+     * MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT are both given. Then the default is
      * -(MEM_BACKWARD_INPUT + MEM_BACKWARD_WEIGHT + MEM_RECOMPUTED_BACKWARD_INPUT), but at least
      * 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
-    /* Change of a stage pass's memory by I: 1 or S values. If the value is negative, I releases
-     * this memory at its end. If the value is positive, the memory is held from the start of I
-     * until W ends, and also while a B runs. Example: output gradients that W needs. Default: 0. If
-     * MEM_BACKWARD_WEIGHT is given, the default is -(MEM_FORWARD + MEM_BACKWARD_WEIGHT +
-     * MEM_RECOMPUTED_BACKWARD_INPUT). */
+    /* Change of a stage pass's memory by I, without recomputed activations: 1 or S values. If the
+     * value is negative, I releases this memory at its end. If the value is positive, I takes this
+     * memory at its start, and it is held until W ends; a B holds it while it runs. Example: output
+     * gradients that W needs. Default: 0, unless MEM_BACKWARD_WEIGHT is given. Then the default is
+     * -(MEM_FORWARD + MEM_BACKWARD_WEIGHT + MEM_RECOMPUTED_BACKWARD_INPUT). */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
     /* Change of a stage pass's memory when W ends: 1 or S values. Each value must be 0 or less.
-     * After a B the stage pass holds no memory. MEM_FORWARD, MEM_BACKWARD_INPUT,
-     * MEM_BACKWARD_WEIGHT and MEM_RECOMPUTED_BACKWARD_INPUT must add up to 0. Default: the value
-     * with which these four add up to 0. */
+     * MEM_FORWARD, MEM_RECOMPUTED_BACKWARD_INPUT, MEM_BACKWARD_INPUT and MEM_BACKWARD_WEIGHT must
+     * add up to 0. So between I and W, a stage pass holds the sum of the first three, and W
+     * releases this sum. After a B the stage pass holds no memory. Default: the value with which
+     * these four add up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
 
-    /* Memory that a stage always takes, such as gradients and optimizer states: 1 or S values.
+    /* Memory that a stage always takes, and that has no quantity of its own: 1 or S values.
+     * Example: gradients and optimizer states, if MEM_GRADIENTS and MEM_OPTIMIZER are not used.
      * Default: 0. */
     PPSCHED_QUANTITY_MEM_STATIC = 35,
 
@@ -105,13 +115,15 @@ enum ppsched_quantity {
     /* Memory limit of a device: 1 or D values. Default: no limit. */
     PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
-    /* Memory of activations that F does not keep, and that I recomputes when it starts: 1 or S
-     * values. W also needs these activations, so they are held until W ends. Default: 0. */
+    /* Memory of activations that F does not keep, and that I recomputes: 1 or S values. They are
+     * held from the start of I until W ends, because W also needs them. This memory is in neither
+     * MEM_FORWARD nor MEM_BACKWARD_INPUT. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
-    /* Memory of recomputed activations that a B holds while it runs: 1 or S values. A B may
-     * recompute and release one layer after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, so all
-     * activations are recomputed at the same time. */
+    /* Memory of recomputed activations that a B holds while it runs: 1 or S values. The value may
+     * be less than MEM_RECOMPUTED_BACKWARD_INPUT, because a B may recompute and release one layer
+     * after another. Default: MEM_RECOMPUTED_BACKWARD_INPUT, as if a B recomputed all activations
+     * at the same time. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
 
     /* --- memory of other causes: see enum ppsched_memory_cause --- */
@@ -124,8 +136,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_OTHER = 49,
 
     /* Memory of the gradients of a stage: 1 or S values. The gradients are held from the start of
-     * the stage's first B or W until its REDUCE_GRAD ends. Without REDUCE_GRAD they are held to the
-     * end. Default: 0. */
+     * the stage's first B or W until its REDUCE_GRAD ends. Without a REDUCE_GRAD, they are held to
+     * the end of the schedule. Default: 0. */
     PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
     /* Memory of the gathered weights of a stage, held from the start of its UNSHARD until its
@@ -144,27 +156,26 @@ enum ppsched_quantity {
      * or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
-    /* Memory of the receive buffer of F: 1 or S values. It is held from when the device reaches
-     * RECV_F until F starts. After that, the memory of the stage pass includes the buffer. Default:
-     * 0. */
+    /* Memory of the receive buffer of F: 1 or S values. The buffer is held from when the device
+     * reaches RECV_F until F starts. From then on, it is part of MEM_FORWARD. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
     /* Memory of the receive buffer of B or I, held from when the device reaches RECV_B until B or I
      * ends: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
 
-    /* Memory of the work space of F, and of RECOMPUTE, held while it runs: 1 or S values. Default:
-     * 0. */
+    /* Memory of the work space of F and of RECOMPUTE, held while the op runs: 1 or S values.
+     * Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
 
-    /* Memory of the work space of B, held while it runs: 1 or S values. Default: 0. */
+    /* Memory of the work space of B, held while B runs: 1 or S values. Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
 
-    /* Memory of the work space of I, held while it runs: 1 or S values. Default:
+    /* Memory of the work space of I, held while I runs: 1 or S values. Default:
      * MEM_WORK_BACKWARD. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
 
-    /* Memory of the work space of W, held while it runs: 1 or S values. Default:
+    /* Memory of the work space of W, held while W runs: 1 or S values. Default:
      * MEM_WORK_BACKWARD. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
 
@@ -185,12 +196,12 @@ enum ppsched_quantity {
      * ACTIVATION_BYTES of the stage before. */
     PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
 
-    /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule,
-     * 1 or D values. During a call the device does nothing else. The op is issued at the end of its
-     * call. Only evaluations with transfers use this time. This time is ignored in
-     * ppsched_schedule_evaluate, bounds, searches and scenarios. Lowering also ignores this time,
-     * except with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. Bounds stay valid, because calls only add time.
-     * Default: 0. */
+    /* Send overhead: how long a device is in the call of each SEND and RECV of a lowered schedule;
+     * 1 or D values. During a call the device does nothing else. The send or receive may start at
+     * the end of its call. This time counts in ppsched_schedule_evaluate_transfers, and in a
+     * lowering with PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. It is ignored in all other lowerings, in
+     * ppsched_schedule_evaluate, bounds, searches and scenarios. Bounds stay valid, because calls
+     * only add time. Default: 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
@@ -212,7 +223,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
 
     /* Factor on the times of a device's F, B, I and W while an UNSHARD or REDUCE_GRAD runs: 1 or D
-     * values of at least 1. With an infinite factor F, B, I and W stop during that time. Default:
+     * values of at least 1. With an infinite factor, F, B, I and W stop during that time. Default:
      * 1, no slowdown. */
     PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
 
@@ -234,8 +245,8 @@ enum ppsched_quantity {
      * OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
-    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S values. Default: the value of
-     * MEM_OFFLOAD. This default is right if memory is in bytes. */
+    /* Bytes that OFFLOAD and RELOAD of a stage pass each copy: 1 or S values. Default: the value of
+     * MEM_OFFLOAD, which is right only if memory is in bytes. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
     /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S values.
@@ -249,46 +260,47 @@ enum ppsched_quantity {
     /* Fixed time of each copy, in addition to the time of its bytes: 1 or D values. Default: 0. */
     PPSCHED_QUANTITY_HOST_LATENCY = 103,
 
-    /* Number of the device's host link: 1 or D integers from 0 to D - 1. Devices with the same
+    /* Number of the device's host link: 1 or D whole numbers from 0 to D - 1. Devices with the same
      * number share a link. Default: each device has its own link. */
     PPSCHED_QUANTITY_HOST_LINK = 104,
 
     /* Factor on the times of a device's F, B, I, W and RECOMPUTE while one of its OFFLOADs or
-     * RELOADs copies: 1 or D values of at least 1. With an infinite factor F, B, I, W and RECOMPUTE
-     * stop during that time. Default: 1, no slowdown. */
+     * RELOADs copies: 1 or D values of at least 1. With an infinite factor, F, B, I, W and
+     * RECOMPUTE stop during that time. Default: 1, no slowdown. */
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
 
     /* --- factors of microbatches (M per iteration) and of slices (K per microbatch) --- */
 
-    /* Factor of a microbatch on times, memory and bytes of all quantities above: 1 or M values
-     * above 0. It multiplies the memory that a stage pass takes and releases. In transfers and in
-     * copies to the host, it multiplies the time of the bytes, not the latency. If OVERLAPPED_TIMES
-     * are given, the time of a pair changes by the same factor as the sum of its two ops. All
-     * iterations have the same microbatches. Default: 1. */
+    /* Factor of a microbatch on its times, memory and bytes, in all quantities above: 1 or M values
+     * above 0. The factor multiplies the memory that a stage pass takes and releases. In transfers
+     * and in copies to the host, the factor multiplies the time of the bytes, not the latency. If
+     * OVERLAPPED_TIMES are given, the time of a pair changes in the same ratio as the sum of its
+     * two ops. All iterations have the same microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
-    /* Factor of a microbatch on memory and bytes only, if it differs from the factor on times: 1 or
-     * M values above 0. The two differ, for instance, with attention over documents of several
+    /* Factor of a microbatch on memory and bytes only, for microbatches whose memory and times have
+     * different factors: 1 or M values above 0. Example: attention over documents of several
      * lengths. Default: MICROBATCH_SCALE. */
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
 
     /* Factor of a slice on times, in addition to the factor of its microbatch: 1, K or S * K values
      * above 0. With S * K values (K above 1), each stage has its own factors: first those of all
      * slices on stage 0, then on stage 1 and so on. Memory and bytes are the same for all slices.
-     * With causal attention later slices take longer: the factor of slice k is a + b * k. The
-     * numbers a and b depend on the share of attention in the times of the stage. Default: 1. */
+     * With causal attention, later slices take longer: the factor of slice k is a + b * k, where a
+     * and b depend on the share of attention in the times of the stage. Default: 1. */
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
-    /* Only for schedules of forwards: the number of the request to which a microbatch belongs, 1 or
-     * M whole numbers. Consecutive microbatches with the same number are chunks of one request. On
-     * each stage a chunk runs after the chunk before. Default: each microbatch is a separate
-     * request. */
+    /* Only for schedules with only forwards, without slices: the number of the request to which a
+     * microbatch belongs; 1 or M whole numbers. Consecutive microbatches with the same number are
+     * chunks of one request. On each stage, a chunk runs after the chunk before it. Default: each
+     * microbatch is a separate request. */
     PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
 };
 
-/* The quantity's name on the command line and in config files, such as "forward_times" for
- * PPSCHED_QUANTITY_FORWARD_TIMES. NULL for an unknown quantity. Some numbers between the first and
- * the last quantity belong to no quantity. Static storage. */
+/* The quantity's name in config files, such as "forward_times" for PPSCHED_QUANTITY_FORWARD_TIMES.
+ * On the command line, the name has '-' in place of '_'. The result is NULL for a number that is no
+ * quantity. There are such numbers also between the first and the last quantity. The text has
+ * static storage. */
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 #ifdef __cplusplus

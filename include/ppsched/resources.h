@@ -22,23 +22,23 @@ typedef struct ppsched_link {
     uint32_t receiver;
     uint32_t transfers;      /* number of transfers in the whole schedule */
     uint32_t most_in_flight; /* the largest number of receives of this link that are open at one
-                                time. A receive is open from when `receiver` reaches it until the op
-                                that needs its value has run */
+                                time. A receive is open from the time at which `receiver` reaches it
+                                until the op that needs its value has run */
 } ppsched_link;
 
-/* The buffer of a send or receive in a device's queue. Both members are PPSCHED_NONE for other
- * kinds of op. 8 bytes, no padding. */
+/* The buffer of a send or receive in a device's queue. For other kinds of op, both members are
+ * PPSCHED_NONE. 8 bytes, no padding. */
 typedef struct ppsched_op_buffer {
-    uint32_t slot;  /* for a receive: number of its buffer on this device. The buffer is used again
-                       after `until`. For a send PPSCHED_NONE */
+    uint32_t slot;  /* for a receive: number of its buffer on this device. Another receive may use
+                       the buffer after `until`. For a send: PPSCHED_NONE */
     uint32_t until; /* the buffer is free after the op at this position in the queue. For a receive,
                        this is the op that needs the value. For a send, this is the first compute op
                        of this device that can run only after the other device has used the value.
                        PPSCHED_NONE if there is no such op before the end of the queue */
 } ppsched_op_buffer;
 
-/* Lists the links of a lowered schedule. They are ordered by receiving device, then by first
- * receive. Fills a buffer: see ppsched.h.
+/* Lists the links of a lowered schedule, in the order of their receiving devices. Links to the same
+ * device are in the order of their first receives. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; INVALID_SCHEDULE where sends and receives do not match; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity,
                                                       size_t *needed,
@@ -63,9 +63,9 @@ enum ppsched_connecting {
                                      neighbouring stages. No device is in two communicators of a
                                      round, so one collective call can make all communicators of a
                                      round */
-    PPSCHED_CONNECTING_STAGES = 1 /* a first message for each pair of neighbouring stages on two
-                                     devices. All messages share one communicator. No device is in
-                                     two messages of a round */
+    PPSCHED_CONNECTING_STAGES = 1 /* a first message for each pair of neighbouring stages that are
+                                     on different devices. All messages share one communicator. In a
+                                     round, each device is an end of at most one message */
 };
 
 /* One connection: a communicator of two devices or, with STAGES, a message. 20 bytes, no
@@ -79,16 +79,17 @@ typedef struct ppsched_connection {
     uint32_t receiving_stage; /* the receiving stage; PPSCHED_NONE with LINKS */
 } ppsched_connection;
 
-/* Lists the connections of all devices, round by round. All devices must make them in this order,
- * so that they do not deadlock. `what`: enum ppsched_connecting. Fills a buffer: see ppsched.h.
+/* Lists the connections of all devices, round by round. Each device must make its connections in
+ * this order; devices may deadlock otherwise. `what`: enum ppsched_connecting. Fills a buffer: see
+ * ppsched.h.
  *   - LINKS works like PyTorch's directed P2P groups. Each pair of devices, in ascending order, is
- *     put in the first round in which both devices are free. Then each round becomes two rounds.
- *     In the first, the lower device of each pair sends to the higher. In the second, the higher
- *     sends to the lower.
+ *     put in the first round in which both devices are free. Then each round becomes two rounds. In
+ *     the first of these, the device with the lower number sends to the other device of the pair.
+ *     In the second, it receives from the other device.
  *   - With STAGES, each pair of stages, in ascending order, is put in the first round in which both
  *     devices are free. Messages go only from a stage to the next.
- *   - On a stage graph, the neighbours of a stage are the stages that it feeds, and each device of
- *     the stage has a connection to each device of these neighbours.
+ *   - On a stage graph, the neighbours of a stage are the stages that read its output. Each device
+ *     of the stage has a connection to each other device that holds a neighbour.
  *   - The list depends only on the placement, so the schedule need not be lowered.
  * Errors: ARGUMENT, RANGE, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *out,
@@ -98,25 +99,27 @@ PPSCHED_API ppsched_status ppsched_schedule_get_connections(ppsched_connection *
 
 /* --- slots --- */
 
-/* What a slot holds. A slice of a microbatch counts as a microbatch. */
+/* What a slot holds. If microbatches have slices, each slice counts as a microbatch. */
 enum ppsched_slot_use {
     PPSCHED_SLOT_USE_STAGE_MICROBATCH = 0, /* a slot for each live stage pass: from its F to its B,
                                               or to its W if the backward is split */
     PPSCHED_SLOT_USE_MICROBATCH = 1,       /* a slot for each live microbatch: from the first F of
                                               its stage passes on the device to the last B or W */
     PPSCHED_SLOT_USE_RECEIVE = 2           /* a slot for each received value: from its receive to
-                                              the B or W of the stage pass. Each stage has separate
-                                              slots for activations and for gradients */
+                                              the B of the stage pass, or to its W if the backward
+                                              is split. Each stage has separate slots for
+                                              activations and for gradients */
 };
 
-/* The time for which a slot is in use: from the op at `first` to the op at `last`, both included.
- * `first` and `last` are positions in the device's queue. An overlapped pair has the position of
- * its first op. 24 bytes, no padding. */
+/* A use of a slot by one value: from the op at `first` to the op at `last`, both included. `first`
+ * and `last` are positions in the device's queue. An overlapped pair has the position of its first
+ * op. 24 bytes, no padding. */
 typedef struct ppsched_lifetime {
     uint32_t microbatch; /* number of the microbatch m, as in ppsched_op. For slice k of K slices it
                             is m * K + k */
     uint32_t stage;      /* the stage; PPSCHED_NONE with MICROBATCH */
-    int32_t kind;        /* kind of op: F, or with RECEIVE the kind RECV_F or RECV_B */
+    int32_t kind;        /* kind of op: F; with RECEIVE, RECV_F for an activation and RECV_B for
+                            a gradient */
     uint32_t slot;       /* number of the slot in its arena, from 0 */
     uint32_t first;
     uint32_t last;
@@ -125,7 +128,7 @@ typedef struct ppsched_lifetime {
 /* An arena: a set of equal slots that a runtime allocates once. 20 bytes, no padding. */
 typedef struct ppsched_arena {
     uint32_t stage; /* the stage of the arena with RECEIVE; otherwise PPSCHED_NONE */
-    int32_t kind;   /* kind of op of its lifetimes, as in ppsched_lifetime */
+    int32_t kind;   /* `kind` of its lifetimes (ppsched_lifetime) */
     uint32_t slots; /* number of slots that the arena needs: the largest number of lifetimes that
                        overlap at one time */
     uint32_t first; /* index of its first lifetime in ppsched_schedule_get_lifetimes */
@@ -136,19 +139,19 @@ typedef struct ppsched_arena {
  * ppsched.h.
  *   - The list is ordered by stage and then by microbatch. With RECEIVE, all activations of a stage
  *     come before its gradients. So the lifetimes of an arena are consecutive.
- *   - Lifetimes get slots in order of `first` and, if `first` is equal, of `last`. Each lifetime
- *     gets the lowest free slot, as in PyTorch's activation liveness and its proposed receive
- *     pools.
- *   - With RECEIVE a schedule that is not lowered has no lifetimes.
+ *   - Slots are given to lifetimes in the order of `first` and, where `first` is equal, of `last`.
+ *     Each lifetime gets the lowest free slot, as in PyTorch's activation liveness and its proposed
+ *     receive pools.
+ *   - With RECEIVE, a schedule that is not lowered has no lifetimes.
  *   - In a schedule of forwards only, the lifetime of a value ends with the last op on the device
  *     that reads the value. For a stage pass this is the last of these ops: its F; its SEND_F; F of
  *     the next stage (if on the same device); F of the last slice of its microbatch. For a received
  *     value, this op is the F of the stage pass.
- *   - On a stage graph, a stage pass holds its slot until its backward has ended and all these ops
- *     have read it: F of the stages that it feeds, if they are on the same device, and its SEND_F.
- *     With RECEIVE there is an arena for each place at the other end, in ascending order of places;
- *     the op at `first` names the place. A stage without a backward needs a received value until
- *     its F has ended.
+ *   - On a stage graph, a stage pass holds its slot until its backward has ended, and all ops that
+ *     read its output have read it. These ops are its SEND_Fs, and on the same device the Fs of the
+ *     stages that read its output. With RECEIVE there is an arena for each place at the other end
+ *     (ppsched_schedule_place_of), in ascending order of places; the op at `first` names the place.
+ *     A stage without a backward needs a received value until its F has ended.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
  *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios show how long a schedule takes if times vary. In each scenario ops and messages take
- * more or less time than the config says. */
+/* Scenarios show how long a schedule takes if times vary. In each scenario, ops and messages take
+ * more or less time than in the config. */
 #ifndef PPSCHED_SCENARIOS_H
 #define PPSCHED_SCENARIOS_H
 
@@ -16,24 +16,25 @@
 extern "C" {
 #endif
 
-/* The makespans of a schedule by scenario. Immutable.
+/* The makespans of a schedule, one for each scenario. Immutable.
  * Lifetime: the caller destroys it. It refers to no other object.
  * Thread-safety: any number of threads may read it. */
 typedef struct ppsched_scenarios ppsched_scenarios;
 
-/* The order in which a device runs its ops. READY describes a runtime with dispatch when ready. A
- * free device of such a runtime runs an op whose inputs are there; of several such ops, it runs the
- * first in the order of the schedule. The device is never idle while there is an op with all its
- * inputs.
- *   - An F, or an overlapped pair, may run before earlier ops of the order. It does so only if all
- *     these earlier ops can still run after it, in their order, within the device's memory limit.
- *     If there is no limit, or the schedule exceeds the limit, the planned peak is used as the
- *     limit. So there is no deadlock. Of the Fs that are ready, only the first is considered.
+/* The order in which a device runs its ops. READY describes a runtime with dispatch when ready: a
+ * free device runs an op whose inputs are there. Of several such ops, it runs the first in the
+ * order of the schedule. The device is idle only if no op is ready, or if all ready ops are Fs and
+ * overlapped pairs, and the memory rule below holds back the first of them.
+ *   - An F or an overlapped pair may overtake ops, that is, run before ops that come earlier in the
+ *     order. It may do so only if all ops that it overtakes can still run after it, in their order,
+ *     within the device's memory limit. So there is no deadlock. If there is no limit, or the
+ *     schedule exceeds it, the planned peak counts as the limit.
+ *   - Of the Fs that are ready, only the first may run.
  *   - If several events happen at the same time, a device chooses its next op after all of them.
- *     Flushes are kept. */
+ *   - Flushes are kept: no op runs before a flush that comes before it in the order. */
 enum ppsched_dispatch {
     PPSCHED_DISPATCH_PLANNED = 0, /* a device runs its ops in the order of the schedule */
-    PPSCHED_DISPATCH_READY = 1    /* a device runs the first op that is ready */
+    PPSCHED_DISPATCH_READY = 1    /* a device runs the first op that is ready, as described above */
 };
 
 /* The largest number of scenarios of a call. */
@@ -48,7 +49,7 @@ enum ppsched_rank_by {
     PPSCHED_RANK_BY_WORST = 3     /* rank by the longest time of all scenarios */
 };
 
-/* How times vary. Set `size` to sizeof of this struct. In a scenario
+/* How times vary. Set `size` to sizeof of this struct. In a scenario:
  *   - the time of an op is multiplied by the factors of its device and its stage, and by its own
  *     jitter. An overlapped pair is one op, with the jitter of its F;
  *   - the delay of a message is multiplied by the factor of its link, and by its own
@@ -56,26 +57,29 @@ enum ppsched_rank_by {
  * Factors are finite and not negative. Lists belong to the caller, and are read only during the
  * call. A NULL list with count 0 means that all factors are 1.
  *   - Jitter is lognormal with mean 1. `jitter` is the standard deviation of its logarithm, 0 to 2;
- *     0 means no jitter. There are 4096 equally likely values: exp(jitter * z), where z are the
- *     normal quantiles at (i + 1/2) / 4096 (so |z| < 3.7). All values are divided by their mean.
- *   - The jitter of an op depends only on the seed, the scenario, and the op's kind, stage,
- *     microbatch and slice. So all schedules of a problem have the same scenarios, and a larger
- *     count keeps these scenarios and adds others. Each value of jitter is the
- *     splitmix64 (Steele, Lea and Flood, 2014) of a counter, computed only with +, -, * and /. So
- *     the jitter is bit for bit the same on all platforms. */
+ *     0 means no jitter. There are 4096 equally likely values: exp(jitter * z), where z is the
+ *     normal quantile at (i + 1/2) / 4096 for i = 0 to 4095 (so |z| < 3.7). All values are divided
+ *     by their mean.
+ *   - The jitter of an op depends only on the seed, the number of the scenario, and the op's kind,
+ *     stage, microbatch and slice. So all schedules of a problem have the same scenarios, and a
+ *     call for more scenarios has the same scenarios and further ones.
+ *   - Jitter is drawn by applying splitmix64 (Steele, Lea and Flood, 2014) to a counter. The values
+ *     are computed only with +, -, * and /. So the jitter is bit for bit the same on all
+ *     platforms. */
 typedef struct ppsched_scenario_options {
     uint32_t size;
     int32_t dispatch;             /* enum ppsched_dispatch */
     uint64_t seed;                /* seed of the random numbers; any number */
     double jitter;                /* jitter of ops */
     double message_jitter;        /* jitter of messages between devices */
-    const double *device_factors; /* one factor per device, for all scenarios; or one factor per
-                                     device for each scenario */
+    const double *device_factors; /* one factor per device, for all scenarios; or, one scenario
+                                     after another, one factor per device */
     size_t device_factor_count;   /* length of `device_factors`: D, or number of scenarios * D */
-    const double *stage_factors;  /* one factor per stage, for all scenarios; or one factor per
-                                     stage for each scenario */
+    const double *stage_factors;  /* one factor per stage, for all scenarios; or, one scenario
+                                     after another, one factor per stage */
     size_t stage_factor_count;    /* length of `stage_factors`: S, or number of scenarios * S */
-    const double *link_factors;   /* one factor per receiver, for each sender */
+    const double *link_factors;   /* one factor per link: the link from device i to device j has
+                                     the index i * D + j */
     size_t link_factor_count;     /* length of `link_factors`: D * D */
 } ppsched_scenario_options;
 
@@ -86,28 +90,29 @@ typedef struct ppsched_scenario_metrics {
     uint32_t count;          /* number of scenarios */
     uint32_t best_scenario;  /* the first scenario with the shortest makespan */
     uint32_t worst_scenario; /* the first scenario with the longest makespan */
-    uint32_t cause_device;   /* the device with the largest cause; the lowest such device if there
-                                are several */
+    uint32_t cause_device;   /* the device with the largest cause (ppsched_scenarios_causes); the
+                                lowest such device if there are several */
     uint32_t reserved;
-    double mean; /* mean of the makespans */
-    double best;
-    double worst;
+    double mean;  /* mean of the makespans */
+    double best;  /* the shortest makespan */
+    double worst; /* the longest makespan */
 } ppsched_scenario_metrics;
 
 /* Sets the robust objective. Searches with an effort (auto) then minimise a figure over `count`
  * scenarios. `rank_by` selects this figure: the mean time, a quantile of the times (`quantile`, 0
  * to 1), or the longest time.
- *   - If devices, stages or links have factors, the search first uses the times of an average
- *     scenario. Then it takes the order with the best figure in the first 256 scenarios, and
- *     improves this order move by move. More effort means more moves.
+ *   - The search first finds orders with the config's times or, if devices, stages or links have
+ *     factors, with the times of an average scenario. Of these orders, it takes the order with the
+ *     best figure in the first 256 scenarios, and improves this order move by move. More effort
+ *     means more moves.
  *   - The scenarios are the same as in ppsched_schedule_evaluate_scenarios with these options. The
  *     dispatch must be PLANNED.
  *   - The result depends only on the problem and the objective, and is the same on all platforms.
  *   - PPSCHED_RANK_BY_STEP removes the robust objective. `count`, `options` and `quantile` are then
  *     ignored.
- *   - Other strategies ignore the robust objective. Configs made by ppsched_config_with_stages and
- *     similar calls do not have the robust objective.
- * Lists are copied.
+ *   - Strategies without an effort ignore the robust objective. Configs made by
+ *     ppsched_config_with_stages and similar calls do not have the robust objective.
+ * The lists of `options` are copied.
  * Errors: ARGUMENT, also for dispatch READY; RANGE, MISMATCH, STRUCT_SIZE as for
  *   ppsched_schedule_evaluate_scenarios; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
@@ -122,7 +127,9 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
  *     scenarios. A scenario allocates nothing.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for schedules with RECOMPUTE, OFFLOAD or
  *   RELOAD; MISMATCH for a list of the wrong length; REFUSED for dispatch READY if the config's
- *   senders wait; STRUCT_SIZE; CANCELLED; NO_MEMORY; RANGE in these cases:
+ *   senders wait, or if the stages are a graph; REFUSED if a stage is on several devices, and links
+ *   have factors, or devices have both factors and speeds; STRUCT_SIZE; CANCELLED; NO_MEMORY; RANGE
+ *   in these cases:
  *   - the number of scenarios is not from 1 to PPSCHED_MAX_SCENARIOS;
  *   - a jitter or a factor is out of range;
  *   - a sum of times is too large for a double. */
@@ -138,12 +145,14 @@ PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *s
                                                       size_t *count);
 
 /* Causes: which devices cause the makespan. In a scenario, the cause of a device is the share of
- * the makespan, 0 to 1, in which ops of the device are on the critical path. Messages take the rest
- * of the path. The list has for each device the mean of its cause over the scenarios. Borrowed. The
- * path is followed back from the op that ends last; of several such ops, from the op on the device
- * with the lowest number. If an op waited for the op before it on its device, the path goes to that
- * op. If it waited for a flush, the path goes to the op that ended last before the flush. Otherwise
- * the path goes to the op that sent the value for which the op waited. */
+ * the makespan, 0 to 1, in which ops of the device are on the critical path. The remaining share is
+ * that of messages on the path. The list has for each device the mean of its cause over the
+ * scenarios. Borrowed.
+ *   - The path is followed back from the op that ends last; of several such ops, from the op on the
+ *     device with the lowest number.
+ *   - If an op waited for the op before it on its device, the path goes to the op before it.
+ *   - If an op waited for a flush, the path goes to the op that ended last before the flush.
+ *   - Otherwise the path goes to the op that sent the value for which the op waited. */
 PPSCHED_API const double *ppsched_scenarios_causes(const ppsched_scenarios *scenarios,
                                                    size_t *count);
 

@@ -14,8 +14,8 @@ extern "C" {
 /* Result of every call that can fail. A value never changes its meaning and is never reused. */
 typedef int32_t ppsched_status;
 
-/* Values of ppsched_status. These enumerators are the only ones that do not begin with the name of
- * their enum. The reason: callers write them most often. */
+/* Values of ppsched_status. Only these enumerators do not begin with the name of their enum,
+ * because callers write them most often. */
 enum ppsched_status_value {
     PPSCHED_OK = 0,
     PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or an unknown value */
@@ -24,30 +24,33 @@ enum ppsched_status_value {
                                            bounds; or the number of something that does not exist,
                                            such as a device */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
-    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set; or bytes after the members
-                                           that the library knows are not zero */
-    PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
+    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set or not accepted; or bytes
+                                           after the last member that the library knows are not zero
+                                           (ppsched.h: sized structs) */
+    PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has this name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
     PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement does not support the problem;
                                            or a lowering, format or runtime does not support the
                                            schedule or layout */
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* a schedule is incomplete, has an op twice or on the wrong
                                            device, or cannot be executed */
-    PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
+    PPSCHED_ERROR_MISMATCH = 10,        /* two arguments do not belong together: for instance, a
+                                           schedule and a config have different numbers of devices
+                                           or stages */
     PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` has the least size
                                      that is enough */
-    PPSCHED_ERROR_WRITER = 12,    /* the caller's writer asked to stop */
-    PPSCHED_ERROR_CALLBACK = 13,  /* the caller's generator failed */
+    PPSCHED_ERROR_WRITER = 12,    /* the caller's writer callback (export.h) asked to stop */
+    PPSCHED_ERROR_CALLBACK = 13,  /* the caller's generator callback (schedule.h) failed */
     PPSCHED_ERROR_INTERNAL = 14,  /* a defect of the library */
     PPSCHED_ERROR_CANCELLED = 15, /* the caller's progress callback asked to stop */
     PPSCHED_ERROR_SYNTAX = 16     /* a text that does not follow its format */
 };
 
-/* This value in place of a number means that there is no such number. */
+/* In place of a number, this value means that there is none: for instance, no device. */
 #define PPSCHED_NONE 4294967295u
 
-/* Details of a failed call. The caller owns the record, or passes NULL. A call that succeeds does
- * not change the record. 512 bytes, no padding. */
+/* Details of a failed call. The caller owns the record, or passes NULL in its place. A call that
+ * succeeds does not change the record. 512 bytes, no padding. */
 typedef struct ppsched_error {
     ppsched_status status;
     uint32_t device;      /* the device that the error is about; PPSCHED_NONE where it does not
@@ -62,10 +65,12 @@ typedef struct ppsched_error {
     char message[480];    /* one line of UTF-8: what is wrong, where, and what is accepted */
 } ppsched_error;
 
-/* The status's name, such as "PPSCHED_ERROR_RANGE", or "unknown status". Static storage. */
+/* The status's name, such as "PPSCHED_ERROR_RANGE"; "unknown status" for an unknown value. The text
+ * has static storage. */
 PPSCHED_API const char *ppsched_status_name(ppsched_status status);
 
-/* A short text for the status, or "unknown status". Static storage. */
+/* A short text for the status; "unknown status" for an unknown value. The text has static
+ * storage. */
 PPSCHED_API const char *ppsched_status_text(ppsched_status status);
 
 #ifdef __cplusplus

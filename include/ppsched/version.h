@@ -24,7 +24,7 @@ extern "C" {
 /* Release of the loaded library, as 10000 * major + 100 * minor + patch. */
 PPSCHED_API uint32_t ppsched_version(void);
 
-/* Release of the loaded library, as "major.minor.patch". Static storage. */
+/* Release of the loaded library, as "major.minor.patch". The text has static storage. */
 PPSCHED_API const char *ppsched_version_text(void);
 
 /* ABI number of the loaded library. A binding compares it with PPSCHED_ABI_VERSION before it makes

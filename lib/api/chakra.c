@@ -16,7 +16,8 @@ static ppsched_status check_scale(const char *name, double value, ppsched_error 
 }
 
 /* Checks the options and fills in defaults. */
-static ppsched_status take_options(ppsched_chakra_options *own, const ppsched_chakra_options *options, ppsched_error *error)
+static ppsched_status take_chakra_options(ppsched_chakra_options *own, const ppsched_chakra_options *options,
+                                          ppsched_error *error)
 {
     ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_chakra_options), options, "ppsched_chakra_options",
                                            error);
@@ -47,7 +48,7 @@ ppsched_status ppsched_chakra_create(ppsched_chakra **out, const ppsched_schedul
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     PPI_REQUIRE_CHAIN(&schedule->placement, "execution traces");
-    ppsched_status status = take_options(&own, options, error);
+    ppsched_status status = take_chakra_options(&own, options, error);
     return status == PPSCHED_OK ? ppi_chakra_make(out, schedule, config, &own, error) : status;
 }
 

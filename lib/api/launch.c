@@ -12,7 +12,7 @@ const char *ppsched_runtime_name(int32_t runtime)
     return ppi_runtime_find(&row, runtime, NULL) == PPSCHED_OK ? row->name : NULL;
 }
 
-static ppsched_status check_options(const ppsched_launch_options *options, ppsched_error *error)
+static ppsched_status check_launch_options(const ppsched_launch_options *options, ppsched_error *error)
 {
     if (options->exact > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "exact is %u; it must be 0 or 1", options->exact);
@@ -81,7 +81,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
         return status;
     status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_launch_options), options, "ppsched_launch_options", error);
     if (status == PPSCHED_OK)
-        status = check_options(&own, error);
+        status = check_launch_options(&own, error);
     if (status == PPSCHED_OK)
         status = check_batch(&own, schedule, error);
     if (status == PPSCHED_OK && !schedule->by_rule.is_known)

@@ -46,7 +46,8 @@ static ppsched_status check_config(const ppsched_lower_options *options, const p
     return PPSCHED_OK;
 }
 
-static ppsched_status check_options(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
+static ppsched_status check_lower_options(const ppsched_lower_options *options, const ppsched_config *config,
+                                          ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("lowering", options->lowering, PPSCHED_LOWERING_NONE,
                                              PPSCHED_LOWERING_JUST_IN_TIME, error);
@@ -87,7 +88,7 @@ static ppsched_status check_reduce_every(const ppsched_lower_options *options, u
 ppsched_status ppi_check_lower_options(const ppsched_lower_options *options, const ppsched_config *config, uint32_t devices,
                                        uint32_t iterations, ppsched_error *error)
 {
-    ppsched_status status = check_options(options, config, error);
+    ppsched_status status = check_lower_options(options, config, error);
     if (status == PPSCHED_OK)
         status = check_reduce_every(options, iterations, error);
     return status == PPSCHED_OK ? check_lookaheads(options, config, devices, error) : status;

@@ -10,7 +10,7 @@ const char *ppsched_memory_cause_name(int32_t cause)
     return ppi_cause_name(cause);
 }
 
-static ppsched_status check_device(const ppsched_timeline *timeline, uint32_t device, ppsched_error *error)
+static ppsched_status check_memory_device(const ppsched_timeline *timeline, uint32_t device, ppsched_error *error)
 {
     uint32_t devices = timeline->schedule->shape.devices;
     if (device < devices)
@@ -76,7 +76,7 @@ ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out, size_t cap
 {
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    ppsched_status status = check_device(timeline, device, error);
+    ppsched_status status = check_memory_device(timeline, device, error);
     if (status != PPSCHED_OK)
         return status;
     return fill((struct list){.out = out, .timeline = timeline, .device = device}, list_curve, capacity, needed, "points",
@@ -111,7 +111,7 @@ ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_point *out, s
 {
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    ppsched_status status = check_device(timeline, device, error);
+    ppsched_status status = check_memory_device(timeline, device, error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("cause", cause, 0, PPI_CAUSES - 1, error);
     if (status != PPSCHED_OK)
@@ -127,7 +127,7 @@ ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity, si
 {
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    ppsched_status status = check_device(timeline, device, error);
+    ppsched_status status = check_memory_device(timeline, device, error);
     if (status != PPSCHED_OK)
         return status;
     status = ppi_check_room(out, capacity, PPI_CAUSES, "causes", error);
@@ -157,7 +157,7 @@ ppsched_status ppsched_timeline_get_peak_items(ppsched_memory_item *out, size_t 
     size_t count = 0;
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    ppsched_status status = check_device(timeline, device, error);
+    ppsched_status status = check_memory_device(timeline, device, error);
     if (status == PPSCHED_OK)
         status = ppi_peak_items_make(&items, &count, timeline, device, error);
     if (status != PPSCHED_OK)
@@ -174,7 +174,7 @@ ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window *out, size_
     size_t count = 0;
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
-    ppsched_status status = check_device(timeline, device, error);
+    ppsched_status status = check_memory_device(timeline, device, error);
     if (status == PPSCHED_OK)
         status = ppi_idle_windows_make(&windows, &count, timeline, device, error);
     if (status != PPSCHED_OK)

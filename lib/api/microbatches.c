@@ -11,7 +11,8 @@
 #include "microbatches/balance.h"
 #include "microbatches/order.h"
 
-static ppsched_status take_options(ppsched_order_options *own, const ppsched_order_options *given, ppsched_error *error)
+static ppsched_status take_microbatch_options(ppsched_order_options *own, const ppsched_order_options *given,
+                                              ppsched_error *error)
 {
     ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_order_options), given, "ppsched_order_options",
                                            error);
@@ -50,7 +51,7 @@ ppsched_status ppsched_schedule_order_microbatches(uint32_t *out, size_t capacit
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     PPI_REQUIRE_CHAIN(&schedule->placement, "an order of microbatches");
-    ppsched_status status = take_options(&own, options, error);
+    ppsched_status status = take_microbatch_options(&own, options, error);
     if (status == PPSCHED_OK)
         status = check_sizes(schedule, config, error);
     size_t count = config->shape.microbatches;

@@ -138,7 +138,7 @@ static ppsched_status check_positive(const uint32_t *list, uint32_t count, uint3
     return PPSCHED_OK;
 }
 
-static ppsched_status check_lists(const struct ppi_plan_options *options, ppsched_error *error)
+static ppsched_status check_plan_lists(const struct ppi_plan_options *options, ppsched_error *error)
 {
     ppsched_status status = check_counts(options, error);
     if (status == PPSCHED_OK)
@@ -156,7 +156,7 @@ static ppsched_status check_lists(const struct ppi_plan_options *options, ppsche
     return status;
 }
 
-static ppsched_status check_split(const struct ppi_plan_options *options, ppsched_error *error)
+static ppsched_status check_plan_split(const struct ppi_plan_options *options, ppsched_error *error)
 {
     if (options->empty_stages > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
@@ -201,7 +201,7 @@ static ppsched_status check_scenarios(const struct ppi_plan_options *options, co
     return ppi_scenario_options_check(scenarios, config->shape.devices, 0, options->scenario_count, error);
 }
 
-static ppsched_status check_options(const struct ppi_plan_options *options, ppsched_error *error)
+static ppsched_status check_plan_options(const struct ppi_plan_options *options, ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("objective", options->objective, 0, PPSCHED_OBJECTIVE_MAKESPAN, error);
     if (status != PPSCHED_OK)
@@ -214,13 +214,13 @@ static ppsched_status check_options(const struct ppi_plan_options *options, ppsc
                         options->runtimes, (2u << PPI_LAST_RUNTIME) - 1);
     status = ppi_check_choice("runtime", options->runtime, 0, PPI_LAST_RUNTIME, error);
     if (status == PPSCHED_OK)
-        status = check_split(options, error);
+        status = check_plan_split(options, error);
     if (status != PPSCHED_OK)
         return status;
     if (options->effort > 12)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
     status = check_slicing(options, error);
-    return status == PPSCHED_OK ? check_lists(options, error) : status;
+    return status == PPSCHED_OK ? check_plan_lists(options, error) : status;
 }
 
 static ppsched_status check_device_order(const struct ppi_plan_options *options, ppsched_error *error)
@@ -234,7 +234,8 @@ static ppsched_status check_device_order(const struct ppi_plan_options *options,
 }
 
 /* Checks that a plan with offload has no scenarios and knows how fast copies are. */
-static ppsched_status check_offload(const struct ppi_plan_options *options, const ppsched_config *config, ppsched_error *error)
+static ppsched_status check_plan_offload(const struct ppi_plan_options *options, const ppsched_config *config,
+                                         ppsched_error *error)
 {
     if (options->offload > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload is %u; it must be 0 or 1", options->offload);
@@ -268,11 +269,11 @@ ppsched_status ppi_take_plan_options(struct ppi_plan_options *out, struct ppi_ta
     if (status == PPSCHED_OK)
         status = take_ranking(out, &taken->scenarios, own.ranking, error);
     if (status == PPSCHED_OK)
-        status = check_options(out, error);
+        status = check_plan_options(out, error);
     if (status == PPSCHED_OK)
         status = check_scenarios(out, config, error);
     if (status == PPSCHED_OK)
-        status = check_offload(out, config, error);
+        status = check_plan_offload(out, config, error);
     if (status == PPSCHED_OK)
         status = check_device_order(out, error);
     if (status == PPSCHED_OK && own.channel != NULL) {

@@ -48,7 +48,7 @@ static ppsched_status check_tokens(const ppsched_prefill *own, uint64_t *blocks,
     return PPSCHED_OK;
 }
 
-static ppsched_status check_sizes(const ppsched_prefill *own, ppsched_error *error)
+static ppsched_status check_prefill_sizes(const ppsched_prefill *own, ppsched_error *error)
 {
     const size_t count = own->prompts != NULL ? own->prompt_count : 1;
     uint64_t blocks = 0, tokens = 0;
@@ -86,7 +86,7 @@ static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompts *pro
     if (status == PPSCHED_OK)
         status = check_time("quadratic", own->quadratic, error);
     if (status == PPSCHED_OK)
-        status = check_sizes(own, error);
+        status = check_prefill_sizes(own, error);
     if (status != PPSCHED_OK)
         return status;
     *prompts = (struct ppi_prompts){.constant = own->constant, .linear = own->linear, .quadratic = own->quadratic};
@@ -97,7 +97,8 @@ static ppsched_status take_prefill(ppsched_prefill *own, struct ppi_prompts *pro
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "the prefill takes more than 1e300; give smaller times");
 }
 
-static ppsched_status check_config(const ppsched_config *config, const struct ppi_prompts *prompts, ppsched_error *error)
+static ppsched_status check_prefill_config(const ppsched_config *config, const struct ppi_prompts *prompts,
+                                           ppsched_error *error)
 {
     static const int32_t others[] = {PPSCHED_QUANTITY_MICROBATCH_SCALE, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
                                      PPSCHED_QUANTITY_MICROBATCH_REQUEST},
@@ -153,7 +154,7 @@ ppsched_status ppsched_prefill_find_chunks(uint64_t *out, size_t capacity, size_
     if (status == PPSCHED_OK)
         status = take_prefill(&own, &prompts, prefill, &arena, error);
     if (status == PPSCHED_OK)
-        status = check_config(config, &prompts, error);
+        status = check_prefill_config(config, &prompts, error);
     if (status == PPSCHED_OK)
         status = ppi_strategy_find(strategy, &index, error);
     if (status == PPSCHED_OK)
@@ -221,7 +222,7 @@ ppsched_status ppsched_prefill_create_config(ppsched_config **out, const ppsched
     struct priced priced = {0};
     ppsched_status status = take_prefill(&own, &prompts, prefill, &arena, error);
     if (status == PPSCHED_OK)
-        status = check_config(config, &prompts, error);
+        status = check_prefill_config(config, &prompts, error);
     if (status == PPSCHED_OK && (count == 0 || count > PPI_MOST_BLOCKS))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu chunk%p; there must be 1 to %d", count, PPI_MOST_BLOCKS);
     if (status == PPSCHED_OK) {

@@ -76,8 +76,8 @@ static ppsched_status check_plain(const ppsched_replan_options *own, ppsched_err
     return status;
 }
 
-static ppsched_status take_options(ppsched_replan_options *own, const ppsched_config *config,
-                                   const ppsched_replan_options *given, ppsched_error *error)
+static ppsched_status take_replan_options(ppsched_replan_options *own, const ppsched_config *config,
+                                          const ppsched_replan_options *given, ppsched_error *error)
 {
     ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_replan_options), given, "ppsched_replan_options",
                                            error);
@@ -109,7 +109,7 @@ ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config 
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
     PPI_REQUIRE(options);
-    ppsched_status status = take_options(&own, config, options, error);
+    ppsched_status status = take_replan_options(&own, config, options, error);
     return status == PPSCHED_OK ? ppi_replan_make(out, config, &own, error) : status;
 }
 

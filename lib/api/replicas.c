@@ -10,7 +10,7 @@
 /* Microbatches times replicas. */
 enum { MOST_CELLS = 1 << 20 };
 
-static ppsched_status check_config(const ppsched_config *config, size_t replica, ppsched_error *error)
+static ppsched_status check_replica_config(const ppsched_config *config, size_t replica, ppsched_error *error)
 {
     if (!ppi_has_factors(config))
         return PPSCHED_OK;
@@ -19,7 +19,7 @@ static ppsched_status check_config(const ppsched_config *config, size_t replica,
                     replica);
 }
 
-static ppsched_status check_sizes(const ppsched_replicas_options *own, size_t count, ppsched_error *error)
+static ppsched_status check_replica_sizes(const ppsched_replicas_options *own, size_t count, ppsched_error *error)
 {
     if (count == 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no replica; give at least one config");
@@ -52,10 +52,10 @@ ppsched_status ppsched_replicas_create(ppsched_replicas **out, const ppsched_con
         return status;
     PPI_REQUIRE(own.strategy);
     PPI_REQUIRE(own.layers);
-    status = check_sizes(&own, count, error);
+    status = check_replica_sizes(&own, count, error);
     for (size_t r = 0; r < count && status == PPSCHED_OK; r++) {
         PPI_REQUIRE(configs[r]);
-        status = check_config(configs[r], r, error);
+        status = check_replica_config(configs[r], r, error);
     }
     if (own.chunks == 0)
         own.chunks = 1;

@@ -36,8 +36,8 @@ static ppsched_status tell(const struct descent *descent, double share, ppsched_
 static double done_share(const struct descent *descent)
 {
     const ppsched_calibrator *calibrator = descent->calibrator;
-    uint32_t constants = calibrator->constant_count;
-    return (double)descent->priced / ((double)calibrator->count * (ROUNDS * (constants + HALVES) + constants + 2));
+    uint32_t count = calibrator->constant_count;
+    return (double)descent->priced / ((double)calibrator->count * (ROUNDS * (count + HALVES) + count + 2));
 }
 
 /* Seconds of a run. */

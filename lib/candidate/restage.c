@@ -15,7 +15,7 @@ static const struct {
     int32_t quantity;
     size_t end;          /* offset in a ppsched_model_end */
     bool per_microbatch; /* grows with the size of a microbatch */
-} parts[PARTS] = {
+} memory_parts[PARTS] = {
     [FORWARD] = {PPSCHED_QUANTITY_FORWARD_TIMES, offsetof(ppsched_model_end, forward_time), true},
     [BACKWARD] = {PPSCHED_QUANTITY_BACKWARD_TIMES, offsetof(ppsched_model_end, backward_time), true},
     [INPUT] = {PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, offsetof(ppsched_model_end, backward_input_time), true},
@@ -42,7 +42,7 @@ struct making {
 /* The memory that an I takes at its start and the memory that it releases are separate parts. */
 static double end_value(const ppsched_model_end *end, enum part part)
 {
-    double value = *(const double *)(const void *)((const char *)end + parts[part].end);
+    double value = *(const double *)(const void *)((const char *)end + memory_parts[part].end);
     return part == MEM_INPUT ? ppi_smaller(value, 0) : part == MEM_AGAIN ? ppi_larger(value, 0) : value;
 }
 
@@ -70,7 +70,7 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_STATIC, s),
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_WEIGHTS, s)};
         for (int part = 0; part < PARTS; part++)
-            making->old[(size_t)s * PARTS + part] = values[part] * (parts[part].per_microbatch ? making->size : 1);
+            making->old[(size_t)s * PARTS + part] = values[part] * (memory_parts[part].per_microbatch ? making->size : 1);
     }
     return PPSCHED_OK;
 }
@@ -135,7 +135,7 @@ static ppsched_status complete(ppsched_model_end *end, const double *stage, cons
 /* The share of the embedding or head in an old stage, which is not divided. */
 static double kept(const struct making *making, uint32_t stage, enum part part)
 {
-    double ends = 0, size = parts[part].per_microbatch ? making->size : 1;
+    double ends = 0, size = memory_parts[part].per_microbatch ? making->size : 1;
     if (stage == 0)
         ends += end_value(&making->embedding, part) * size;
     if (stage + 1 == making->from->shape.stages)
@@ -157,7 +157,7 @@ static ppsched_status check_kept(const struct making *making, uint32_t stage, pp
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
                                "stage %u: %s is %g, but the embedding or head in this stage takes %g; include them in the "
                                "stage, or give layers, where they are separate",
-                               stage, ppi_quantity_name(parts[part].quantity), whole, apart);
+                               stage, ppi_quantity_name(memory_parts[part].quantity), whole, apart);
     }
     return PPSCHED_OK;
 }
@@ -190,7 +190,7 @@ static void divide(struct making *making, enum part part, uint32_t pieces)
         double whole = making->old[(size_t)old * PARTS + part], rest = whole - kept(making, old, part);
         making->list[s] = magnitude(rest) > magnitude(whole) * PPI_ROUNDING ? rest / pieces : 0;
     }
-    double size = parts[part].per_microbatch ? making->size : 1;
+    double size = memory_parts[part].per_microbatch ? making->size : 1;
     making->list[0] += end_value(&making->embedding, part) * size;
     making->list[stages - 1] += end_value(&making->head, part) * size;
 }
@@ -207,7 +207,7 @@ static void join(struct making *making, enum part part, uint32_t pieces)
 static ppsched_status put_part(struct making *making, enum part part, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
-    if ((part == STATIC || part == WEIGHTS) && making->from->values[parts[part].quantity].values == NULL)
+    if ((part == STATIC || part == WEIGHTS) && making->from->values[memory_parts[part].quantity].values == NULL)
         return PPSCHED_OK;
     if (part == MEM_AGAIN && !making->rises)
         return PPSCHED_OK;
@@ -217,7 +217,7 @@ static ppsched_status put_part(struct making *making, enum part part, ppsched_er
         join(making, part, old / new);
     for (uint32_t s = 0; s < new && (part == FORWARD || part == BACKWARD || part == INPUT); s++)
         making->list[s] += making->slicing.slice_time;
-    return ppi_config_set_values(making->to, parts[part].quantity, making->list, new, error);
+    return ppi_config_set_values(making->to, memory_parts[part].quantity, making->list, new, error);
 }
 
 /* Slice k of K has (2k + 1) / (K * K) of the work of causal attention. */

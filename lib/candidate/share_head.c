@@ -103,7 +103,7 @@ static ppsched_status put_memory(const struct sharing *sharing, double *chain, p
     return status;
 }
 
-static ppsched_status put_bytes(const struct sharing *sharing, int32_t quantity, double *chain, ppsched_error *error)
+static ppsched_status put_shared_bytes(const struct sharing *sharing, int32_t quantity, double *chain, ppsched_error *error)
 {
     const struct ppi_values *list = &sharing->from->values[quantity];
     if (list->values == NULL)
@@ -130,7 +130,7 @@ static ppsched_status refuse_others(const ppsched_config *config, ppsched_error 
     return PPSCHED_OK;
 }
 
-static ppsched_status put_all(struct sharing *sharing, double *chain, ppsched_error *error)
+static ppsched_status put_all_shared(struct sharing *sharing, double *chain, ppsched_error *error)
 {
     ppsched_config run = *sharing->from; /* with the caller's lists, but the new placement */
     run.placement = PPSCHED_PLACEMENT_DEFAULT;
@@ -142,8 +142,8 @@ static ppsched_status put_all(struct sharing *sharing, double *chain, ppsched_er
     if (status == PPSCHED_OK)
         status = put_memory(sharing, chain, error);
     if (status == PPSCHED_OK)
-        status = put_bytes(sharing, PPSCHED_QUANTITY_ACTIVATION_BYTES, chain, error);
-    return status == PPSCHED_OK ? put_bytes(sharing, PPSCHED_QUANTITY_GRADIENT_BYTES, chain, error) : status;
+        status = put_shared_bytes(sharing, PPSCHED_QUANTITY_ACTIVATION_BYTES, chain, error);
+    return status == PPSCHED_OK ? put_shared_bytes(sharing, PPSCHED_QUANTITY_GRADIENT_BYTES, chain, error) : status;
 }
 
 static ppsched_status make(ppsched_config **out, const ppsched_config *config, const ppsched_model_end *head,
@@ -162,7 +162,7 @@ static ppsched_status make(ppsched_config **out, const ppsched_config *config, c
     const size_t count = (size_t)shape.stages + shape.devices;
     double *room = ppi_allocate(&config->host, count, sizeof *room);
     sharing.list = room;
-    status = room != NULL ? put_all(&sharing, room + shape.stages, error) : ppi_fail_memory(error, "the head's parts");
+    status = room != NULL ? put_all_shared(&sharing, room + shape.stages, error) : ppi_fail_memory(error, "the head's parts");
     ppi_release(&config->host, room);
     if (status != PPSCHED_OK) {
         ppi_config_destroy(sharing.to);

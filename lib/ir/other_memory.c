@@ -2,7 +2,7 @@
 /* Reads the lists with their defaults, once per stage instance. */
 #include "ir/other_memory.h"
 
-static double value_or(const ppsched_config *config, int32_t quantity, size_t index, double fallback)
+static double other_memory_or(const ppsched_config *config, int32_t quantity, size_t index, double fallback)
 {
     const struct ppi_values *list = &config->values[quantity];
     return list->values != NULL ? ppi_value_at(list, index) : fallback;
@@ -18,19 +18,19 @@ bool ppi_holds_more(const ppsched_config *config)
 
 static struct ppi_other_memory holding_of(const ppsched_config *config, uint32_t stage)
 {
-    double backward = value_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD, stage, 0);
+    double backward = other_memory_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD, stage, 0);
     return (struct ppi_other_memory){
-        .work = {[PPSCHED_KIND_F] = value_or(config, PPSCHED_QUANTITY_MEM_WORK_FORWARD, stage, 0),
+        .work = {[PPSCHED_KIND_F] = other_memory_or(config, PPSCHED_QUANTITY_MEM_WORK_FORWARD, stage, 0),
                  [PPSCHED_KIND_B] = backward,
-                 [PPSCHED_KIND_I] = value_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, stage, backward),
-                 [PPSCHED_KIND_W] = value_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT, stage, backward)},
-        .output = value_or(config, PPSCHED_QUANTITY_MEM_OUTPUT, stage, 0),
-        .gradients = value_or(config, PPSCHED_QUANTITY_MEM_GRADIENTS, stage, 0),
-        .gathered = value_or(config, PPSCHED_QUANTITY_MEM_GATHERED, stage, 0),
-        .send = {value_or(config, PPSCHED_QUANTITY_MEM_SEND_FORWARD, stage, 0),
-                 value_or(config, PPSCHED_QUANTITY_MEM_SEND_BACKWARD, stage, 0)},
-        .receive = {value_or(config, PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, stage, 0),
-                    value_or(config, PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, stage, 0)}};
+                 [PPSCHED_KIND_I] = other_memory_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, stage, backward),
+                 [PPSCHED_KIND_W] = other_memory_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT, stage, backward)},
+        .output = other_memory_or(config, PPSCHED_QUANTITY_MEM_OUTPUT, stage, 0),
+        .gradients = other_memory_or(config, PPSCHED_QUANTITY_MEM_GRADIENTS, stage, 0),
+        .gathered = other_memory_or(config, PPSCHED_QUANTITY_MEM_GATHERED, stage, 0),
+        .send = {other_memory_or(config, PPSCHED_QUANTITY_MEM_SEND_FORWARD, stage, 0),
+                 other_memory_or(config, PPSCHED_QUANTITY_MEM_SEND_BACKWARD, stage, 0)},
+        .receive = {other_memory_or(config, PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, stage, 0),
+                    other_memory_or(config, PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, stage, 0)}};
 }
 
 void ppi_holdings_fill(struct ppi_other_memory *out, const ppsched_config *config, const struct ppi_placement *placement)

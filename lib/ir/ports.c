@@ -7,7 +7,7 @@ static const struct ppi_stage_graph *graph_of(const ppsched_schedule *schedule)
     return schedule->placement.graph;
 }
 
-static struct ppi_ports start(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t device, bool is_out)
+static struct ppi_ports ports_of(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t device, bool is_out)
 {
     const struct ppi_stage_graph *graph = graph_of(schedule);
     return (struct ppi_ports){.schedule = schedule,
@@ -20,12 +20,12 @@ static struct ppi_ports start(const ppsched_schedule *schedule, const ppsched_op
 
 struct ppi_ports ppi_ports_in(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t device)
 {
-    return start(schedule, op, device, false);
+    return ports_of(schedule, op, device, false);
 }
 
 struct ppi_ports ppi_ports_out(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t device)
 {
-    return start(schedule, op, device, true);
+    return ports_of(schedule, op, device, true);
 }
 
 /* The value of an op's micro-slice from a seat to another, over a link. */

@@ -25,14 +25,14 @@ enum extent {
 
 enum { KINDS = PPSCHED_KIND_W };
 
-struct row {
+struct quantity_row {
     const char *name;
     enum extent extent;
     enum ppi_owner owner;
     double minimum, maximum;
 };
 
-static const struct row rows[PPI_LAST_QUANTITY + 1] = {
+static const struct quantity_row quantity_rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_FORWARD_TIMES] = {"forward_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
     [PPSCHED_QUANTITY_BACKWARD_TIMES] = {"backward_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
     [PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES] = {"backward_input_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
@@ -96,31 +96,32 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
 
 bool ppi_quantity_known(int32_t quantity)
 {
-    return quantity >= 1 && quantity <= PPI_LAST_QUANTITY && rows[quantity].name != NULL;
+    return quantity >= 1 && quantity <= PPI_LAST_QUANTITY && quantity_rows[quantity].name != NULL;
 }
 
 bool ppi_quantity_is_by_device(int32_t quantity)
 {
-    const enum extent extent = rows[quantity].extent;
+    const enum extent extent = quantity_rows[quantity].extent;
     return extent == PER_DEVICE || extent == PER_DEVICE_KIND || extent == PER_DEVICE_STAGE_KIND;
 }
 
 bool ppi_quantity_is_by_device_pair(int32_t quantity)
 {
-    return rows[quantity].extent == PER_DEVICE_PAIR;
+    return quantity_rows[quantity].extent == PER_DEVICE_PAIR;
 }
 
 const char *ppi_quantity_name(int32_t quantity)
 {
-    return ppi_quantity_known(quantity) ? rows[quantity].name : NULL;
+    return ppi_quantity_known(quantity) ? quantity_rows[quantity].name : NULL;
 }
 
 enum ppi_owner ppi_quantity_owner(int32_t quantity)
 {
-    return rows[quantity].owner;
+    return quantity_rows[quantity].owner;
 }
 
-static ppsched_status check_slices(const struct row *row, const struct ppi_shape *shape, size_t count, ppsched_error *error)
+static ppsched_status check_slices(const struct quantity_row *row, const struct ppi_shape *shape, size_t count,
+                                   ppsched_error *error)
 {
     const size_t all = (size_t)shape->stages * shape->slices;
     if (count == 1 || count == shape->slices || (shape->slices > 1 && count == all))
@@ -133,7 +134,8 @@ static ppsched_status check_slices(const struct row *row, const struct ppi_shape
                     shape->slices, all);
 }
 
-static ppsched_status check_length(const struct row *row, const struct ppi_shape *shape, size_t count, ppsched_error *error)
+static ppsched_status check_length(const struct quantity_row *row, const struct ppi_shape *shape, size_t count,
+                                   ppsched_error *error)
 {
     size_t s = shape->stages, d = shape->devices;
     switch (row->extent) {
@@ -191,7 +193,7 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
     }
 }
 
-static struct ppi_place place_of(const struct row *row, const struct ppi_shape *shape, size_t count, size_t index)
+static struct ppi_place place_of(const struct quantity_row *row, const struct ppi_shape *shape, size_t count, size_t index)
 {
     struct ppi_place place = PPI_NOWHERE;
     place.position = (uint32_t)index;
@@ -204,7 +206,7 @@ static struct ppi_place place_of(const struct row *row, const struct ppi_shape *
     return place;
 }
 
-static const char *wanted_of(const struct row *row)
+static const char *wanted_of(const struct quantity_row *row)
 {
     if (row->extent == ONE)
         return "0 to 1";
@@ -217,11 +219,11 @@ static const char *wanted_of(const struct row *row)
     return "finite and at least 0";
 }
 
-static ppsched_status check_value(const struct row *row, const struct ppi_shape *shape, size_t count, size_t index,
+static ppsched_status check_value(const struct quantity_row *row, const struct ppi_shape *shape, size_t count, size_t index,
                                   double value, ppsched_error *error)
 {
     struct ppi_place place = place_of(row, shape, count, index);
-    const bool counts = row == &rows[PPSCHED_QUANTITY_LAYER_TYPES];
+    const bool counts = row == &quantity_rows[PPSCHED_QUANTITY_LAYER_TYPES];
     if (value >= row->minimum && value <= row->maximum && (!counts || value == (uint32_t)value)) /* false for NaN */
         return PPSCHED_OK;
     const char *wanted = counts ? "a whole number from 0 to 255" : wanted_of(row);
@@ -244,7 +246,7 @@ static ppsched_status check_value(const struct row *row, const struct ppi_shape 
 ppsched_status ppi_quantity_check(int32_t quantity, const struct ppi_shape *shape, const double *values, size_t count,
                                   ppsched_error *error)
 {
-    const struct row *row = &rows[quantity];
+    const struct quantity_row *row = &quantity_rows[quantity];
     ppsched_status status = check_length(row, shape, count, error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
         status = check_value(row, shape, count, i, values[i], error);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "ir/stage_graph.h"
 
-static ppsched_status check_count(const char *what, int64_t value, int64_t largest, ppsched_error *error)
+static ppsched_status check_size(const char *what, int64_t value, int64_t largest, ppsched_error *error)
 {
     if (value >= 1 && value <= largest)
         return PPSCHED_OK;
@@ -17,13 +17,13 @@ static ppsched_status check_count(const char *what, int64_t value, int64_t large
 ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches, int64_t iterations,
                               ppsched_error *error)
 {
-    ppsched_status status = check_count("number of devices", devices, PPSCHED_MAX_STAGES, error);
+    ppsched_status status = check_size("number of devices", devices, PPSCHED_MAX_STAGES, error);
     if (status == PPSCHED_OK)
-        status = check_count("number of stages", stages, PPSCHED_MAX_STAGES, error);
+        status = check_size("number of stages", stages, PPSCHED_MAX_STAGES, error);
     if (status == PPSCHED_OK)
-        status = check_count("number of microbatches", microbatches, PPSCHED_MAX_CELLS, error);
+        status = check_size("number of microbatches", microbatches, PPSCHED_MAX_CELLS, error);
     if (status == PPSCHED_OK)
-        status = check_count("number of iterations", iterations, PPSCHED_MAX_CELLS, error);
+        status = check_size("number of iterations", iterations, PPSCHED_MAX_CELLS, error);
     if (status != PPSCHED_OK)
         return status;
     if (microbatches > PPSCHED_MAX_CELLS / stages || iterations > PPSCHED_MAX_CELLS / stages / microbatches)
@@ -41,7 +41,7 @@ ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t st
 ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_error *error)
 {
     size_t whole = (size_t)shape->stages * ppi_total_microbatches(shape);
-    ppsched_status status = check_count("number of slices", slices, PPSCHED_MAX_SLICES, error);
+    ppsched_status status = check_size("number of slices", slices, PPSCHED_MAX_SLICES, error);
     if (status != PPSCHED_OK)
         return status;
     if ((size_t)slices > PPSCHED_MAX_CELLS / whole)

@@ -27,7 +27,7 @@ static ppsched_status check_stage(const ppsched_layers *layers, uint32_t stage, 
     return PPSCHED_OK;
 }
 
-static ppsched_status check_recomputes(const ppsched_layers *layers, const uint8_t *recomputes, ppsched_error *error)
+static ppsched_status check_split_recomputes(const ppsched_layers *layers, const uint8_t *recomputes, ppsched_error *error)
 {
     for (uint32_t i = 0; i < layers->count && recomputes != NULL; i++) {
         const ppsched_layer *layer = &ppi_layer_at(layers, i)->given;
@@ -39,7 +39,7 @@ static ppsched_status check_recomputes(const ppsched_layers *layers, const uint8
     return PPSCHED_OK;
 }
 
-static ppsched_status check_count(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
+static ppsched_status check_split_count(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
 {
     uint64_t end = 0;
     for (uint32_t s = 0; s < split->stages; s++) {
@@ -60,12 +60,12 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
     if (split->stages == 0 || split->stages > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: there are %u stage%p; there must be 1 to %d", split->stages,
                         PPSCHED_MAX_STAGES);
-    ppsched_status status = check_count(layers, split, error);
+    ppsched_status status = check_split_count(layers, split, error);
     for (uint32_t s = 0; s < split->stages && status == PPSCHED_OK; s++) {
         status = check_stage(layers, s, split->stages, begin, begin + split->layers[s], error);
         begin += split->layers[s];
     }
-    return status == PPSCHED_OK ? check_recomputes(layers, split->recomputes, error) : status;
+    return status == PPSCHED_OK ? check_split_recomputes(layers, split->recomputes, error) : status;
 }
 
 /* --- what stages cost --- */

@@ -70,8 +70,8 @@ static bool needs_no_pipeline(const struct ppi_pricing *pricing)
     return pipeline->recompute == NULL || (pipeline->recompute_layers == 0 && strcmp(pipeline->recompute, "full") == 0);
 }
 
-static ppsched_status ask(uint32_t *runs_on, int32_t number, const struct ppi_pricing *pricing, struct ppi_parts *parts,
-                          ppsched_error *error)
+static ppsched_status ask_runtime(uint32_t *runs_on, int32_t number, const struct ppi_pricing *pricing, struct ppi_parts *parts,
+                                  ppsched_error *error)
 {
     struct ppi_launch launch = {
         .schedule = pricing->schedule, .exact = true, .parts = parts, .layers = parts->decoders, .data_parallel = 1};
@@ -91,7 +91,7 @@ ppsched_status ppi_job_ask_runtimes(uint32_t *runs_on, const ppsched_job *job, c
     ppsched_status status = ppi_parts_make(&parts, pricing->arena.host, pricing->layers, &pricing->split, error);
     for (int32_t i = 1; i <= PPI_LAST_RUNTIME && status == PPSCHED_OK; i++)
         if ((job->runtime == 0 || job->runtime == i) && ppi_job_unsupported(job, i, layout) == NULL)
-            status = ask(runs_on, i, pricing, &parts, error);
+            status = ask_runtime(runs_on, i, pricing, &parts, error);
     ppi_parts_clear(&parts);
     return status;
 }

@@ -117,7 +117,8 @@ static const char *name_of(char kind)
     return kind == 'E' ? "an embedding (E)" : kind == 't' ? "a decoder (t)" : kind == 'm' ? "an MTP layer (m)" : "a head (L)";
 }
 
-static ppsched_status check_chunks(uint32_t stages, uint32_t devices, const ppsched_layout_rules *rules, ppsched_error *error)
+static ppsched_status check_stages_of_ranks(uint32_t stages, uint32_t devices, const ppsched_layout_rules *rules,
+                                            ppsched_error *error)
 {
     uint32_t chunks = stages / devices, least = rules->no_overlap == 1 ? 2 : 1;
     if (stages % devices != 0)
@@ -183,7 +184,7 @@ static ppsched_status check_mtps(const struct ppi_tally *tally, uint32_t devices
 ppsched_status ppi_tally_check(const struct ppi_tally *tally, uint32_t devices, const ppsched_layout_rules *rules,
                                ppsched_error *error)
 {
-    ppsched_status status = check_chunks(tally->stage + 1, devices, rules, error);
+    ppsched_status status = check_stages_of_ranks(tally->stage + 1, devices, rules, error);
     if (status == PPSCHED_OK)
         status = check_ends(tally, error);
     if (status == PPSCHED_OK)

@@ -80,7 +80,7 @@ static ppsched_status check_split(const struct ppi_titan *titan, int64_t stages,
     return PPSCHED_OK;
 }
 
-static void fill(ppsched_layout *layout, const struct ppi_titan *titan)
+static void fill_from_titan(ppsched_layout *layout, const struct ppi_titan *titan)
 {
     ppsched_layout_stage *stages = layout->stages;
     uint32_t count = layout->count, last = count - 1;
@@ -104,6 +104,6 @@ ppsched_status ppi_layout_from_titan(ppsched_layout **out, const struct ppi_tita
     ppsched_layout *layout = ppi_layout_allocate(host, (uint32_t)titan->devices, (uint32_t)stages);
     if (layout == NULL)
         return ppi_fail_memory(error, "a layout");
-    fill(layout, titan);
+    fill_from_titan(layout, titan);
     return ppi_layout_finish(out, layout, error);
 }

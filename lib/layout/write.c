@@ -58,7 +58,7 @@ static void put_run(struct writer *writer, char kind, uint32_t count)
     put_number(writer, count);
 }
 
-static void put_layers(struct writer *writer, const struct layers *from, uint32_t count)
+static void write_layers(struct writer *writer, const struct layers *from, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         put_run(writer, 'E', from[i].stage.embeddings);
@@ -78,11 +78,11 @@ static size_t digits_of(uint32_t number)
 static void put_group(struct writer *writer, const struct layers *from, uint32_t pieces, uint32_t times)
 {
     if (times == 1) {
-        put_layers(writer, from, pieces);
+        write_layers(writer, from, pieces);
         return;
     }
     put(writer, "(", 1);
-    put_layers(writer, from, pieces);
+    write_layers(writer, from, pieces);
     put(writer, ")*", 2);
     put_number(writer, times);
 }
@@ -167,7 +167,7 @@ ppsched_status ppi_layout_set_text(ppsched_layout *layout, ppsched_error *error)
         uint32_t count = take_layers(layers, layout);
         for (uint32_t i = 0; i < count; i++) {
             struct writer writer = {NULL, 0};
-            put_layers(&writer, layers + i, 1);
+            write_layers(&writer, layers + i, 1);
             layers[i].length = writer.length;
         }
         find_forms(forms, layers, count);

@@ -37,7 +37,7 @@ static void leave(const struct paths *paths, uint32_t index)
     }
 }
 
-static void trace_back(const struct paths *paths, uint32_t last, struct ppi_pair_choices *choices)
+static void trace_paths(const struct paths *paths, uint32_t last, struct ppi_pair_choices *choices)
 {
     choices->count = 0;
     for (uint32_t at = last; paths->meetings[at].from != at; at = paths->meetings[at].from)
@@ -65,6 +65,6 @@ double ppi_pair_order_chains(const struct ppi_pair *pair, struct ppi_arena *aren
     for (uint32_t i = first; i < last; i++)
         if (paths.meetings[i].time < PPI_INFINITE)
             leave(&paths, i);
-    trace_back(&paths, last, choices);
+    trace_paths(&paths, last, choices);
     return paths.meetings[last].time;
 }

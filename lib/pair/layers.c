@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "ir/costs.h"
 #include "pair/megatron_order.h"
-
-enum { FORWARD, BACKWARD, WEIGHT };
+#include "pair/problem.h"
 
 /* What one layer of the split adds to its stage. */
 struct layer {
@@ -58,25 +57,26 @@ static void append(struct stage *stage, uint32_t list, const ppsched_window *win
 {
     for (size_t i = 0; i < count; i++) {
         ppsched_window *own = &stage->made->of[list][stage->made->count[list]++];
-        *own = (ppsched_window){windows[i].time * factor, windows[i].channel, list == WEIGHT ? windows[i].after + before : 0};
+        *own = (ppsched_window){windows[i].time * factor, windows[i].channel,
+                                list == PPI_WEIGHT ? windows[i].after + before : 0};
     }
 }
 
 /* Recomputation that is less than a forward makes the last window longer that is on the channel where the forward begins. */
 static void lengthen(struct ppi_stage_windows *made, uint32_t before, const struct layer *own)
 {
-    uint32_t found = made->count[BACKWARD] - 1;
-    for (uint32_t i = before; i < made->count[BACKWARD]; i++)
-        if (made->of[BACKWARD][i].channel == own->windows->forward[0].channel)
+    uint32_t found = made->count[PPI_BACKWARD] - 1;
+    for (uint32_t i = before; i < made->count[PPI_BACKWARD]; i++)
+        if (made->of[PPI_BACKWARD][i].channel == own->windows->forward[0].channel)
             found = i;
-    made->of[BACKWARD][found].time += own->again;
+    made->of[PPI_BACKWARD][found].time += own->again;
 }
 
 /* Puts a weight gradient into the window of the backward that it follows. */
 static void put_in(struct ppi_stage_windows *made, uint32_t before, const ppsched_window *weight, double factor)
 {
     uint32_t after = weight->after > 0 ? weight->after : 1;
-    made->of[BACKWARD][before + after - 1].time += weight->time * factor;
+    made->of[PPI_BACKWARD][before + after - 1].time += weight->time * factor;
 }
 
 static void put_backward(struct stage *stage, const struct layer *own, bool is_whole)
@@ -84,27 +84,27 @@ static void put_backward(struct stage *stage, const struct layer *own, bool is_w
     struct ppi_stage_windows *made = stage->made;
     const ppsched_pair_windows *windows = own->windows;
     if (own->again_factor > 0)
-        append(stage, BACKWARD, windows->forward, windows->forward_count, own->again_factor, 0);
-    const uint32_t before = made->count[BACKWARD];
-    append(stage, BACKWARD, windows->backward, windows->backward_count, own->factor[BACKWARD], 0);
+        append(stage, PPI_BACKWARD, windows->forward, windows->forward_count, own->again_factor, 0);
+    const uint32_t before = made->count[PPI_BACKWARD];
+    append(stage, PPI_BACKWARD, windows->backward, windows->backward_count, own->factor[PPI_BACKWARD], 0);
     if (own->again > 0)
         lengthen(made, before, own);
     if (!is_whole)
-        append(stage, WEIGHT, windows->weight, windows->weight_count, own->factor[WEIGHT], before);
+        append(stage, PPI_WEIGHT, windows->weight, windows->weight_count, own->factor[PPI_WEIGHT], before);
     for (size_t i = 0; i < windows->weight_count && is_whole; i++)
-        put_in(made, before, &windows->weight[i], own->factor[WEIGHT]);
+        put_in(made, before, &windows->weight[i], own->factor[PPI_WEIGHT]);
 }
 
 /* At most so many of each list. */
 static void count_windows(size_t *most, const ppsched_layers *layers, const struct ppi_layer_range *range)
 {
-    most[FORWARD] = most[BACKWARD] = 1;
-    most[WEIGHT] = 0;
+    most[PPI_FORWARD] = most[PPI_BACKWARD] = 1;
+    most[PPI_WEIGHT] = 0;
     for (uint32_t i = range->begin; i < range->end; i++) {
         const ppsched_pair_windows *windows = ppi_layer_at(layers, i)->given.windows;
-        most[FORWARD] += windows->forward_count;
-        most[BACKWARD] += windows->forward_count + windows->backward_count;
-        most[WEIGHT] += windows->weight_count;
+        most[PPI_FORWARD] += windows->forward_count;
+        most[PPI_BACKWARD] += windows->forward_count + windows->backward_count;
+        most[PPI_WEIGHT] += windows->weight_count;
     }
 }
 
@@ -120,14 +120,14 @@ static void put_stage(struct stage *stage, const ppsched_layers *layers, const u
     }
     for (uint32_t i = range->begin; i < range->end; i++) {
         struct layer own = layer_of(layers, recomputes, i);
-        append(stage, FORWARD, own.windows->forward, own.windows->forward_count, own.factor[FORWARD], 0);
+        append(stage, PPI_FORWARD, own.windows->forward, own.windows->forward_count, own.factor[PPI_FORWARD], 0);
     }
     for (uint32_t i = range->end; i-- > range->begin;) {
         struct layer own = layer_of(layers, recomputes, i);
         put_backward(stage, &own, is_whole);
     }
     if (range->begin == range->end) /* it passes on its input */
-        for (uint32_t k = FORWARD; k <= BACKWARD; k++)
+        for (uint32_t k = PPI_FORWARD; k <= PPI_BACKWARD; k++)
             append(stage, k, &nothing, 1, 1, 0);
 }
 
@@ -138,7 +138,7 @@ static struct ppi_windows *make(const struct ppi_host *host, const ppsched_layer
     size_t total = 0, most[PPI_WINDOW_LISTS];
     for (uint32_t s = 0; s < count; s++) {
         count_windows(most, layers, &ranges[s]);
-        total += most[FORWARD] + most[BACKWARD] + most[WEIGHT];
+        total += most[PPI_FORWARD] + most[PPI_BACKWARD] + most[PPI_WEIGHT];
     }
     struct ppi_windows *made = ppi_windows_create(host, count, total);
     if (made == NULL)

@@ -12,7 +12,7 @@ enum { EXCHANGES = 1 };
 enum part { BEFORE, DISPATCH, MLP, COMBINE, BEHIND, PARTS };
 
 /* How many windows of each part, by list: F, I, W. */
-struct layer {
+struct megatron_layer {
     uint32_t forward[PARTS], backward[PARTS], weight[PARTS];
 };
 
@@ -21,7 +21,7 @@ struct writing {
     int32_t *kinds;
 };
 
-static void put(struct writing *writing, int32_t kind, uint32_t count)
+static void put_node(struct writing *writing, int32_t kind, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         *writing->kinds++ = kind;
@@ -70,11 +70,11 @@ static uint32_t windows_again(const ppsched_layers *layers, const ppsched_split 
                                                                              : 0;
 }
 
-static struct layer layer_at(const struct ppi_megatron_order *order, uint32_t number)
+static struct megatron_layer layer_at(const struct ppi_megatron_order *order, uint32_t number)
 {
     const ppsched_pair_windows *windows = ppi_layer_at(order->layers, number)->given.windows;
     const uint32_t count = (uint32_t)windows->forward_count;
-    struct layer layer = {.backward = {[BEHIND] = windows_again(order->layers, order->split, number)}};
+    struct megatron_layer layer = {.backward = {[BEHIND] = windows_again(order->layers, order->split, number)}};
     uint32_t first, last;
     find_exchanges(&first, &last, windows->forward, count);
     for (uint32_t i = 0; i < count; i++)
@@ -88,20 +88,20 @@ static struct layer layer_at(const struct ppi_megatron_order *order, uint32_t nu
 
 /* The two layers that run side by side; where there is none, it has no windows. The weight gradient of attention of the last
  * backward comes later. */
-static void put_layers(struct writing *writing, const struct layer *f, const struct layer *b, bool is_last)
+static void put_layers(struct writing *writing, const struct megatron_layer *f, const struct megatron_layer *b, bool is_last)
 {
-    put(writing, PPSCHED_KIND_B, b->backward[BEHIND]);
-    put(writing, PPSCHED_KIND_W, b->weight[BEHIND]);
-    put(writing, PPSCHED_KIND_B, b->backward[COMBINE]);
-    put(writing, PPSCHED_KIND_F, f->forward[BEFORE]);
-    put(writing, PPSCHED_KIND_B, b->backward[MLP]);
-    put(writing, PPSCHED_KIND_F, f->forward[DISPATCH]);
-    put(writing, PPSCHED_KIND_W, b->weight[COMBINE] + b->weight[MLP]);
-    put(writing, PPSCHED_KIND_B, b->backward[DISPATCH]);
-    put(writing, PPSCHED_KIND_F, f->forward[MLP] + f->forward[COMBINE]);
-    put(writing, PPSCHED_KIND_B, b->backward[BEFORE]);
-    put(writing, PPSCHED_KIND_F, f->forward[BEHIND]);
-    put(writing, PPSCHED_KIND_W, is_last ? 0 : b->weight[DISPATCH] + b->weight[BEFORE]);
+    put_node(writing, PPSCHED_KIND_B, b->backward[BEHIND]);
+    put_node(writing, PPSCHED_KIND_W, b->weight[BEHIND]);
+    put_node(writing, PPSCHED_KIND_B, b->backward[COMBINE]);
+    put_node(writing, PPSCHED_KIND_F, f->forward[BEFORE]);
+    put_node(writing, PPSCHED_KIND_B, b->backward[MLP]);
+    put_node(writing, PPSCHED_KIND_F, f->forward[DISPATCH]);
+    put_node(writing, PPSCHED_KIND_W, b->weight[COMBINE] + b->weight[MLP]);
+    put_node(writing, PPSCHED_KIND_B, b->backward[DISPATCH]);
+    put_node(writing, PPSCHED_KIND_F, f->forward[MLP] + f->forward[COMBINE]);
+    put_node(writing, PPSCHED_KIND_B, b->backward[BEFORE]);
+    put_node(writing, PPSCHED_KIND_F, f->forward[BEHIND]);
+    put_node(writing, PPSCHED_KIND_W, is_last ? 0 : b->weight[DISPATCH] + b->weight[BEFORE]);
 }
 
 /* The layers of a stage, and which of them are neither an embedding nor a head. */
@@ -126,7 +126,7 @@ static struct range range_of(const struct ppi_megatron_order *order, uint32_t st
 static void put_forwards(struct writing *writing, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i++)
-        put(writing, PPSCHED_KIND_F, (uint32_t)ppi_layer_at(writing->order->layers, i)->given.windows->forward_count);
+        put_node(writing, PPSCHED_KIND_F, (uint32_t)ppi_layer_at(writing->order->layers, i)->given.windows->forward_count);
 }
 
 /* Of layers that stand at the ends: each with its weight gradient. */
@@ -134,9 +134,9 @@ static void put_backwards(struct writing *writing, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = end; i-- > begin;) {
         const ppsched_pair_windows *windows = ppi_layer_at(writing->order->layers, i)->given.windows;
-        put(writing, PPSCHED_KIND_B,
-            (uint32_t)windows->backward_count + windows_again(writing->order->layers, writing->order->split, i));
-        put(writing, PPSCHED_KIND_W, writing->order->is_whole ? 0 : (uint32_t)windows->weight_count);
+        put_node(writing, PPSCHED_KIND_B,
+                 (uint32_t)windows->backward_count + windows_again(writing->order->layers, writing->order->split, i));
+        put_node(writing, PPSCHED_KIND_W, writing->order->is_whole ? 0 : (uint32_t)windows->weight_count);
     }
 }
 
@@ -150,7 +150,7 @@ void ppi_megatron_order_write(const void *user, int32_t *kinds, uint32_t forward
     put_forwards(&writing, f.begin, f.first);
     put_backwards(&writing, b.last, b.end);
     for (uint32_t i = 0; i < forwards || i < backwards; i++) {
-        struct layer own = {0}, other = {0};
+        struct megatron_layer own = {0}, other = {0};
         if (i < forwards)
             own = layer_at(order, f.first + i);
         if (i < backwards)
@@ -158,13 +158,13 @@ void ppi_megatron_order_write(const void *user, int32_t *kinds, uint32_t forward
         put_layers(&writing, &own, &other, i + 1 == backwards);
         late = i + 1 == backwards ? other.weight[DISPATCH] + other.weight[BEFORE] : late;
     }
-    put(&writing, PPSCHED_KIND_W, late);
+    put_node(&writing, PPSCHED_KIND_W, late);
     put_forwards(&writing, f.last, f.end);
     put_backwards(&writing, b.begin, b.first);
     if (order->split->layers[forward] == 0)
-        put(&writing, PPSCHED_KIND_F, 1);
+        put_node(&writing, PPSCHED_KIND_F, 1);
     if (order->split->layers[backward] == 0)
-        put(&writing, PPSCHED_KIND_B, 1);
+        put_node(&writing, PPSCHED_KIND_B, 1);
 }
 
 bool ppi_megatron_order_is_same(const void *user, uint32_t a, uint32_t b)

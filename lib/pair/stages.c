@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "pair/answer.h"
-
-enum { FORWARD, BACKWARD, WEIGHT };
+#include "pair/problem.h"
 
 /* --- the caller's windows --- */
 
@@ -87,9 +86,9 @@ static ppsched_status take_all(struct ppi_windows **out, const struct ppi_host *
         ppsched_pair_windows own;
         take_stage(&own, stages, s, NULL); /* it was checked */
         memcpy(made->slowdown, own.slowdown, sizeof made->slowdown);
-        room = put_list(&made->stage[s], FORWARD, room, own.forward, own.forward_count);
-        room = put_list(&made->stage[s], BACKWARD, room, own.backward, own.backward_count);
-        room = put_list(&made->stage[s], WEIGHT, room, own.weight, own.weight_count);
+        room = put_list(&made->stage[s], PPI_FORWARD, room, own.forward, own.forward_count);
+        room = put_list(&made->stage[s], PPI_BACKWARD, room, own.backward, own.backward_count);
+        room = put_list(&made->stage[s], PPI_WEIGHT, room, own.weight, own.weight_count);
     }
     *out = made;
     return PPSCHED_OK;
@@ -112,12 +111,12 @@ static ppsched_status put_sums(ppsched_config *config, const struct ppi_windows 
 static ppsched_status put_ops(ppsched_config *config, const struct ppi_windows *windows, double *times, ppsched_error *error)
 {
     bool splits = ppi_windows_have_weight(windows);
-    ppsched_status status = put_sums(config, windows, FORWARD, PPSCHED_QUANTITY_FORWARD_TIMES, times, error);
+    ppsched_status status = put_sums(config, windows, PPI_FORWARD, PPSCHED_QUANTITY_FORWARD_TIMES, times, error);
     if (status == PPSCHED_OK)
-        status = put_sums(config, windows, BACKWARD,
+        status = put_sums(config, windows, PPI_BACKWARD,
                           splits ? PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES : PPSCHED_QUANTITY_BACKWARD_TIMES, times, error);
     if (status == PPSCHED_OK && splits)
-        status = put_sums(config, windows, WEIGHT, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times, error);
+        status = put_sums(config, windows, PPI_WEIGHT, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times, error);
     return status;
 }
 
@@ -148,11 +147,11 @@ static void find_first(const struct ppi_windows *windows, const struct ppi_pair_
         const struct ppi_stage_windows *own = &windows->stage[s];
         forward[s] = backward[s] = 0;
         while (forward[s] < s &&
-               !(is_same_list(&windows->stage[forward[s]], own, FORWARD) && is_same_order(order, forward[s], s)))
+               !(is_same_list(&windows->stage[forward[s]], own, PPI_FORWARD) && is_same_order(order, forward[s], s)))
             forward[s]++;
         while (backward[s] < s &&
-               !(is_same_list(&windows->stage[backward[s]], own, BACKWARD) &&
-                 is_same_list(&windows->stage[backward[s]], own, WEIGHT) && is_same_order(order, backward[s], s)))
+               !(is_same_list(&windows->stage[backward[s]], own, PPI_BACKWARD) &&
+                 is_same_list(&windows->stage[backward[s]], own, PPI_WEIGHT) && is_same_order(order, backward[s], s)))
             backward[s]++;
     }
 }
@@ -162,7 +161,7 @@ static ppsched_status run_order(ppsched_pair_times *times, const struct ppi_wind
                                 const struct ppi_pair_order *order, uint32_t forward, uint32_t backward,
                                 const struct ppi_host *host, ppsched_error *error)
 {
-    const size_t count = pair->forward_count + pair->backward_count + windows->stage[backward].count[WEIGHT];
+    const size_t count = pair->forward_count + pair->backward_count + windows->stage[backward].count[PPI_WEIGHT];
     size_t kept = 0;
     int32_t *kinds = ppi_allocate(host, count, sizeof *kinds);
     if (kinds == NULL)
@@ -180,12 +179,12 @@ static ppsched_pair_windows pair_of(const struct ppi_windows *windows, uint32_t 
 {
     const struct ppi_stage_windows *f = &windows->stage[forward], *b = &windows->stage[backward];
     ppsched_pair_windows pair = {.size = sizeof pair,
-                                 .forward = f->of[FORWARD],
-                                 .forward_count = f->count[FORWARD],
-                                 .backward = b->of[BACKWARD],
-                                 .backward_count = b->count[BACKWARD],
-                                 .weight = b->of[WEIGHT],
-                                 .weight_count = kind == PPSCHED_KIND_I ? 0 : b->count[WEIGHT]};
+                                 .forward = f->of[PPI_FORWARD],
+                                 .forward_count = f->count[PPI_FORWARD],
+                                 .backward = b->of[PPI_BACKWARD],
+                                 .backward_count = b->count[PPI_BACKWARD],
+                                 .weight = b->of[PPI_WEIGHT],
+                                 .weight_count = kind == PPSCHED_KIND_I ? 0 : b->count[PPI_WEIGHT]};
     memcpy(pair.slowdown, windows->slowdown, sizeof pair.slowdown);
     return pair;
 }
@@ -277,8 +276,8 @@ ppsched_status ppi_windows_check_pairs(const struct ppi_windows *windows, ppsche
     uint32_t forward = 0, backward = 0;
     for (uint32_t s = 0; s < windows->stages; s++) {
         const uint32_t *count = windows->stage[s].count;
-        forward = count[FORWARD] > forward ? count[FORWARD] : forward;
-        backward = count[BACKWARD] + count[WEIGHT] > backward ? count[BACKWARD] + count[WEIGHT] : backward;
+        forward = count[PPI_FORWARD] > forward ? count[PPI_FORWARD] : forward;
+        backward = count[PPI_BACKWARD] + count[PPI_WEIGHT] > backward ? count[PPI_BACKWARD] + count[PPI_WEIGHT] : backward;
     }
     if (forward + backward <= PPSCHED_MAX_WINDOWS)
         return PPSCHED_OK;
@@ -365,14 +364,14 @@ ppsched_status ppi_config_set_windows(ppsched_config *config, const ppsched_pair
 
 /* --- fewer stages --- */
 
-static ppsched_window *append(struct ppi_stage_windows *stage, uint32_t list, ppsched_window *room,
-                              const struct ppi_stage_windows *old, uint32_t before)
+static ppsched_window *append_windows(struct ppi_stage_windows *stage, uint32_t list, ppsched_window *room,
+                                      const struct ppi_stage_windows *old, uint32_t before)
 {
     if (stage->of[list] == NULL)
         stage->of[list] = room;
     for (uint32_t i = 0; i < old->count[list]; i++, room++) {
         *room = old->of[list][i];
-        room->after += list == WEIGHT ? before : 0;
+        room->after += list == PPI_WEIGHT ? before : 0;
     }
     stage->count[list] += old->count[list];
     return room;
@@ -383,11 +382,11 @@ static ppsched_window *join(struct ppi_stage_windows *stage, ppsched_window *roo
                             uint32_t first, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        room = append(stage, FORWARD, room, ppi_windows_of(old, first + i), 0);
+        room = append_windows(stage, PPI_FORWARD, room, ppi_windows_of(old, first + i), 0);
     for (uint32_t i = count; i-- > 0;)
-        room = append(stage, BACKWARD, room, ppi_windows_of(old, first + i), 0);
-    for (uint32_t i = count, before = 0; i-- > 0; before += ppi_windows_of(old, first + i)->count[BACKWARD])
-        room = append(stage, WEIGHT, room, ppi_windows_of(old, first + i), before);
+        room = append_windows(stage, PPI_BACKWARD, room, ppi_windows_of(old, first + i), 0);
+    for (uint32_t i = count, before = 0; i-- > 0; before += ppi_windows_of(old, first + i)->count[PPI_BACKWARD])
+        room = append_windows(stage, PPI_WEIGHT, room, ppi_windows_of(old, first + i), before);
     return room;
 }
 

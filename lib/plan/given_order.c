@@ -64,7 +64,7 @@ static ppsched_status start_again(struct ppi_candidate *out, const ppsched_plan 
     return out->device_order != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the device order");
 }
 
-static void drop(const ppsched_plan *plan, struct ppi_candidate *candidate)
+static void drop_candidate(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {
     ppi_release(&plan->host, candidate->reason);
     ppi_candidate_drop_split(plan, candidate);
@@ -84,7 +84,7 @@ static void merge(ppsched_plan *plan, struct ppi_candidate *free, struct ppi_can
         free->tried_all = false;
         free->like = NULL;
     }
-    drop(plan, given);
+    drop_candidate(plan, given);
 }
 
 /* Evaluates the candidates that stand in another order in the given one. Those that are done are lent to this run. */
@@ -116,7 +116,7 @@ static ppsched_status run_given(ppsched_plan *plan, bool *is_lent, ppsched_error
         else if (status == PPSCHED_OK)
             merge(plan, &plan->candidates[i], &given.candidates[i]);
         else
-            drop(plan, &given.candidates[i]);
+            drop_candidate(plan, &given.candidates[i]);
     ppi_release(&plan->host, given.order);
     ppi_release(&plan->host, given.candidates);
     return status == PPSCHED_OK && any ? ppi_plan_rank(plan, error) : status;

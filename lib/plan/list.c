@@ -108,7 +108,7 @@ static bool is_worth_a_search(const struct ppi_candidate *candidate, uint32_t de
 
 /* Whether a group size other than D is tried if the caller gives none. With layers each takes a split search. A strategy that
  * comes last gains nothing from groups larger than D, and the search for offload takes long. */
-static bool is_worth(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
+static bool is_worth_keeping(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
     const uint32_t devices = listing->plan->config->shape.devices;
     const bool is_half = group == (devices + 1) / 2;
@@ -139,7 +139,7 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     status = add_limits(listing, candidate, error);
     for (uint32_t g = ppi_next_group(&shape, 0); g != 0 && status == PPSCHED_OK; g = ppi_next_group(&shape, g)) {
         candidate->group_size = g;
-        if (is_worth(listing, candidate, g) && may_have_group(listing, candidate, g))
+        if (is_worth_keeping(listing, candidate, g) && may_have_group(listing, candidate, g))
             status = add_limits(listing, candidate, error);
     }
     return status;

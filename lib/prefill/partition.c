@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 
-static const double ROUNDING = 1e-9;
+static const double SHARE_ROUNDING = 1e-9;
 
 /* The last block up to which a chunk from `from` takes at most `limit`; `from` if none. At most `most`. Looks near `guess`
  * blocks first. */
@@ -63,14 +63,14 @@ static double most_of_longest(const struct ppi_prompts *prompts, double share)
     if (prompts->count > 1)
         return most;
     const double largest = ppi_larger(ppi_chunk_time(prompts, last, prompts->blocks), ppi_chunk_time(prompts, 0, 1));
-    return ppi_smaller(most, (share + largest) * (1 + ROUNDING));
+    return ppi_smaller(most, (share + largest) * (1 + SHARE_ROUNDING));
 }
 
 /* The longest takes at least an equal share. */
 double ppi_shortest_longest(uint32_t *ends, const struct ppi_prompts *prompts, uint32_t count, double *visits)
 {
     const double share = ppi_prompt_work(prompts) / count;
-    double low = (prompts->constant + share) * (1 - ROUNDING), high = most_of_longest(prompts, share);
+    double low = (prompts->constant + share) * (1 - SHARE_ROUNDING), high = most_of_longest(prompts, share);
     while (low < high) {
         const double middle = low + (high - low) / 2; /* between neighbours it may round to the upper one */
         const struct fill fill = take(ends, prompts, count, middle < high ? middle : low);

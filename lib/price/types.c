@@ -99,7 +99,7 @@ ppsched_status ppi_types_join(struct ppi_priced_model *made, uint32_t count, dou
 /* --- the problem --- */
 
 static ppsched_status set_values(ppsched_config *config, int32_t quantity, const struct ppi_pricing *pricing,
-                                 double (*value_of)(const struct ppi_pricing *, uint32_t, double), double beside,
+                                 double (*value)(const struct ppi_pricing *, uint32_t, double), double beside,
                                  ppsched_error *error)
 {
     uint32_t devices = pricing->pipeline.devices;
@@ -107,7 +107,7 @@ static ppsched_status set_values(ppsched_config *config, int32_t quantity, const
     if (values == NULL)
         return ppi_fail_memory(error, "the price");
     for (uint32_t d = 0; d < devices; d++)
-        values[d] = value_of(pricing, ppi_pricing_type(pricing->types, d), beside);
+        values[d] = value(pricing, ppi_pricing_type(pricing->types, d), beside);
     ppsched_status status = ppi_config_set_values(config, quantity, values, devices, error);
     ppi_release(pricing->arena.host, values);
     return status;
@@ -138,7 +138,7 @@ ppsched_status ppi_types_set_limits(ppsched_config *config, const struct ppi_pri
 
 /* --- links --- */
 
-struct link {
+struct type_link {
     double latency, rate;
 };
 
@@ -153,11 +153,11 @@ static void find_type(uint32_t *first, uint32_t *last, const struct ppi_pipeline
 }
 
 /* A type's own nodes have its devices alone. Between types, the slower of their links between nodes or pods counts. */
-static struct link link_of(const struct ppi_pricing *pricing, uint32_t a, uint32_t b)
+static struct type_link type_link_of(const struct ppi_pricing *pricing, uint32_t a, uint32_t b)
 {
     struct ppi_pricing own = *pricing;
     uint32_t first, last;
-    struct link link, other;
+    struct type_link link, other;
     find_type(&first, &last, pricing->types, a);
     own.model = ppi_pricing_made(pricing, a)->model;
     own.pipeline.devices = last - first;
@@ -184,7 +184,7 @@ ppsched_status ppi_types_set_links(ppsched_config *config, const struct ppi_pric
     double *rates = latencies + count;
     for (uint32_t a = 0; a < devices; a++)
         for (uint32_t b = a; b < devices; b++) {
-            const struct link link = link_of(pricing, a, b);
+            const struct type_link link = type_link_of(pricing, a, b);
             latencies[(size_t)a * devices + b] = latencies[(size_t)b * devices + a] = link.latency;
             rates[(size_t)a * devices + b] = rates[(size_t)b * devices + a] = link.rate;
         }

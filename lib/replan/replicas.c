@@ -23,8 +23,8 @@ struct sharing {
 
 /* --- one number of microbatches --- */
 
-static ppsched_status make_plan(ppsched_plan **out, const struct sharing *s, const ppsched_config *whole, uint32_t microbatches,
-                                ppsched_error *error)
+static ppsched_status make_replica_plan(ppsched_plan **out, const struct sharing *s, const ppsched_config *whole,
+                                        uint32_t microbatches, ppsched_error *error)
 {
     const ppsched_replicas_options *given = s->options;
     const uint32_t devices = whole->shape.devices, chunks = given->chunks;
@@ -83,8 +83,8 @@ static ppsched_status find_bound(double *out, const ppsched_plan *plan, ppsched_
 }
 
 /* Takes over the split and order of a candidate. */
-static ppsched_status keep(struct ppi_share *share, const struct sharing *s, const ppsched_plan *plan,
-                           const struct ppi_candidate *candidate, ppsched_error *error)
+static ppsched_status keep_share(struct ppi_share *share, const struct sharing *s, const ppsched_plan *plan,
+                                 const struct ppi_candidate *candidate, ppsched_error *error)
 {
     const struct ppi_host *host = &s->replicas->host;
     const uint32_t devices = plan->config->shape.devices, layers = plan->layers->count;
@@ -118,7 +118,7 @@ static ppsched_status time_share(struct sharing *s, struct ppi_replica_kind *kin
     struct ppi_share *share = &kind->shares[microbatches];
     ppsched_plan *plan = NULL;
     ppsched_error reason = {.message = ""};
-    ppsched_status status = make_plan(&plan, s, kind->config, microbatches, &reason);
+    ppsched_status status = make_replica_plan(&plan, s, kind->config, microbatches, &reason);
     if (status == PPSCHED_OK)
         status = ppi_plan_run(plan, &reason);
     const struct ppi_candidate *found = status == PPSCHED_OK ? &plan->candidates[plan->order[0]] : NULL;
@@ -129,7 +129,7 @@ static ppsched_status time_share(struct sharing *s, struct ppi_replica_kind *kin
                           "no split of %u microbatch%p fits the memory limit of device %u; raise the limit, or recompute",
                           microbatches, found->metrics.limit_device);
     else if (found != NULL)
-        status = keep(share, s, plan, found, &reason);
+        status = keep_share(share, s, plan, found, &reason);
     kind->times[microbatches] = status == PPSCHED_OK && found != NULL ? ppi_candidate_step(plan, found) : PPI_INFINITE;
     share->is_known = true;
     ppi_plan_destroy(plan);
@@ -149,7 +149,7 @@ static ppsched_status fill_bounds(struct sharing *s, struct ppi_replica_kind *ki
         if (status != PPSCHED_OK)
             return status;
         ppsched_error reason = {.message = ""};
-        status = make_plan(&plan, s, kind->config, m, &reason);
+        status = make_replica_plan(&plan, s, kind->config, m, &reason);
         if (status == PPSCHED_OK)
             status = find_bound(&kind->bounds[m], plan, &reason);
         kind->times[m] = kind->bounds[m];
@@ -215,7 +215,7 @@ static ppsched_status is_proved(uint32_t *proved, struct sharing *s, ppsched_err
     return status;
 }
 
-static ppsched_status run(struct sharing *s, ppsched_error *error)
+static ppsched_status run_shares(struct sharing *s, ppsched_error *error)
 {
     ppsched_replicas *replicas = s->replicas;
     ppsched_replicas_figures *figures = &replicas->figures;
@@ -278,8 +278,8 @@ static ppsched_status make_kinds(ppsched_replicas *made, const ppsched_config *c
     return status;
 }
 
-static ppsched_status make_result(ppsched_replicas **out, const ppsched_config *const *configs, size_t count,
-                                  const ppsched_replicas_options *options, ppsched_error *error)
+static ppsched_status make_replicas(ppsched_replicas **out, const ppsched_config *const *configs, size_t count,
+                                    const ppsched_replicas_options *options, ppsched_error *error)
 {
     const struct ppi_host host = configs[0]->host;
     ppsched_replicas *made = ppi_allocate_zeroed(&host, 1, sizeof *made);
@@ -308,13 +308,13 @@ ppsched_status ppi_replicas_make(ppsched_replicas **out, const ppsched_config *c
                                  const ppsched_replicas_options *options, ppsched_error *error)
 {
     struct sharing s = {.options = options, .poll = ppi_poll_start(configs[0])};
-    ppsched_status status = make_result(&s.replicas, configs, count, options, error);
+    ppsched_status status = make_replicas(&s.replicas, configs, count, options, error);
     if (status != PPSCHED_OK)
         return status;
     const struct ppi_host host = s.replicas->host;
     s.rows = ppi_allocate(&host, count, sizeof *s.rows);
     s.shares = ppi_allocate(&host, count, sizeof *s.shares);
-    status = s.rows != NULL && s.shares != NULL ? run(&s, error) : ppi_fail_memory(error, "the replicas");
+    status = s.rows != NULL && s.shares != NULL ? run_shares(&s, error) : ppi_fail_memory(error, "the replicas");
     ppi_release(&host, s.rows);
     ppi_release(&host, s.shares);
     if (status == PPSCHED_OK)

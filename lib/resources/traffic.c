@@ -108,7 +108,7 @@ static uint32_t next_taken(struct takings *takings)
     return next;
 }
 
-static void note_receive(struct receiver *receiver, uint32_t i)
+static void add_receive(struct receiver *receiver, uint32_t i)
 {
     uint32_t from = sender_of(receiver->traffic, i), to = device_of(receiver->traffic, i);
     if (receiver->link[from] == PPSCHED_NONE) {
@@ -128,7 +128,7 @@ static void go_through(struct receiver *receiver, uint32_t device)
     uint32_t first = (uint32_t)queue->first, end = (uint32_t)(queue->first + queue->count);
     for (uint32_t i = first; i < end; i++) {
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
-            note_receive(receiver, i);
+            add_receive(receiver, i);
         struct takings takings = takings_of(receiver->traffic, i);
         for (uint32_t taken; (taken = next_taken(&takings)) != PPSCHED_NONE;)
             receiver->flight[sender_of(receiver->traffic, taken)]--;

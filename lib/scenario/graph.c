@@ -12,7 +12,7 @@ struct step {
     size_t seen;
 };
 
-struct making {
+struct graph_making {
     struct ppi_scenario_graph *graph;
     const struct ppi_waits *waits;
     const struct ppi_costs *costs;
@@ -21,12 +21,12 @@ struct making {
     struct step *path;
 };
 
-static uint32_t number_of(const struct making *making, size_t node)
+static uint32_t number_of(const struct graph_making *making, size_t node)
 {
     return node == PPI_NO_NODE ? PPI_BEGINNING : making->number[node];
 }
 
-static void add_flush(struct making *making, size_t node)
+static void add_flush(struct graph_making *making, size_t node)
 {
     struct ppi_scenario_graph *graph = making->graph;
     size_t first = (node - (size_t)making->waits->timeline->schedule->op_count) * graph->workers;
@@ -38,7 +38,7 @@ static void add_flush(struct making *making, size_t node)
 }
 
 /* The product of factors that are the same in each scenario. */
-static double fixed_factor(const struct making *making, const struct ppi_scenario_node *node)
+static double fixed_factor(const struct graph_making *making, const struct ppi_scenario_node *node)
 {
     const ppsched_scenario_options *options = making->options;
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
@@ -51,7 +51,8 @@ static double fixed_factor(const struct making *making, const struct ppi_scenari
 }
 
 /* Sets a node's i-th input: the op that reads it, and the node that sends it. */
-static void add_input(const struct making *making, struct ppi_scenario_node *node, const ppsched_op *op, size_t i, size_t from)
+static void add_input(const struct graph_making *making, struct ppi_scenario_node *node, const ppsched_op *op, size_t i,
+                      size_t from)
 {
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
     const struct ppi_instance *instance = ppi_instance_of(making->costs, schedule, op);
@@ -69,7 +70,7 @@ static void add_input(const struct making *making, struct ppi_scenario_node *nod
 }
 
 /* Adds what a unit in a stage graph waits for after its turn: inputs, then turns on other devices. */
-PPI_APART void add_waits(const struct making *making, size_t unit)
+PPI_APART void add_waits(const struct graph_making *making, size_t unit)
 {
     struct ppi_scenario_graph *graph = making->graph;
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
@@ -99,7 +100,7 @@ PPI_APART void add_waits(const struct making *making, size_t unit)
 }
 
 /* Adds what an op outside pairs waits for after sends: a W has no input, other ops have one. */
-static void add_sent(const struct making *making, struct ppi_scenario_node *node, size_t unit)
+static void add_sent(const struct graph_making *making, struct ppi_scenario_node *node, size_t unit)
 {
     const ppsched_timeline *timeline = making->waits->timeline;
     const struct ppi_sender *sender = &timeline->senders->ops[unit];
@@ -110,7 +111,7 @@ static void add_sent(const struct making *making, struct ppi_scenario_node *node
 }
 
 /* The ends of a unit's ops at its time, with the factors that are the same in each scenario. */
-static void add_ends(const struct making *making, const ppsched_op *unit, const struct ppi_scenario_node *node)
+static void add_ends(const struct graph_making *making, const ppsched_op *unit, const struct ppi_scenario_node *node)
 {
     struct ppi_ends_in_pair *ends = &making->graph->ends[making->graph->count];
     *ends = (struct ppi_ends_in_pair){{node->duration, node->duration}, node->duration};
@@ -118,7 +119,7 @@ static void add_ends(const struct making *making, const ppsched_op *unit, const 
         ends->of[i] = ppi_end_in_pair(making->costs, unit, i == 1, node->duration);
 }
 
-static void add_unit(struct making *making, size_t unit)
+static void add_unit(struct graph_making *making, size_t unit)
 {
     const ppsched_op *op = &making->waits->timeline->schedule->ops[unit];
     struct ppi_scenario_node *node = &making->graph->nodes[making->graph->count];
@@ -141,7 +142,7 @@ static void add_unit(struct making *making, size_t unit)
 }
 
 /* Numbers a node after all that it waits for; there are no wait cycles, as the schedule has been timed. */
-static void add_behind(struct making *making, size_t node)
+static void add_behind(struct graph_making *making, size_t node)
 {
     struct step *top = making->path;
     if (number_of(making, node) != 0)
@@ -164,7 +165,7 @@ static void add_behind(struct making *making, size_t node)
     }
 }
 
-static void add_all(struct making *making)
+static void add_all(struct graph_making *making)
 {
     struct ppi_scenario_graph *graph = making->graph;
     graph->nodes[0] = (struct ppi_scenario_node){0};
@@ -189,7 +190,7 @@ static bool take_more(struct ppi_scenario_graph *graph, const struct ppi_waits *
     return graph->more != NULL && graph->more_end != NULL;
 }
 
-static ppsched_status make_of(struct ppi_scenario_graph *graph, struct making *making, ppsched_error *error)
+static ppsched_status make_of(struct ppi_scenario_graph *graph, struct graph_making *making, ppsched_error *error)
 {
     const struct ppi_host *host = &graph->host;
     const ppsched_timeline *timeline = making->waits->timeline;
@@ -220,7 +221,7 @@ ppsched_status ppi_scenario_graph_make(struct ppi_scenario_graph *out, const pps
 {
     struct ppi_waits waits;
     struct ppi_scenario_graph graph = {.host = timeline->host};
-    struct making making = {.graph = &graph, .waits = &waits, .costs = costs, .options = options};
+    struct graph_making making = {.graph = &graph, .waits = &waits, .costs = costs, .options = options};
     ppsched_status status = ppi_waits_make(&waits, timeline, error);
     if (status != PPSCHED_OK)
         return status;

@@ -318,7 +318,7 @@ static bool is_shorter(const void *context, uint32_t a, uint32_t b)
 }
 
 /* Sorts the scenarios by makespan and computes the metrics. `order` has capacity for all of them twice. */
-static void sum_up(struct run *run, uint32_t *order)
+static void sum_up_run(struct run *run, uint32_t *order)
 {
     ppsched_scenarios *result = run->result;
     ppsched_scenario_metrics *metrics = &result->metrics;
@@ -383,7 +383,7 @@ static ppsched_status run_in(struct run *run, ppsched_error *error)
     if (status == PPSCHED_OK)
         status = run_all(run, error);
     if (status == PPSCHED_OK)
-        sum_up(run, order);
+        sum_up_run(run, order);
     ppi_release(host, order);
     ppi_release(host, run->starts);
     ppi_release(host, run->ends);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builder, which makes custom schedules. */
+/* Builder: makes custom schedules. */
 #ifndef PPSCHED_BUILDER_HPP
 #define PPSCHED_BUILDER_HPP
 
@@ -16,7 +16,7 @@ namespace ppsched {
  * during the generator's call. */
 class Builder {
 public:
-    /* Takes the config's sizes and placement. The config may be destroyed first. */
+    /* Takes sizes and placement from the config. The config may be destroyed before the builder. */
     explicit Builder(const Config &config) : Builder(detail::make<ppsched_builder>(ppsched_builder_create, config.get()), true)
     {
     }
@@ -32,7 +32,7 @@ public:
 
     ppsched_builder *get() noexcept { return handle_; }
 
-    /* Appends ops to a device's queue. If it throws, it appends nothing. */
+    /* Appends ops to a device's queue. A call that throws appends nothing. */
     void append(uint32_t device, View<Op> ops)
     {
         detail::call(ppsched_builder_append, handle_, device, ops.data(), ops.size());
@@ -49,7 +49,7 @@ public:
     void set_flushes(bool flushes) { detail::call(ppsched_builder_set_flushes, handle_, uint32_t{flushes}); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_builder_set_weight_versions, handle_, versions); }
 
-    /* Makes the schedule and empties the builder. It does not check the schedule. */
+    /* Makes the schedule, without a check, and empties the builder. */
     Schedule finish() { return Schedule(detail::make<ppsched_schedule>(ppsched_builder_finish, handle_)); }
 
 private:

@@ -23,7 +23,7 @@ using CalibratedRun = Sized<ppsched_calibrated_run>;
 /* Measured runs, and the constants of a device that fit them best. Can be moved, not copied. */
 class Calibrator {
 public:
-    /* The fit starts with the constants of the accelerator. */
+    /* The fit starts from the constants of `accelerator`. */
     explicit Calibrator(const ppsched_accelerator &accelerator, const ppsched_environment *environment = nullptr)
         : handle_(detail::make<ppsched_calibrator>(ppsched_calibrator_create, &accelerator, environment))
     {
@@ -37,20 +37,21 @@ public:
         detail::call(ppsched_calibrator_append_run, handle_.get(), description.get(), &training, &pipeline, step_time);
     }
 
-    /* Fits the constants. If `progress` is set and returns false, the call stops. Exceptions of `progress` are thrown. */
+    /* Fits the constants. If `progress` returns false, the call stops and throws Cancelled. If `progress` throws, the call
+     * throws the same exception. */
     void run(const Progress &progress = nullptr)
     {
         detail::run_told(handle_.get(), ppsched_calibrator_set_progress, ppsched_calibrator_run, progress);
     }
 
-    /* The number of constants that were fitted, and one of them. */
+    /* How many constants were fitted; and the constant with a number, before and after the fit. */
     uint32_t constant_count() const noexcept { return ppsched_calibrator_constant_count(get()); }
     CalibratedConstant constant(uint32_t constant) const
     {
         return detail::record_of<CalibratedConstant>(ppsched_calibrator_get_constant, get(), constant);
     }
 
-    /* The number of runs, and one of them with its errors. */
+    /* How many runs there are; and the run with a number, with its errors. */
     uint32_t run_count() const noexcept { return ppsched_calibrator_run_count(get()); }
     CalibratedRun run_at(uint32_t run) const
     {

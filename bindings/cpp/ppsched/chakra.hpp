@@ -32,7 +32,8 @@ public:
     const ppsched_chakra *get() const noexcept { return handle_.get(); }
     uint32_t ranks() const noexcept { return ppsched_chakra_ranks(get()); }
 
-    /* The bytes of a rank's trace, in parts or at once. If the writer asks to stop, the error is WRITER. */
+    /* Writes the trace of a rank: bytes, not text. The writer receives the trace in parts. If the writer asks to stop, the call
+     * throws an Error with the status PPSCHED_ERROR_WRITER. */
     void export_to(const Writer &writer, uint32_t rank) const
     {
         struct Writing {
@@ -49,6 +50,7 @@ public:
         detail::check(status, record);
     }
 
+    /* The whole trace of a rank. */
     std::string export_to_string(uint32_t rank) const
     {
         std::string bytes;
@@ -68,7 +70,7 @@ private:
     std::unique_ptr<ppsched_chakra, Destroy> handle_;
 };
 
-/* Reads the traces of all ranks, in order of rank. Returns the schedule, and a problem with the costs in the traces. */
+/* Reads the traces of all ranks, in order of rank. Returns the schedule, and a config with the costs in the traces. */
 inline std::pair<Schedule, Config> read_chakra(const std::vector<std::string> &traces,
                                                const ppsched_environment *environment = nullptr)
 {

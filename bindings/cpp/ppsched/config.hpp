@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Config, the problem. */
+/* Config: a problem. */
 #ifndef PPSCHED_CONFIG_HPP
 #define PPSCHED_CONFIG_HPP
 
@@ -26,10 +26,11 @@ using ModelEnd = Sized<ppsched_model_end>;
 class Layers;
 struct Split;
 
-/* A search calls it regularly. Returns whether to continue. It must not change the config. */
+/* A progress callback. A search calls it regularly. It returns whether the search continues. It must not change the config. */
 using Progress = std::function<bool(const ppsched_progress &progress)>;
 
-/* Sizes, placement, costs, and options of the strategy. A copy is independent, and has the same progress callback. */
+/* A problem: sizes, placement, costs, and options of the strategy. A copy is independent, and has the same progress
+ * callback. */
 class Config {
 public:
     /* The environment's functions must not throw, and must stay valid until all objects made from the config are freed. */
@@ -55,7 +56,7 @@ public:
         return *this;
     }
 
-    /* For calls of the C API. These do not use the progress callback. */
+    /* The handle, for calls of the C API. Such calls do not use the progress callback. */
     ppsched_config *get() noexcept { return handle_.get(); }
     const ppsched_config *get() const noexcept { return handle_.get(); }
 
@@ -81,7 +82,7 @@ public:
     {
         detail::call(ppsched_config_order_devices, get(), order.data(), order.size());
     }
-    /* Sets what searches minimise if times vary; see ppsched_config_set_robust_objective. */
+    /* Sets the robust objective, which searches minimise if times vary; see ppsched_config_set_robust_objective. */
     void set_goal(ppsched_rank_by rank_by, int64_t scenarios, const ppsched_scenario_options &options, double quantile = 0.9)
     {
         detail::call(ppsched_config_set_robust_objective, get(), rank_by, quantile, scenarios, &options);
@@ -123,7 +124,8 @@ public:
         detail::call(ppsched_config_set_stage_microbatches, get(), stage, microbatches.data(), microbatches.size());
     }
 
-    /* Sets a list of numbers, or one number for all. An empty list restores the default. */
+    /* Sets the numbers of a quantity: a list, or one number in place of all numbers of the list. An empty list restores the
+     * default. */
     void set_values(ppsched_quantity quantity, View<double> values)
     {
         detail::call(ppsched_config_set_values, get(), static_cast<int32_t>(quantity), values.data(), values.size());
@@ -136,7 +138,8 @@ public:
 
     void set_values(ppsched_quantity quantity, double value) { set_values(quantity, View<double>(&value, 1)); }
 
-    /* A list that was set, valid until it is set again. Empty for a list that has its default. */
+    /* The numbers of a quantity that were set. Empty if the quantity has its default. The view is valid until the quantity is
+     * set again, or the config is destroyed. */
     View<double> values(ppsched_quantity quantity) const &
     {
         size_t count = 0;
@@ -146,7 +149,7 @@ public:
 
     View<double> values(ppsched_quantity quantity) const && = delete;
 
-    /* Options of the strategy. They are checked when the strategy makes a schedule. */
+    /* Sets or removes an option of the strategy. Options are checked when the strategy makes a schedule. */
     void set_option(const std::string &name, const std::string &value)
     {
         set_option_text(name, detail::c_text("the option's value", value));
@@ -155,10 +158,12 @@ public:
     void set_option(const std::string &name, int64_t value) { set_option_text(name, std::to_string(value).c_str()); }
     void clear_option(const std::string &name) { set_option_text(name, nullptr); }
 
-    /* The progress callback of searches. It runs in the thread that generates. An empty function means none. */
+    /* Sets the progress callback of searches. It runs in the thread that generates the schedule. An empty function means no
+     * callback. */
     void set_progress(Progress progress) noexcept { progress_.swap(progress); }
 
-    /* The same model in another number of stages. Costs are summed or divided, except those of embedding and head. */
+    /* The same model in another number of stages; see ppsched_config_with_stages. Costs of stages are summed or divided. The
+     * costs of embedding and head are not divided. */
     [[nodiscard]] Config with_stages(int64_t stages, const ModelEnd &embedding = {}, const ModelEnd &head = {}) const
     {
         return {detail::make<ppsched_config>(ppsched_config_with_stages, get(), stages, &embedding, &head), progress_};
@@ -170,14 +175,14 @@ public:
         return {detail::make<ppsched_config>(ppsched_config_with_microbatches, get(), microbatches), progress_};
     }
 
-    /* The same problem with the stages of a split of layers; see layers.hpp. */
+    /* The same problem with the stages that a split of layers gives; see layers.hpp. */
     [[nodiscard]] Config from_layers(const Layers &layers, const Split &split) const;
 
     /* Throws if the lists of numbers contradict each other. */
     void validate() const { detail::call(ppsched_config_validate, get()); }
 
 private:
-    /* Lists in one, with their counts. */
+    /* Several lists, put one after another into one list, and their lengths. */
     struct Lists {
         explicit Lists(const std::vector<std::vector<uint32_t>> &lists)
         {
@@ -185,7 +190,7 @@ private:
                 counts.push_back(static_cast<uint32_t>(list.size()));
                 values.insert(values.end(), list.begin(), list.end());
             }
-            values.reserve(1); /* so that there is an address */
+            values.reserve(1); /* so that data() is not null */
         }
         std::vector<uint32_t> counts, values;
     };
@@ -203,7 +208,7 @@ private:
     }
 
     std::unique_ptr<ppsched_config, detail::Destroy<ppsched_config_destroy>> handle_;
-    Progress progress_; /* each call that generates sets it in its own copy of the C config, so threads may share this one */
+    Progress progress_; /* set in a copy of the C config by each call that generates, so threads may share this Config */
 };
 
 namespace detail {
@@ -219,7 +224,7 @@ struct Teller {
         return own.raised == nullptr || own.raised->run([&] { return own.progress(*progress); }) ? 0 : 1;
     }
 
-    /* A config whose progress callback is this one. */
+    /* A copy of a config, with this progress callback. */
     Config copy_of(const Config &config)
     {
         Config copy(make<ppsched_config>(ppsched_config_copy, config.get()));
@@ -228,7 +233,7 @@ struct Teller {
     }
 };
 
-/* Runs an object with its progress callback set for this call. Exceptions of `progress` are thrown. */
+/* Runs an object. Sets its progress callback only for this call. If `progress` throws, throws the same exception. */
 template <typename Object, typename SetProgress, typename Run>
 void run_told(Object *object, SetProgress set_progress, Run run, const Progress &progress)
 {

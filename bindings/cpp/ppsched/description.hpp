@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Description, the layers of a model and their blocks. */
+/* Description: the layers of a model and their blocks. */
 #ifndef PPSCHED_DESCRIPTION_HPP
 #define PPSCHED_DESCRIPTION_HPP
 
@@ -32,8 +32,8 @@ public:
     {
     }
 
-    /* Reads a first draft of a description, also of an unknown family: the fields that have usual names. There is a warning for
-     * each field that is not understood. */
+    /* Makes a first draft of a description from a config.json, even if the family is unknown. The call reads the fields that
+     * have usual names. There is a warning for each field that is not understood; see ppsched_description_guess. */
     static Description guess(std::string_view text, const ppsched_environment *environment = nullptr)
     {
         return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
@@ -70,7 +70,8 @@ public:
     DescriptionInfo info() const & { return detail::record_of<DescriptionInfo>(ppsched_description_get_info, get()); }
     DescriptionInfo info() const && = delete;
 
-    /* Unknown fields of the text, one line each. The call that read the text ignored them. */
+    /* The warnings of the call that read the text, one line each: the fields that it ignored because they are unknown. After
+     * `guess`, also the parts and sizes that it did not find. */
     std::vector<std::string> warnings() const
     {
         std::vector<std::string> lines;
@@ -79,7 +80,7 @@ public:
         return lines;
     }
 
-    /* As JSON, in the library's own form. */
+    /* The description as JSON, in the library's own form. */
     std::string json() const
     {
         std::string text;
@@ -109,7 +110,7 @@ private:
     const ppsched_description *handle_;
 };
 
-/* The families of Hugging Face's config.json that the library reads. */
+/* The families of Hugging Face's config.json that the library reads: values of model_type. */
 inline std::vector<std::string> model_families()
 {
     std::vector<std::string> names;

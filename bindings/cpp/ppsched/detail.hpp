@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the other headers call the library. Programs must not use it. */
+/* How the other headers call the library. Programs must not use this header. */
 #ifndef PPSCHED_DETAIL_HPP
 #define PPSCHED_DETAIL_HPP
 
@@ -61,7 +61,7 @@ Record record_of(Function function, Arguments... arguments)
     return out;
 }
 
-/* Calls a function that fills a buffer, its first three arguments: once for the size, once for the items. */
+/* Calls a function whose first three arguments are for a buffer: once for the size, and once for the items. */
 template <typename Items, typename Function, typename... Arguments>
 Items items_of(Function function, Arguments... arguments)
 {
@@ -73,7 +73,7 @@ Items items_of(Function function, Arguments... arguments)
     return items;
 }
 
-/* As above for a text, without its NUL. */
+/* As items_of, for a text. The result has no NUL at its end. */
 template <typename Function, typename... Arguments>
 std::string text_of(Function function, Arguments... arguments)
 {
@@ -82,7 +82,7 @@ std::string text_of(Function function, Arguments... arguments)
     return text;
 }
 
-/* As above for a report, which may return INVALID_SCHEDULE and an error. Returns the status. */
+/* As items_of, for a function that may return INVALID_SCHEDULE with records and an error. Returns the status. */
 template <typename Record, typename Function, typename... Arguments>
 ppsched_status report(std::vector<Record> &found, ppsched_error &error, Function function, Arguments... arguments)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exceptions that the calls throw. */
+/* The exceptions that calls throw. */
 #ifndef PPSCHED_ERROR_HPP
 #define PPSCHED_ERROR_HPP
 
@@ -11,7 +11,7 @@
 
 namespace ppsched {
 
-/* The library refused something, or the caller stopped it. what() is the library's message. */
+/* A call failed, or the caller stopped it. what() is the library's message. */
 class PPSCHED_API Error : public std::runtime_error {
 public:
     Error(ppsched_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
@@ -24,7 +24,7 @@ public:
 
     ppsched_status status() const noexcept { return status_; }
 
-    /* The place of the error. Empty if it does not apply. */
+    /* The place of the error. A number that does not apply is empty. */
     std::optional<uint32_t> device() const noexcept { return device_; }
     std::optional<uint32_t> stage() const noexcept { return stage_; }
     std::optional<uint32_t> microbatch() const noexcept { return microbatch_; }
@@ -40,7 +40,8 @@ private:
     std::optional<uint32_t> device_, stage_, microbatch_, position_;
 };
 
-/* A strategy does not support the problem. The message says which rule is broken and what would work. */
+/* A strategy does not support the problem, or something else is not supported (PPSCHED_ERROR_REFUSED). The message says which
+ * rule is broken and what would work. */
 class PPSCHED_API Refused : public Error {
     using Error::Error;
 };

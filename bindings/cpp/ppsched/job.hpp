@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Job, the layouts of a training on a number of devices. */
+/* Job: the layouts of a training run on a number of devices. */
 #ifndef PPSCHED_JOB_HPP
 #define PPSCHED_JOB_HPP
 
@@ -29,13 +29,13 @@ using JobFound = Sized<ppsched_job_found>;
 /* The options of a job; see ppsched_job_options. Empty lists, and members that are not changed, mean the defaults. */
 struct JobOptions {
     uint32_t gpus = 1;
-    std::map<ppsched_job_dimension, std::vector<uint32_t>> values; /* lists of values of dimensions */
+    std::map<ppsched_job_dimension, std::vector<uint32_t>> values; /* the values to try for each dimension */
     ppsched_job_goal goal = PPSCHED_JOB_GOAL_STEP;
     std::optional<ppsched_runtime> runtime;
     uint32_t top = 0;
     std::vector<std::string> strategies;
-    double memory_limit = 0;             /* 0: memory of the device */
-    std::optional<LayerTable> table;     /* measured costs; read while the job is made */
+    double memory_limit = 0;             /* bytes; 0: the memory of the device */
+    std::optional<LayerTable> table;     /* measured costs; used only while the job is made */
     std::vector<ppsched_job_type> types; /* types of devices; empty: all devices are alike */
 };
 
@@ -45,7 +45,7 @@ struct PricedLayout {
     std::optional<Price> price;
 };
 
-/* The layouts of a training, numbered in the order of their bounds. Can be moved, not copied. */
+/* The layouts of a training run, numbered in the order of their bounds. Can be moved, not copied. */
 class Job {
 public:
     Job(const Description &description, const Training &training, const ppsched_accelerator &accelerator,
@@ -58,7 +58,7 @@ public:
     uint32_t size() const noexcept { return ppsched_job_layout_count(get()); }
     JobLayout layout(uint32_t layout) const { return detail::record_of<JobLayout>(ppsched_job_get_layout, get(), layout); }
 
-    /* Prices one layout. Several threads may do so. */
+    /* Prices one layout; see ppsched_job_evaluate_layout. Several threads may call it at the same time. */
     PricedLayout evaluate(uint32_t layout, double above = std::numeric_limits<double>::infinity()) const
     {
         PricedLayout priced;
@@ -69,14 +69,14 @@ public:
         return priced;
     }
 
-    /* Prices as many layouts as the wanted ranks need. If `progress` is set and returns false, the call stops. Exceptions of
-     * `progress` are thrown. */
+    /* Prices as many layouts as are needed to find the `top` best layouts. May be called only once. If `progress` returns
+     * false, the call stops and throws Cancelled. If `progress` throws, the call throws the same exception. */
     void run(const Progress &progress = nullptr)
     {
         detail::run_told(handle_.get(), ppsched_job_set_progress, ppsched_job_run, progress);
     }
 
-    /* How many layouts have a rank, and the layout with a rank; empty past the last. */
+    /* How many layouts have a rank; and the number of the layout with a rank, empty past the last rank. */
     uint32_t best_count() const noexcept { return ppsched_job_best_count(get()); }
 
     std::optional<uint32_t> layout_at_rank(uint32_t rank) const noexcept

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers, a model as a list of layers, and Split, which layers are in which stage. */
+/* Layers: a model as a list of layers. Split: which layers are in which stage. */
 #ifndef PPSCHED_LAYERS_HPP
 #define PPSCHED_LAYERS_HPP
 
@@ -44,11 +44,11 @@ public:
 
     const ppsched_layers *get() const noexcept { return handle_; }
 
-    /* The number of layers, and of entries. An entry of several equal layers counts as several layers. */
+    /* The number of layers, and the number of entries. An entry of several equal layers counts as several layers. */
     uint32_t size() const noexcept { return ppsched_layers_count(handle_); }
     uint32_t entries() const noexcept { return ppsched_layers_entries(handle_); }
 
-    /* An entry that was given, with all its times filled in. Its pointers are borrowed from the layers. */
+    /* One of the entries that were given, with all its times filled in. Its pointers are borrowed from the layers. */
     Layer entry(uint32_t entry) const & { return detail::record_of<Layer>(ppsched_layers_get_entry, get(), entry); }
     Layer entry(uint32_t entry) const && = delete;
 
@@ -67,13 +67,14 @@ private:
     const ppsched_layers *handle_;
 };
 
-/* The number of layers of each stage; and for each layer 0 (no recomputation), or the number of its kind of recomputation,
- * counted from 1. An empty list of the latter means 0 for all layers. */
+/* `layers`: the number of layers of each stage. `recomputes`: for each layer 0 (no recomputation), or the number of its kind of
+ * recomputation, counted from 1. An empty `recomputes` means 0 for all layers. */
 struct Split {
     std::vector<uint32_t> layers;
     std::vector<uint8_t> recomputes;
 
-    /* The split as a struct of the C API, borrowed from this object. RANGE if there is not one kind for each layer. */
+    /* The split as a struct of the C API. Its pointers are borrowed from this object. Throws an Error (RANGE) if `recomputes`
+     * has numbers, but not one for each layer. */
     Sized<ppsched_split> get(const Layers &model) const &
     {
         if (!recomputes.empty() && recomputes.size() != model.size())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layout, which layers are in which stage. */
+/* Layout: which layers are in which stage, in the notations of runtimes. */
 #ifndef PPSCHED_LAYOUT_HPP
 #define PPSCHED_LAYOUT_HPP
 
@@ -21,7 +21,8 @@ namespace ppsched {
 using LayoutRules = Sized<ppsched_layout_rules>;
 using MegatronSplit = Sized<ppsched_megatron_split>;
 
-/* A model for torchtitan: decoders, devices, and how many decoders the embedding and the head count as. */
+/* A model for torchtitan: its numbers of decoders and devices. The embedding counts as `first_less` decoders; norm and head
+ * together count as `last_less` decoders. */
 struct TorchtitanModel {
     int64_t decoders, devices, first_less = 1, last_less = 1;
 };
@@ -56,7 +57,8 @@ public:
                                                    model.first_less, model.last_less, no_environment()));
     }
 
-    /* The number of stages that torchtitan makes. A `layers_per_stage` of 0 means that it is not given. */
+    /* The number of stages that torchtitan makes. `several`: the schedule has several stages per device. A `layers_per_stage`
+     * of 0 means that torchtitan does not get this option. See ppsched_layout_find_torchtitan_stages. */
     static uint32_t torchtitan_stages(const TorchtitanModel &model, bool several, int64_t layers_per_stage = 0)
     {
         return detail::record_of<uint32_t>(ppsched_layout_find_torchtitan_stages, model.decoders, model.devices,
@@ -91,7 +93,7 @@ public:
     /* Megatron-LM's string. */
     std::string text() const { return detail::text_of(ppsched_layout_write_text, get()); }
 
-    /* torchtitan's names of a stage's modules, separated by blanks. With `rotary` also rotary_emb. */
+    /* torchtitan's names of a stage's modules, separated by blanks. With `rotary`, rotary_emb is one of them. */
     std::string modules(uint32_t stage, bool rotary = false) const
     {
         return detail::text_of(ppsched_layout_write_modules, get(), stage, uint32_t{rotary});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowered schedules, with sends and receives, and what their runtime must provide. */
+/* Types for lowered schedules (schedules with sends and receives), and for what a runtime must provide to run them. */
 #ifndef PPSCHED_LOWER_HPP
 #define PPSCHED_LOWER_HPP
 
@@ -29,14 +29,15 @@ using Connection = ppsched_connection;
 
 /* The result of Schedule::prove. */
 struct Proof {
-    bool safe;
-    std::vector<Wait> circle; /* the wait cycle; empty if there is no deadlock, or if a send or receive has no other end */
-    std::string text;         /* why it is not proved, in words */
+    bool safe;                /* the schedule runs to its end in the channel model */
+    std::vector<Wait> circle; /* the wait cycle; empty if there is no deadlock, or if sends and receives do not match */
+    std::string text;         /* if not `safe`: the reason, in words */
 
     explicit operator bool() const noexcept { return safe; }
 };
 
-/* The result of Schedule::buffers: the number of receive buffers of a device, and the buffers of each op of its queue. */
+/* The result of Schedule::buffers: `slots` is the number of receive buffers of a device; `ops` has the buffer of each op of its
+ * queue. */
 struct Buffers {
     uint32_t slots;
     std::vector<OpBuffer> ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microbatches that differ in cost: their order, and their balance over replicas. */
+/* Microbatches that differ in cost: the order in which they run, and the replica on which they run. */
 #ifndef PPSCHED_MICROBATCHES_HPP
 #define PPSCHED_MICROBATCHES_HPP
 
@@ -21,7 +21,7 @@ using OrderOptions = Sized<ppsched_order_options>;
 /* A problem with its microbatches in another order. */
 struct Ordered {
     Config config;
-    std::vector<uint32_t> order; /* for each place the number of its microbatch in the original config */
+    std::vector<uint32_t> order; /* for each place in the order, the number of its microbatch in the original config */
 };
 
 /* The best order of a schedule's microbatches; see ppsched_schedule_order_microbatches. */
@@ -43,13 +43,14 @@ inline Ordered order_microbatches(const Schedule &schedule, const Config &config
     return {std::move(owner), std::move(order)};
 }
 
-/* The replica of each microbatch; see ppsched_microbatches_balance. */
+/* A distribution of microbatches over replicas; see ppsched_microbatches_balance and ppsched_balance. */
 struct Balance {
-    std::vector<uint32_t> replica; /* for each microbatch */
+    std::vector<uint32_t> replica; /* the replica of each microbatch */
     double most, bound;
     bool is_best;
 };
 
+/* Distributes microbatches with these costs over replicas; see ppsched_microbatches_balance. */
 inline Balance balance_microbatches(View<double> costs, int64_t replicas, bool even_counts = false)
 {
     std::vector<uint32_t> replica(costs.size());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model: a description with its training and device; and the data sheets that the library has. */
+/* Model: the costs of a description, for given training settings and a device; and the data sheets that the library has. */
 #ifndef PPSCHED_MODEL_HPP
 #define PPSCHED_MODEL_HPP
 
@@ -31,13 +31,13 @@ using MegatronPipeline = Sized<ppsched_megatron_pipeline>;
 using LayerTable = Sized<ppsched_layer_table>;
 using RowMeasure = Sized<ppsched_row_measure>;
 
-/* The devices whose data sheets the library has. Their pointers are valid as long as the library is loaded. */
+/* How many data sheets of devices the library has. */
 inline uint32_t accelerator_count() noexcept
 {
     return ppsched_accelerator_count();
 }
 
-/* nullptr past the last. */
+/* The device with a number; nullptr past the last. The pointer is valid as long as the library is loaded. */
 inline const ppsched_accelerator *accelerator_at(uint32_t index) noexcept
 {
     return ppsched_accelerator_at(index);
@@ -53,7 +53,7 @@ public:
     {
     }
 
-    /* With measured costs (layer_table.h). */
+    /* With measured costs; see layer_table.h. */
     Model(const Description &description, const Training &training, const ppsched_accelerator *accelerator,
           const LayerTable &table, const ppsched_environment *environment = nullptr)
         : Model(detail::make<ppsched_model>(ppsched_model_create_measured, description.get(), &training, accelerator, &table,
@@ -68,10 +68,10 @@ public:
 
     Parameters parameters() const { return detail::record_of<Parameters>(ppsched_model_get_parameters, get()); }
 
-    /* Where the figures of a row come from. */
+    /* Where the figures of a row (a kind of layer) come from. */
     RowMeasure measure(uint32_t row) const { return detail::record_of<RowMeasure>(ppsched_model_get_row_measure, get(), row); }
 
-    /* Latency and bandwidth between neighbours of a pipeline, in a job of `devices` devices. */
+    /* Latency and bandwidth of the link between neighbours of a pipeline, in a job of `devices` devices. */
     std::pair<double, double> link(int64_t devices) const
     {
         std::pair<double, double> out;
@@ -79,7 +79,7 @@ public:
         return out;
     }
 
-    /* Latency and bandwidth between two devices of a pipeline (ppsched/price.h). */
+    /* Latency and bandwidth of the link between two devices of a pipeline; see ppsched_model_get_pipeline_link. */
     std::pair<double, double> pipeline_link(const ppsched_pipeline &pipeline, uint32_t from, uint32_t to) const
     {
         std::pair<double, double> out;
@@ -87,14 +87,16 @@ public:
         return out;
     }
 
-    /* The cost of the update of a pipeline by its order of ranks (ppsched/price.h). */
+    /* The cost of the update, for a pipeline whose order of ranks may put replicas farther apart; see
+     * ppsched_model_get_pipeline_update_cost. */
     UpdateCost update_cost(const ppsched_pipeline &pipeline, double parameters, double expert_parameters = 0) const
     {
         return detail::record_of<UpdateCost>(ppsched_model_get_pipeline_update_cost, get(), &pipeline, parameters,
                                              expert_parameters);
     }
 
-    /* The time in which devices of a job sum the gradients of the embedding and its copies (ppsched/price.h). */
+    /* The time in which devices of a job sum the gradients of the embedding and its copies; see
+     * ppsched_model_get_copies_time. */
     double copies_time(uint32_t copies, int64_t devices) const
     {
         double out = 0;
@@ -102,7 +104,7 @@ public:
         return out;
     }
 
-    /* The share of causal attention in the time of a pass, for plans of slices (ppsched/price.h). */
+    /* The share of causal attention in the time of a pass, for plans with slices; see ppsched_model_get_attention_share. */
     double attention_share(uint32_t row, ppsched_model_pass pass) const
     {
         double out = 0;
@@ -112,7 +114,7 @@ public:
 
     uint32_t row_count() const noexcept { return ppsched_model_row_count(get()); }
 
-    /* A kind of layer. Its name is borrowed from the model. */
+    /* A row: a kind of layer. Its name is borrowed from the model. */
     ModelRow row(uint32_t row) const & { return detail::record_of<ModelRow>(ppsched_model_get_row, get(), row); }
     ModelRow row(uint32_t row) const && = delete;
 
@@ -123,7 +125,7 @@ public:
 
     LayerMemory memory(uint32_t row) const { return detail::record_of<LayerMemory>(ppsched_model_get_memory, get(), row); }
 
-    /* The cost of the update of these parameters on a device; `expert_parameters` is the part of experts. */
+    /* The cost of the update of this number of parameters on a device. Of these, `expert_parameters` belong to experts. */
     UpdateCost update_cost(double parameters, double expert_parameters = 0) const
     {
         return detail::record_of<UpdateCost>(ppsched_model_get_update_cost, get(), parameters, expert_parameters);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Op, an entry of a queue. */
+/* Op: an entry of a queue. */
 #ifndef PPSCHED_OP_HPP
 #define PPSCHED_OP_HPP
 
@@ -15,7 +15,8 @@ namespace ppsched {
 
 using Op = ppsched_op;
 
-/* An op. Kinds without a microbatch have PPSCHED_NONE. */
+/* Makes an op. For kinds without a microbatch, `microbatch` must be PPSCHED_NONE. Throws an Error (RANGE) if `stage` is too
+ * large for any schedule. */
 inline Op make_op(uint32_t stage, ppsched_kind kind, uint32_t microbatch = PPSCHED_NONE, bool overlapped = false)
 {
     if (stage >= PPSCHED_MAX_STAGES)

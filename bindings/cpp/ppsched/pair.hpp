@@ -17,7 +17,7 @@ namespace ppsched {
 
 using PairWindows = Sized<ppsched_pair_windows>;
 
-/* The times of a pair, and when its windows run, by start. */
+/* The times of a pair, and its windows with their times, in order of start. */
 struct PairOrder {
     Sized<ppsched_pair_times> times;
     std::vector<ppsched_window_span> windows;
@@ -40,7 +40,7 @@ inline PairOrder find_pair_order(const PairWindows &pair)
     return found;
 }
 
-/* The times of a given order; see ppsched_pair_run_order. */
+/* The times of a pair whose windows run in a given order; see ppsched_pair_run_order. */
 inline PairOrder run_pair_order(const PairWindows &pair, View<int32_t> kinds)
 {
     PairOrder found = detail::room_for(pair);

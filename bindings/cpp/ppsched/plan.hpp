@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plan, the candidates for a problem. */
+/* Plan: the candidates for a problem, and their ranking. */
 #ifndef PPSCHED_PLAN_HPP
 #define PPSCHED_PLAN_HPP
 
@@ -32,26 +32,26 @@ struct PlanOptions {
     ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
     std::optional<ChannelModel> channel; /* without it, transfers wait only for their links */
     ModelEnd embedding{}, head{};
-    std::optional<Layers> layers; /* each candidate gets a split of its own; without layers, candidates have the config's
-                                     stages */
+    std::optional<Layers> layers; /* each candidate gets its own split of these layers; without layers, candidates have the
+                                     config's stages */
     uint32_t runtimes = 0;        /* runtimes for which runs_on is computed, bits 1 << enum ppsched_runtime */
     std::optional<ppsched_runtime> runtime; /* candidates that this runtime cannot run are refused */
     bool empty_stages = false;
     uint32_t split_effort = 0; /* with layers; 0: the default */
-    uint32_t unshard = 0;      /* with a lowering, like the next two: see ppsched_lower_options */
+    uint32_t unshard = 0;      /* this and the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     uint32_t reduce_grad = 0;
     uint32_t receive_prefetch = 0; /* for PPSCHED_LOWERING_JUST_IN_TIME */
     std::vector<uint32_t> slices;  /* numbers of slices per microbatch to try */
     uint32_t order_effort = 0;     /* 0: microbatches keep their order */
     double slice_time = 0, attention_share = 0;
-    uint32_t scenario_count = 0; /* number of scenarios, in which times vary as the next members say */
+    uint32_t scenario_count = 0; /* number of scenarios; `scenarios` says how times vary in them */
     ScenarioOptions scenarios;
     ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
     double quantile = 0;            /* 0: the default */
     bool free_device_order = false; /* with layers: the order of devices is searched, too */
-    bool offload = false;           /* also list candidates with offload */
-    uint32_t top = 0;               /* how many of the best are wanted; 0: all */
+    bool offload = false;           /* true: candidates with offload are listed, too */
+    uint32_t top = 0;               /* how many of the best candidates are wanted; 0: all */
 };
 
 /* The result of Plan::least_limit: the least memory limit, the same for all devices, and the candidate that fits it. */
@@ -60,10 +60,10 @@ struct LeastLimit {
     uint32_t candidate;
 };
 
-/* The candidates for a problem, numbered from 0. After `run` each also has a rank. Can be moved, not copied. */
+/* The candidates for a problem, numbered from 0. After `run`, each candidate also has a rank. Can be moved, not copied. */
 class Plan {
 public:
-    /* Lists the candidates. Takes the config's progress callback, for `run`. */
+    /* Lists the candidates. Copies the config's progress callback; only `run` calls it. */
     explicit Plan(const Config &config, const PlanOptions &options = {})
         : teller_(config.progress() ? new detail::Teller{config.progress(), nullptr} : nullptr), handle_(list(config, options))
     {
@@ -72,14 +72,15 @@ public:
     const ppsched_plan *get() const noexcept { return handle_.get(); }
     uint32_t size() const noexcept { return ppsched_plan_count(get()); }
 
-    /* Evaluates one candidate, without progress. Several threads may do so, for different candidates. A candidate that
-     * is refused keeps the reason. */
+    /* Evaluates one candidate, without the progress callback. Several threads may call it at the same time, for different
+     * candidates. If the candidate is refused, the call does not throw; the candidate has the reason. */
     void evaluate(uint32_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
 
-    /* Evaluates all candidates that are not evaluated yet, and ranks them. If it throws, it may be called again. */
+    /* Evaluates all candidates that are not evaluated yet, and ranks all candidates. If the call throws, evaluated candidates
+     * stay evaluated, and the call may be repeated. */
     void run();
 
-    /* The candidate of a rank; rank 0 is the best. Empty past the last rank, and until the plan has run. */
+    /* The number of the candidate with a rank; rank 0 is the best. Empty past the last rank, and until the plan has run. */
     std::optional<uint32_t> candidate_at_rank(uint32_t rank) const noexcept
     {
         const uint32_t candidate = ppsched_plan_candidate_at_rank(get(), rank);
@@ -94,7 +95,7 @@ public:
 
     Candidate candidate(uint32_t candidate) const && = delete;
 
-    /* The split of a candidate's layers. Refused if the candidate is not evaluated, or is refused. */
+    /* The split of a candidate's layers. Throws Refused if the candidate is not evaluated, or was refused. */
     Split split(uint32_t candidate) const
     {
         return {detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_split, get(), candidate),
@@ -107,7 +108,8 @@ public:
         return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_microbatch_order, get(), candidate);
     }
 
-    /* The device in each place of a candidate. Only for a plan with free_device_order. */
+    /* For each place in a candidate's pipeline, the number of the device in this place. Only for a plan with
+     * free_device_order. */
     std::vector<uint32_t> device_order(uint32_t candidate) const
     {
         return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_device_order, get(), candidate);
@@ -122,13 +124,14 @@ public:
         return config;
     }
 
-    /* Makes a candidate's schedule again without progress, and times it as the plan did. See Timeline::schedule. */
+    /* Makes a candidate's schedule again, without the progress callback, and times it as the plan did. Timeline::schedule
+     * returns the schedule. */
     Timeline timeline(uint32_t candidate) const
     {
         return Timeline(detail::make<ppsched_timeline>(ppsched_plan_create_timeline, get(), candidate));
     }
 
-    /* The least memory limit under which some candidate fits, for a plan in which none fits. */
+    /* For a plan in which no candidate fits: the least memory limit under which a candidate fits, and this candidate. */
     LeastLimit least_limit() const
     {
         LeastLimit least{};
@@ -158,7 +161,7 @@ inline void Plan::run()
 
 namespace detail {
 
-/* A list and its length. */
+/* Sets a pointer to a list, and the length of the list. */
 template <typename List, typename Item>
 void give(const List &values, const Item *&list, uint32_t &count)
 {
@@ -166,7 +169,7 @@ void give(const List &values, const Item *&list, uint32_t &count)
     count = static_cast<uint32_t>(values.size());
 }
 
-/* The groups of a plan's options; ppsched_plan_options points to them. */
+/* The structs of options to which ppsched_plan_options points. */
 struct PlanGroups {
     explicit PlanGroups(const PlanOptions &options)
     {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppsched for C++17: the objects of the C API as classes that release their memory, and its statuses as exceptions. It has only
- * headers, which include <ppsched/ppsched.h>. The comments of the C headers are the reference. Their constants and records are
- * used unchanged. This header includes all others, one per topic.
+/* ppsched for C++17. Objects of the C API are classes, whose destructors release the memory. Error statuses are exceptions.
+ * There are only headers; they need libppsched and the C headers. The comments of the C headers are the reference. Programs use
+ * the constants and records of the C headers. This header includes all other C++ headers, one per topic.
  *
- * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers, Layout, Description and Model own their C objects. They stay
- *   valid when the objects from which they were made are destroyed. A View is borrowed, and valid as long as the object that
- *   returned it. A moved-from object is empty: its sizes are 0, and calls that can fail throw. It may be assigned to.
- * Errors: Error, or std::bad_alloc if there is not enough memory. A call that throws does not change its objects.
- * Callbacks: the call that ran a callback throws the callback's exception unchanged. The exception never passes through the
- *   library.
- * Thread-safety: as for the C API. Any number of threads may read a Schedule, Timeline, Layout, Layers, Description or Model,
- *   and a Config or Plan while no thread changes it. Only one thread at a time may use a Builder. */
+ * Ownership: objects of the classes own their C objects. They stay valid when the objects from which they were made are
+ *   destroyed. A View is borrowed: it is valid as long as the object that returned it exists. A moved-from object is empty: its
+ *   sizes are 0, and calls that can fail throw. Another object may be assigned to it.
+ * Errors: calls throw Error, or std::bad_alloc if there is not enough memory. A call that throws does not change its objects,
+ *   with one exception: `run` of Plan, Job and Calibrator; see ppsched_plan_run, ppsched_job_run and ppsched_calibrator_run.
+ * Callbacks: if a callback throws, the call that ran the callback throws the same exception. The exception never passes through
+ *   the C code of the library.
+ * Thread-safety: as for the C API. Any number of threads may read an object of any class at the same time, while no thread
+ *   changes the object. Only one thread at a time may use a Builder. */
 #ifndef PPSCHED_PPSCHED_HPP
 #define PPSCHED_PPSCHED_HPP
 

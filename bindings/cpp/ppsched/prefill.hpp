@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunked prefill: the chunks of prompts for a pipeline of forwards. */
+/* Chunked prefill: how to cut prompts into chunks, for a pipeline of forwards. */
 #ifndef PPSCHED_PREFILL_HPP
 #define PPSCHED_PREFILL_HPP
 
@@ -20,15 +20,15 @@ namespace ppsched {
 
 using Prefill = Sized<ppsched_prefill>;
 
-/* The chunks of prompts; see ppsched_prefill_find_chunks. */
+/* The chunks of prompts; see ppsched_prefill_figures for `makespan`, `equal_makespan` and `is_best`. */
 struct Chunks {
-    std::vector<uint64_t> tokens; /* tokens of each chunk, prompt by prompt */
+    std::vector<uint64_t> tokens; /* number of tokens of each chunk, prompt by prompt */
     double makespan, equal_makespan;
     bool is_best;
     Config config; /* a config with one microbatch per chunk */
 };
 
-/* A config with a microbatch for each chunk; see ppsched_prefill_create_config. */
+/* A copy of a config with one microbatch for each chunk; see ppsched_prefill_create_config. */
 inline Config config_of_chunks(const Config &config, const Prefill &prefill, View<uint64_t> chunks)
 {
     ppsched_config *made = nullptr;
@@ -36,6 +36,7 @@ inline Config config_of_chunks(const Config &config, const Prefill &prefill, Vie
     return Config(made);
 }
 
+/* Chooses the chunks of prompts for a strategy; see ppsched_prefill_find_chunks. */
 inline Chunks prefill_chunks(const Config &config, const Prefill &prefill, const char *strategy = "looped_bfs")
 {
     const uint64_t block = std::max<uint64_t>(prefill.block, 1);

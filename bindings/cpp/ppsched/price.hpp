@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Price: the step time of a layout with its parts, and the memory of each device. */
+/* Price: the step time of a layout with the parts of this time, and the memory of each device. */
 #ifndef PPSCHED_PRICE_HPP
 #define PPSCHED_PRICE_HPP
 
@@ -34,7 +34,7 @@ public:
 
     StepPrice step() const { return detail::record_of<StepPrice>(ppsched_price_get_step, get()); }
 
-    /* The memory of a device of one replica. */
+    /* The memory of one device of a replica. */
     DevicePrice device(uint32_t device) const
     {
         return detail::record_of<DevicePrice>(ppsched_price_get_device, get(), device);

@@ -17,7 +17,7 @@ namespace ppsched {
 using ReplanOptions = Sized<ppsched_replan_options>;
 using ReplanFigures = Sized<ppsched_replan_figures>;
 
-/* See ppsched_replan_create. */
+/* How a job continues; see ppsched_replan_create. Can be moved, not copied. */
 class Replan {
 public:
     Replan(const Config &config, const ReplanOptions &options)
@@ -32,20 +32,22 @@ public:
 
     ReplanFigures figures() const { return detail::record_of<ReplanFigures>(ppsched_replan_get_figures, get()); }
 
-    /* The number of layers of each stage; and for each layer 0 (no recomputation), or the number of its kind of recomputation,
-     * counted from 1. */
+    /* The number of layers of each stage. */
     std::vector<uint32_t> split() const { return detail::items_of<std::vector<uint32_t>>(ppsched_replan_get_split, get()); }
+
+    /* For each layer 0 (no recomputation), or the number of its kind of recomputation, counted from 1. */
     std::vector<uint8_t> recomputes() const
     {
         return detail::items_of<std::vector<uint8_t>>(ppsched_replan_get_recomputes, get());
     }
 
-    /* The device in each place. */
+    /* For each place in the pipeline, the number of the device in this place. */
     std::vector<uint32_t> device_order() const
     {
         return detail::items_of<std::vector<uint32_t>>(ppsched_replan_get_device_order, get());
     }
 
+    /* The layers that move between devices, in the order of the devices that get them. */
     std::vector<ppsched_layer_move> moves() const
     {
         return detail::items_of<std::vector<ppsched_layer_move>>(ppsched_replan_get_moves, get());

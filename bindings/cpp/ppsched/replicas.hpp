@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unlike replicas that share a global batch. */
+/* Replicas: pipelines of different speeds that share a global batch. */
 #ifndef PPSCHED_REPLICAS_HPP
 #define PPSCHED_REPLICAS_HPP
 
@@ -18,7 +18,7 @@ using ReplicasOptions = Sized<ppsched_replicas_options>;
 using ReplicasFigures = Sized<ppsched_replicas_figures>;
 using Replica = Sized<ppsched_replica>;
 
-/* See ppsched_replicas_create. */
+/* The shares of replicas; see ppsched_replicas_create. Can be moved, not copied. */
 class Replicas {
 public:
     Replicas(const std::vector<const Config *> &configs, const ReplicasOptions &options)
@@ -36,7 +36,7 @@ public:
 
     ReplicasFigures figures() const { return detail::record_of<ReplicasFigures>(ppsched_replicas_get_figures, get()); }
 
-    /* The data behind its pointers belongs to the replicas. */
+    /* The share of a replica. Its pointers are borrowed from this object. */
     Replica replica(size_t number) const { return detail::record_of<Replica>(ppsched_replicas_get_replica, get(), number); }
 
 private:

@@ -18,10 +18,10 @@ namespace ppsched {
 using ScenarioOptions = Sized<ppsched_scenario_options>;
 using ScenarioMetrics = Sized<ppsched_scenario_metrics>;
 
-/* Makespans by scenario; see ppsched_scenarios. */
+/* The makespans of a schedule, one for each scenario. Can be moved, not copied. Its views are valid as long as it exists. */
 class Scenarios {
 public:
-    /* See ppsched_schedule_evaluate_scenarios. */
+    /* Evaluates `count` scenarios of a schedule; see ppsched_schedule_evaluate_scenarios. */
     Scenarios(const Schedule &schedule, const Config &config, int64_t count, const ScenarioOptions &options = {})
     {
         ppsched_scenarios *made = nullptr;
@@ -40,10 +40,11 @@ public:
 
     View<double> makespans() const noexcept { return list(ppsched_scenarios_makespans); }
 
-    /* For each device the mean share of the makespan in which its ops are on the critical path. */
+    /* For each device, the mean over the scenarios of its cause: the share of the makespan in which its ops are on the critical
+     * path. */
     View<double> causes() const noexcept { return list(ppsched_scenarios_causes); }
 
-    /* The largest memory that each device holds in any scenario. */
+    /* For each device, the most memory that it holds in any scenario. */
     View<double> peaks() const noexcept { return list(ppsched_scenarios_peaks); }
 
     ScenarioMetrics metrics() const { return detail::record_of<ScenarioMetrics>(ppsched_scenarios_get_metrics, get()); }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedule: from strategies, generators and texts. */
+/* Schedule: the queue of each device; made by a strategy or a generator, or read from a text. */
 #ifndef PPSCHED_SCHEDULE_HPP
 #define PPSCHED_SCHEDULE_HPP
 
@@ -29,7 +29,7 @@ namespace ppsched {
 class Builder;
 class Timeline;
 
-/* Appends the ops of a schedule to the builder, which is valid only during the call. */
+/* A generator: appends the ops of a schedule to the builder. The builder is valid only during the call. */
 using Generator = std::function<void(const Config &config, Builder &builder)>;
 
 /* The queue of ops of each device. Immutable. Copies share it. */
@@ -112,7 +112,8 @@ public:
         return stage == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(stage);
     }
 
-    /* The place of a stage on a device, as sends and receives of a stage graph name it; empty if it has none. */
+    /* The place of a stage on a device: the number that sends and receives of a stage graph use for it. Empty if there is none;
+     * see ppsched_schedule_place_of. */
     std::optional<uint32_t> place_of(uint32_t stage, uint32_t device) const noexcept
     {
         const uint32_t place = ppsched_schedule_place_of(handle_, stage, device);
@@ -140,14 +141,16 @@ public:
 
     View<Op> queue(uint32_t device) const && = delete;
 
-    /* Makes a lowered schedule. This schedule does not change. Only PPSCHED_LOWERING_BY_TIME needs the config. */
+    /* Makes a lowered schedule. This schedule does not change. Only PPSCHED_LOWERING_BY_TIME and
+     * PPSCHED_UNSHARD_LOOKAHEAD_NEEDED need the config. */
     [[nodiscard]] Schedule lower(const LowerOptions &options) const { return lower_with(options, nullptr); }
     [[nodiscard]] Schedule lower(const LowerOptions &options, const Config &config) const
     {
         return lower_with(options, config.get());
     }
 
-    /* Activation memory saving: schedules with RECOMPUTE, or with OFFLOAD and RELOAD by the config's times and links. */
+    /* Activation memory saving: makes a schedule with RECOMPUTE, or with OFFLOAD and RELOAD (placed by the config's times and
+     * links). This schedule does not change. */
     [[nodiscard]] Schedule recompute(const RecomputeOptions &options) const
     {
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_recompute, get(), &options));
@@ -158,7 +161,7 @@ public:
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_offload, get(), config.get(), &options));
     }
 
-    /* The same schedule with microbatches numbered in the order in which the last stage runs their forwards. */
+    /* The same schedule, with microbatches numbered in the order in which the last stage runs their forwards. */
     [[nodiscard]] Schedule renumber() const
     {
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_renumber, get()));
@@ -170,11 +173,12 @@ public:
     /* Proves that this lowered schedule always runs to its end in the channel model, or finds a deadlock. */
     [[nodiscard]] Proof prove(const ChannelModel &model) const { return detail::prove(get(), model); }
 
-    /* Resources that the runtime of this lowered schedule must provide. */
+    /* What a runtime must provide for this lowered schedule: its links, and the buffers of a device. */
     [[nodiscard]] std::vector<Link> links() const { return detail::links(get()); }
     [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
-    /* Slots of a device that its runtime allocates once, their holders, and the rounds in which devices connect. */
+    /* The arenas of slots that a runtime allocates once on a device; the lifetimes of the values in these slots; and the
+     * connections that devices set up, round by round. */
     [[nodiscard]] std::vector<Arena> arenas(uint32_t device, ppsched_slot_use use) const
     {
         return detail::arenas(get(), device, use);
@@ -191,11 +195,13 @@ public:
     /* Computes the times of the schedule. `flags`: enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 
-    /* Computes the times of this lowered schedule, transfers included. Without a model, transfers wait only for their links. */
+    /* Computes the times of this lowered schedule, transfers included. Without a channel model, transfers wait only for their
+     * links. */
     [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
     [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
 
-    /* Writes the schedule without times, in parts or at once. If the writer asks to stop, the error is WRITER. */
+    /* Writes the schedule without times: in parts to a writer, or as one text. If the writer asks to stop, the call throws an
+     * Error with the status PPSCHED_ERROR_WRITER. */
     void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
     {
         detail::export_to(get(), nullptr, writer, format, options);
@@ -223,7 +229,7 @@ private:
         return device;
     }
 
-    /* Calls a function that returns a schedule through its first argument, and runs callbacks that may throw. */
+    /* Calls a function that returns a schedule through its first argument. The function runs callbacks, which may throw. */
     template <typename Function, typename... Arguments>
     static Schedule make_under(const detail::Raised &raised, Function function, Arguments... arguments)
     {
@@ -258,7 +264,8 @@ inline Schedule Schedule::generate(const Config &config, const std::string &stra
 
 } // namespace ppsched
 
-/* The classes that members of Schedule take or return. They need its complete type. */
+/* Members of Schedule take or return the classes in these headers. The headers come last because they need the complete class
+ * Schedule. */
 #include <ppsched/builder.hpp>
 #include <ppsched/timeline.hpp>
 

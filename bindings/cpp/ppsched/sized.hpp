@@ -5,7 +5,7 @@
 
 namespace ppsched {
 
-/* A struct of the C API that begins with its size: the size is set, the rest is zero. */
+/* A struct of the C API that begins with its size. In a new object `size` is set, and all other members are zero. */
 template <typename Struct>
 struct Sized : Struct {
     Sized() noexcept : Struct{} { this->size = sizeof(Struct); }

@@ -18,7 +18,7 @@ namespace ppsched {
 
 using SteadyPeriod = Sized<ppsched_steady_period>;
 
-/* See ppsched_steady_create. */
+/* The figures of the schedule that a strategy would make; see ppsched_steady_create. Can be moved, not copied. */
 class Steady {
 public:
     Steady(const Config &config, const std::string &strategy)
@@ -41,7 +41,7 @@ public:
     /* The idle time of a device by cause. */
     Idle idle(uint32_t device) const { return detail::record_of<Idle>(ppsched_steady_get_idle, get(), device); }
 
-    /* A device's peak memory by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
+    /* A device's peak memory by cause (enum ppsched_memory_cause). The sum of the values is exactly the peak. */
     std::vector<double> peak_causes(uint32_t device) const
     {
         return detail::items_of<std::vector<double>>(ppsched_steady_get_peak_causes, get(), device);
@@ -51,7 +51,7 @@ private:
     std::unique_ptr<ppsched_steady, detail::Destroy<ppsched_steady_destroy>> handle_;
 };
 
-/* See ppsched_schedule_find_period. */
+/* The time of an iteration in the long run; see ppsched_schedule_find_period. */
 inline double find_period(const Schedule &schedule, const Config &config)
 {
     double period = 0;

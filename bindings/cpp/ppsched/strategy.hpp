@@ -15,8 +15,8 @@
 
 namespace ppsched {
 
-/* An option of a strategy: one of its choices, or without choices an integer from minimum to maximum. All texts here are
- * static storage of the library. */
+/* An option of a strategy. Its value is one of `choices` or, if `choices` is empty, an integer from `minimum` to `maximum`. All
+ * texts of Option and Strategy are static storage of the library. */
 struct Option {
     std::string_view name, default_text, summary;
     int64_t minimum, maximum;
@@ -30,7 +30,7 @@ struct Strategy {
     ppsched_placement placement;
     uint32_t chunks, weight_versions;
     bool splits_backward, flushes, searches, searches_long, takes_group_size;
-    uint64_t most_memory; /* bytes that a search holds at once, in addition to memory that is linear in the ops */
+    uint64_t most_memory; /* the most bytes that a search holds at once, in addition to memory that is linear in the ops */
     std::vector<Option> options;
     uint32_t slices; /* see ppsched_strategy_info */
 };
@@ -82,13 +82,13 @@ inline std::vector<Strategy> strategies()
     return all;
 }
 
-/* The strategy with a name or alias. If there is none, it throws, with the nearest name. */
+/* The strategy with a name or alias. If there is none, the call throws; the message has the nearest name. */
 inline Strategy strategy_find(const std::string &name)
 {
     return detail::describe_strategy(detail::record_of<uint32_t>(ppsched_strategy_find, detail::c_text("the strategy", name)));
 }
 
-/* Throws, like Schedule::generate, if the strategy does not support the problem. It builds nothing. */
+/* Throws if the strategy does not support the problem, as Schedule::generate would. Makes no schedule. */
 inline void strategy_fits(const std::string &name, const Config &config)
 {
     detail::call(ppsched_strategy_fits, detail::c_text("the strategy", name), config.get());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timeline: the times of all ops, memory, idle time and its causes. */
+/* Timeline: the times of all ops, memory, and idle time with its causes. */
 #ifndef PPSCHED_TIMELINE_HPP
 #define PPSCHED_TIMELINE_HPP
 
@@ -49,7 +49,8 @@ public:
         return {spans, count};
     }
 
-    /* For each op, the latest start that does not make the makespan longer. Empty with EARLIEST_ONLY, and with transfers. */
+    /* For each op, the latest start that does not make the makespan longer. Empty if the timeline was made with EARLIEST_ONLY
+     * or by evaluate_transfers. */
     View<double> latest_starts(uint32_t device) const &
     {
         size_t count = 0;
@@ -90,7 +91,7 @@ public:
                                                           static_cast<int32_t>(cause));
     }
 
-    /* A device's peak memory by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
+    /* A device's peak memory by cause (enum ppsched_memory_cause). The sum of the values is exactly the peak. */
     std::vector<double> peak_causes(uint32_t device) const
     {
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_peak_causes, get(), schedule_.known(device));
@@ -108,13 +109,14 @@ public:
         return detail::items_of<std::vector<IdleWindow>>(ppsched_timeline_get_idle_windows, get(), schedule_.known(device));
     }
 
-    /* The critical path: a chain of ops that determines the makespan. Not with transfers. */
+    /* The critical path: a chain of ops that determines the makespan. Not for timelines of evaluate_transfers. */
     std::vector<CriticalOp> critical_path() const
     {
         return detail::items_of<std::vector<CriticalOp>>(ppsched_timeline_get_critical_path, get());
     }
 
-    /* The least slack of the ops of each device, and of each stage. Not with EARLIEST_ONLY or transfers. */
+    /* The least slack of the ops of each device, and of each stage. Not with EARLIEST_ONLY, and not for timelines of
+     * evaluate_transfers. */
     std::vector<double> slack_by_device() const
     {
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_device_slack, get());
@@ -125,8 +127,8 @@ public:
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_stage_slack, get());
     }
 
-    /* For each stage, how much the objective changes per unit of time by which the stage's ops of a kind (0: all kinds) take
-     * longer, or less. */
+    /* For each stage: how much longer or shorter the objective becomes if each of the stage's ops of a kind (0: of all kinds)
+     * takes a little more or less time. This change is divided by the change of the time of each op. */
     std::vector<Sensitivity> sensitivities(ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN, int32_t kind = 0) const
     {
         std::vector<Sensitivity> found(schedule_.stages());
@@ -135,7 +137,7 @@ public:
         return found;
     }
 
-    /* The same with a progress callback. Throws Cancelled if `progress` returns false. */
+    /* The same, with a progress callback. Throws Cancelled if `progress` returns false. */
     std::vector<Sensitivity> sensitivities(ppsched_objective objective, int32_t kind, const Progress &progress) const
     {
         std::vector<Sensitivity> found(schedule_.stages());

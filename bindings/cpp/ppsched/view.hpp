@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* View, a sequence of values that another object owns. */
+/* View: a sequence of values that another object owns. */
 #ifndef PPSCHED_VIEW_HPP
 #define PPSCHED_VIEW_HPP
 
@@ -11,8 +11,8 @@
 
 namespace ppsched {
 
-/* A sequence of values that another object owns: a queue's ops, a list of numbers, or an argument. It is two words, so copy
- * it. */
+/* A sequence of values that another object owns: a queue's ops, a list of numbers, or an argument. A View is a pointer and a
+ * size, so pass it by value. */
 template <typename Value>
 class View {
 public:
@@ -23,7 +23,7 @@ public:
     constexpr View() noexcept = default;
     constexpr View(const Value *data, size_t size) noexcept : data_(data), size_(size) {}
 
-    /* Of a vector, an array, or another container with contiguous values. */
+    /* A view of a vector, an array, or another container with contiguous values. */
     template <typename Row, typename Pointer = decltype(std::data(std::declval<const Row &>())),
               typename = std::enable_if_t<std::is_same_v<std::add_const_t<std::remove_pointer_t<Pointer>>, const Value>>>
     constexpr View(const Row &row) noexcept : data_(std::data(row)), size_(std::size(row))
