@@ -219,7 +219,7 @@ class DevicesTest(unittest.TestCase):
                             ((*pick, "--device-order", 0, 1, 3, 2, "--free-device-order"),
                              "--free-device-order: --device-order states the order; leave one of them out"),
                             (("pick", "-s", 4, "-b", 8, "--free-device-order"),
-                             "--free-device-order: give --layers or --num-layers, which follow their devices")):
+                             "--free-device-order: give --layers or --num-layers, because the order of devices is searched only for layers")):
             run = in_process.run_command(words)
             self.assertNotEqual(run.returncode, 0, words)
             self.assertIn(told, run.stderr)

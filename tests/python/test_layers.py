@@ -752,7 +752,7 @@ class WordsTest(FolderTest):
 
     def test_what_is_wrong_with_words(self):
         words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3)
-        self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has one", *words, "--recompute", "1-3:selective", "2:full")
+        self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has only one kind", *words, "--recompute", "1-3:selective", "2:full")
         self.fail_with(2, "-s 8: the split has 4 stages; leave -s out", *words, "-s", 8)
         self.fail_with(2, "ppsched schedule: unknown option --foo; ppsched schedule --help all lists them", *words, "--foo")
         self.fail_with(2, "--micro-batch-size 0: it must be 1 or more", *words, "--micro-batch-size", 0)
@@ -780,7 +780,7 @@ class WordsTest(FolderTest):
                                   (2, "head: the list of layers has its own costs", ("--layers", "layers.json", "--head", "forward_time=1")),
                                   (2, "--layers, --num-layers: give one of them", ("--layers", "layers.json", "--num-layers", 3)),
                                   (2, "--num-layers 0: it must be 1 or more", ("--num-layers", 0)),
-                                  (1, "forward_times has 2 values; --num-layers needs one, as its layers are equal", ("--num-layers", 8, "-f", 1, 2)),
+                                  (1, "forward_times has 2 values; --num-layers needs one value, because its layers are equal", ("--num-layers", 8, "-f", 1, 2)),
                                   (2, "gradient_bytes is a cost of stages; layers have none", ("--num-layers", 8, "--gradient-bytes", 2)),
                                   (2, "mem_optimizer is a cost of stages; layers have none; use mem_static and mem_forward of layers, and mem_other",
                                    ("--num-layers", 8, "--mem-optimizer", 2)),

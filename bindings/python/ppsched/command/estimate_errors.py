@@ -17,7 +17,7 @@ def _is_scaled(options: Mapping[str, Any]) -> bool:
 def estimate_line(options: Mapping[str, Any], model: Model) -> str:
     """Lines for people. options: those of the command, which may have measured times, and what is assumed because files leave it out."""
     assumed = options.get("assumed")
-    return _errors_line(options, model) + (f"\nassumed, because the model's file does not say it: {', '.join(assumed)}" if assumed else "")
+    return _errors_line(options, model) + (f"\nassumed, because the model's file leaves it out: {', '.join(assumed)}" if assumed else "")
 
 
 def _step_words(model: Model) -> str:

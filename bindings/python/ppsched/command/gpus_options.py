@@ -76,7 +76,7 @@ def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses the search's own options without --gpus."""
     for name in OF_SEARCH:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} needs --model and --gpus, without options that plan layouts one by one")
+            raise UsageError(f"--{name.replace('_', '-')} needs --model and --gpus, without the options with which layouts are planned one by one")
 
 
 def cost_of_hour(arguments: argparse.Namespace, device: Accelerator) -> Optional[float]:
@@ -121,7 +121,7 @@ def take_mapping(arguments: argparse.Namespace) -> None:
     if path is not None and arguments.rank_order is None:
         arguments.rank_order = list(RANK_ORDERS)
         if not arguments.json:
-            tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so both orders of ranks are searched; --rank-order gives one")
+            tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so the search tries both orders of ranks; --rank-order selects one of them")
 
 
 def order_of_layouts(arguments: argparse.Namespace) -> str:

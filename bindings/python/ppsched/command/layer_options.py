@@ -46,7 +46,7 @@ def has_layers(values: Mapping[str, Any]) -> bool:
 def _one(name: str, value: object) -> float:
     given = numbers(name, value)
     if len(given) != 1:
-        raise Error(f"{name} has {len(given)} values; --num-layers needs one, as its layers are equal; for others give --layers FILE")
+        raise Error(f"{name} has {len(given)} values; --num-layers needs one value, because its layers are equal; for other layers give --layers FILE")
     return given[0]
 
 
@@ -85,7 +85,7 @@ def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
     if values.get("layers") is not None and values.get("num_layers") is not None:
         raise UsageError("--layers, --num-layers: give one of them")
     if is_layer_graph(values.get("layers")):
-        raise UsageError("layers with after form a graph; pick finds splits of these, and its json has a \"config\" of stages for the other commands")
+        raise UsageError("layers with \"after\" form a graph; only pick splits them, and its JSON has a \"config\" with stages for the other commands")
     unread = next((name for name in UNREAD if values.get(name) is not None), None)
     if unread is not None:
         instead = "; use mem_static and mem_forward of layers, and mem_other of devices" if unread.startswith("mem_") else ""
@@ -142,7 +142,7 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
             if match[3] not in names[layer]:
                 raise Error(f"--recompute {word}: layer {layer} has no kind {shown(match[3])}; it has {', '.join(names[layer]) or 'none'}")
             if kinds[layer]:
-                raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has one")
+                raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has only one kind")
             kinds[layer] = names[layer].index(match[3]) + 1
     return kinds
 

@@ -79,7 +79,7 @@ def _check_places(values: Mapping[str, Any]) -> None:
         if values.get("offload") is None:
             raise UsageError(f"{option}: nothing is offloaded; give --offload, or leave this option out")
         if values["offload"] == "limit" and (name == "reload_prefetch" or chooses_offload(values.get("strategy") or "1f1b")):
-            raise UsageError(f"{option}: --offload limit chooses the copies and their times itself; leave one of them out")
+            raise UsageError(f"{option}: --offload limit itself chooses which activations are copied and when; leave one of these options out")
     share, distance = values.get("offload_share"), values.get("reload_prefetch")
     if share is not None and not 0 < share <= 1:
         raise UsageError(f"--offload-share {share:g}: it must be above 0 and at most 1")
@@ -135,7 +135,7 @@ def keep_less(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     for option, count in chunks.items():
         _check_chunks(most, option, count)
     if "offload" in words and chunks.get("offload", most) <= chunks.get("recompute", 0):
-        raise UsageError(f"--offload {words['offload']}: --recompute chunks={chunks['recompute']} recomputes all that could be offloaded; leave one of them out")
+        raise UsageError(f"--offload {words['offload']}: --recompute chunks={chunks['recompute']} recomputes everything that could be offloaded; leave one of them out")
     if "recompute" in words:
         schedule = schedule.recompute(chunks["recompute"])
     if "offload" not in words:

@@ -112,7 +112,7 @@ def _device_order(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]
     if values.get("device_order") is not None:
         raise UsageError("--free-device-order: --device-order states the order; leave one of them out")
     if not has_layers:
-        raise UsageError("--free-device-order: give --layers or --num-layers, which follow their devices")
+        raise UsageError("--free-device-order: give --layers or --num-layers, because the order of devices is searched only for layers")
     return {"free_device_order": True}
 
 
@@ -156,4 +156,4 @@ def check_words(arguments: argparse.Namespace) -> None:
     if arguments.unshard_lookahead is not None and not arguments.unshard:
         raise UsageError("--unshard-lookahead needs --unshard N, with 1 or more stages")
     if isinstance(arguments.unshard_lookahead, list):
-        raise UsageError("--unshard-lookahead: give full, auto or needed, as numbers for devices cannot apply to all candidates")
+        raise UsageError("--unshard-lookahead: give full, auto or needed, because numbers for devices cannot apply to all candidates")
