@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calibrator. It fits a few constants of a device to measured runs. The runs may have any models,
+/* Calibrator: fits a few constants of a device to measured runs. The runs may have any models,
  * layouts and schedules.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
- * The fit minimises a sum of squares. Each run adds log(priced step time / measured step time)^2.
- * Each constant adds (noise / spread * log(fitted value / start value))^2. So a constant moves away
- * from its start value only if the runs require this. A single run already moves the constants on
- * which its time depends most. Many runs determine all constants. In the formula the noise is 0.08;
- * the spread of each constant is in enum ppsched_calibrator_constant.
+ * The fit minimises a sum of squares:
+ *   - Each run adds log(priced step time / measured step time)^2. price.h explains prices.
+ *   - Each constant adds (0.08 / spread * log(fitted value / start value))^2. 0.08 is the noise
+ *     that is assumed for measurements: the standard deviation of log(step time). enum
+ *     ppsched_calibrator_constant has the spread of each constant.
+ * So a constant moves away from its start value only if the runs require this. A single run already
+ * moves the constants on which its time depends most. Many runs determine all constants.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -55,11 +57,13 @@
 extern "C" {
 #endif
 
-/* The constants that may be fitted. They are fields of ppsched_accelerator. A constant that is 0 in
- * the start device is fitted only if its comment names a start value. The share of a precision is
- * fitted only if some run has this precision. A fitted share is at most 2, and a fitted time is at
- * most 1 second. The number in brackets is the constant's spread: the standard deviation of
- * log(start value). */
+/* The constants that may be fitted. They are fields of ppsched_accelerator. The start device is the
+ * accelerator of ppsched_calibrator_create.
+ *   - A constant that is 0 in the start device is fitted only if its comment names a start value.
+ *   - The share of a precision is fitted only if at least one run has this precision.
+ *   - A fitted share is at most 2, and a fitted time is at most 1 second.
+ *   - The number in brackets is the constant's spread: the standard deviation that is assumed for
+ *     log(start value). */
 enum ppsched_calibrator_constant {
     PPSCHED_CALIBRATOR_CONSTANT_MATRIX_SHARE = 0,    /* (0.4) starts at 1 if it is 0 in the start
                                                         device */
@@ -74,19 +78,18 @@ enum ppsched_calibrator_constant {
                                                         device */
 };
 
-/* The name of an enumerator, as in names.h. It is also the name of the member of
- * ppsched_accelerator. */
+/* The name of an enumerator, as in names.h. The field of ppsched_accelerator has the same name. */
 PPSCHED_API const char *ppsched_calibrator_constant_name(int32_t calibrator_constant);
 
 /* A calibrator. It has results after ppsched_calibrator_run, until another run is appended.
  * Lifetime: the caller destroys it. It copies all arguments except the descriptions, and holds a
  *   reference to each description.
- * Thread-safety: any number of threads may read it at the same time. While a thread appends a run
- *   or runs the fit, no other thread may use the calibrator. */
+ * Thread-safety: any number of threads may read a calibrator at the same time. While a thread
+ *   appends a run or runs the fit, no other thread may use the calibrator. */
 typedef struct ppsched_calibrator ppsched_calibrator;
 
-/* Makes a calibrator without runs. The fit starts with the constants of `accelerator`.
- * `environment` may be NULL.
+/* Makes a calibrator without runs. The fit starts with the constants of `accelerator`, the start
+ * device. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE, as in ppsched_model_create; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_calibrator_create(ppsched_calibrator **out,
                                                      const ppsched_accelerator *accelerator,
@@ -94,10 +97,10 @@ PPSCHED_API ppsched_status ppsched_calibrator_create(ppsched_calibrator **out,
                                                      ppsched_error *error);
 PPSCHED_API void ppsched_calibrator_destroy(ppsched_calibrator *calibrator);
 
-/* Adds a measured run, and computes its step time on the start device. Runs are numbered from 0.
+/* Adds a measured run, and computes its price on the start device. Runs are numbered from 0.
  * `step_time` is the measured time of a step in seconds. `training` and `pipeline` may be NULL, as
- * in ppsched_model_create and ppsched_price_create. The progress callback of the pipeline is not
- * called.
+ * in ppsched_model_create and ppsched_price_create. The call does not call the progress callback of
+ * `pipeline`.
  * Errors: those of ppsched_model_create and ppsched_price_create; RANGE if `step_time` is not
  *   finite and above 0; NO_MEMORY. After an error the calibrator is unchanged. */
 PPSCHED_API ppsched_status ppsched_calibrator_append_run(ppsched_calibrator *calibrator,
@@ -106,20 +109,19 @@ PPSCHED_API ppsched_status ppsched_calibrator_append_run(ppsched_calibrator *cal
                                                          const ppsched_pipeline *pipeline,
                                                          double step_time, ppsched_error *error);
 
-/* Sets the progress callback. ppsched_calibrator_run calls it after each run that is priced, and at
- * the end of the fit. `best` is the least sum of squares so far. `best` is infinite until all runs
- * have been priced once. NULL: no callback.
+/* Sets the progress callback. ppsched_calibrator_run calls it each time a run has been priced, and
+ * at the end of the fit. `best` is the least sum of squares so far. `best` is infinite until all
+ * runs have been priced once. A NULL `progress` means no callback.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_calibrator_set_progress(ppsched_calibrator *calibrator,
                                                            ppsched_progress_function progress,
                                                            void *user, ppsched_error *error);
 
-/* Fits the constants to all runs. Then, for each run, leaves out this run, and fits the constants
- * to all other runs. The function may be called again, also after an error.
- * Errors: ARGUMENT; REFUSED if there are no runs, or if a strategy that searches finds nothing;
- *   RANGE if the computed step time of a run is out of range with constants that the fit tries;
- *   CANCELLED if the progress callback stops the call; NO_MEMORY. After an error there are no
- *   results. */
+/* Fits the constants to all runs. Then fits the constants again for each run, to all other runs.
+ * The function may be called several times, also after an error.
+ * Errors: ARGUMENT; REFUSED if there are no runs, or if a strategy that searches finds no schedule;
+ *   RANGE if the price of a run is out of range with constants that the fit tries; CANCELLED if the
+ *   progress callback stops the call; NO_MEMORY. After an error there are no results. */
 PPSCHED_API ppsched_status ppsched_calibrator_run(ppsched_calibrator *calibrator,
                                                   ppsched_error *error);
 
@@ -127,39 +129,41 @@ PPSCHED_API ppsched_status ppsched_calibrator_run(ppsched_calibrator *calibrator
 typedef struct ppsched_calibrated_constant {
     uint32_t size;
     int32_t constant; /* enum ppsched_calibrator_constant */
-    double before;
-    double after;
+    double before;    /* value in the start device */
+    double after;     /* fitted value */
 } ppsched_calibrated_constant;
 
 /* The first function returns how many constants were fitted; 0 without results. The second function
- * describes one of these constants. They are in the order of the enum.
+ * describes one of these constants. `constant` is its index, from 0; the constants are in the order
+ * of the enum.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a constant past the last. */
 PPSCHED_API uint32_t ppsched_calibrator_constant_count(const ppsched_calibrator *calibrator);
 PPSCHED_API ppsched_status ppsched_calibrator_get_constant(ppsched_calibrated_constant *out,
                                                            const ppsched_calibrator *calibrator,
                                                            uint32_t constant, ppsched_error *error);
 
-/* A run with its errors. An error is (priced step time / measured step time) - 1. Set `size` to
- * sizeof of this struct. */
+/* A run and the errors of its price. An error is (priced step time / measured step time) - 1. Set
+ * `size` to sizeof of this struct. */
 typedef struct ppsched_calibrated_run {
     uint32_t size;
     uint32_t reserved;
     double step_time;      /* the measured time in seconds */
-    double error_before;   /* with the start device */
-    double error_after;    /* after the fit */
-    double error_left_out; /* with constants that are fitted to all other runs. This fit starts from
-                              the constants that are fitted to all runs, and makes one step */
+    double error_before;   /* error with the constants of the start device */
+    double error_after;    /* error with the constants that are fitted to all runs */
+    double error_left_out; /* error with constants that are fitted to all other runs. This fit
+                              starts from the constants that are fitted to all runs, and makes one
+                              step */
 } ppsched_calibrated_run;
 
-/* The first function returns the number of runs. The second describes one of them.
+/* The first function returns the number of runs. The second describes a run.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a run past the last; REFUSED without results. */
 PPSCHED_API uint32_t ppsched_calibrator_run_count(const ppsched_calibrator *calibrator);
 PPSCHED_API ppsched_status ppsched_calibrator_get_run(ppsched_calibrated_run *out,
                                                       const ppsched_calibrator *calibrator,
                                                       uint32_t run, ppsched_error *error);
 
-/* The start device with the fitted constants. Its name and its lists are borrowed from the
- * calibrator.
+/* Returns the start device with the fitted constants. The name and the lists of `*out` are borrowed
+ * from the calibrator.
  * Errors: ARGUMENT, STRUCT_SIZE; REFUSED without results. */
 PPSCHED_API ppsched_status ppsched_calibrator_get_accelerator(ppsched_accelerator *out,
                                                               const ppsched_calibrator *calibrator,

@@ -67,7 +67,7 @@ PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t d
                                                  const ppsched_environment *environment,
                                                  ppsched_error *error);
 
-/* Makes an independent copy with the same environment.
+/* Makes an independent copy with the same environment. The caller destroys the copy.
  * Errors: ARGUMENT, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_copy(ppsched_config **out, const ppsched_config *config,
                                                ppsched_error *error);
@@ -138,7 +138,7 @@ PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config)
  *     and plans leave them out. Bounds count no backwards.
  *   - With 1, memory that an F takes (PPSCHED_QUANTITY_MEM_FORWARD), such as keys and values, is
  *     held to the end of the schedule. If an F keeps nothing, set this memory to 0.
- *   - With 1 and slices, the schedule is a chunked prefill.
+ *   - With 1 and slices, the schedule is a chunked prefill: each slice is a chunk of a prompt.
  *   - A schedule that has no B, no I and no W is complete if it has all its Fs.
  * Errors: ARGUMENT; RANGE where `is_forward_only` is not 0 or 1. */
 PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,

@@ -3,14 +3,16 @@
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
- * A layer is a list of blocks. A block is a mixer (attention, delta rule, Mamba, convolution) or a
- * feed-forward (MLP, experts). A block reads the residual stream through a norm, and adds its
- * result to this stream. A kind of layer is a list of blocks with a name. A model is a list that
- * says the kind of each layer. Examples: a layer of Llama is attention, then an MLP. A layer of
- * Nemotron-H is a single block. A layer of Falcon-H1 is attention and Mamba in parallel, then an
- * MLP.
+ * A layer is a list of blocks. A block is a mixer (attention, delta rule, Mamba, convolution),
+ * which mixes tokens, or a feed-forward (MLP, experts). A block reads the residual stream through a
+ * norm, and adds its result to this stream. A kind of layer is a list of blocks with a name. A
+ * model is a list with the kind of each layer. Examples: a layer of Llama is attention, then an
+ * MLP. A layer of Nemotron-H is a single block. A layer of Falcon-H1 is attention and Mamba in
+ * parallel, then an MLP.
  *
- * As text, a description is JSON (ppsched_description_read, ppsched_description_write):
+ * As text, a description is JSON (ppsched_description_read, ppsched_description_write). In this
+ * example, `layers` repeats the group in brackets 8 times; in each group the first 5 layers are of
+ * the kind "window", and the last is of the kind "full":
  *     {"hidden_size": 4096, "vocabulary_size": 131072,
  *      "kinds": {
  *       "window": [{"kind": "attention", "heads": 32, "key_value_heads": 8, "window": 1024},
@@ -51,29 +53,32 @@ extern "C" {
 /* --- blocks --- */
 
 /* Kinds of blocks. For each kind, this table lists the fields of ppsched_block that the kind uses
- * (fields in brackets may be 0), then the number of parameters or a short description. In formulas
- * `a d` means a * d. Symbols: h = hidden_size, a = heads, k = key_value_heads, d = head_size,
- * v = value_size, c = convolution, f = width, r = key_value_rank, q = query_rank.
+ * (fields in brackets may be 0), then the number of parameters or a short description. index_*
+ * means all fields whose names begin with index_. An index selects the tokens that a query sees. In
+ * formulas `a d` means a * d. Symbols:
+ *     h = hidden_size, a = heads, k = key_value_heads, d = head_size, v = value_size,
+ *     c = convolution, f = width, r = key_value_rank, q = query_rank, rope = rope_size,
+ *     i = index_heads, d_i = index_size
  *   ATTENTION            heads [key_value_heads head_size value_size window chunk index_*]
- *                        h (a d + k d + k v) + a v h. Index (MiniMax-M3): h i d_i + h d_i + 2 d_i,
- *                        with i = index_heads and d_i = index_size
- *   LATENT_ATTENTION     heads key_value_rank value_size [query_rank head_size rope_size index_*]
- *                        (DeepSeek-V2, arXiv 2405.04434): h q + q + q a (d + rope) + h (r + rope) +
- *                        r + r a (d + v) + a v h. Index (DeepSeek-V3.2): q i d_i + h d_i + 2 d_i +
- *                        h i
- *   DELTA                heads head_size [key_value_heads value_size convolution decay_rank
- *                        gate_rank]. The gated delta rule (arXiv 2412.06464). The number of
- *                        heads is `k` for queries and keys, `a` for values. Queries and keys have
- *                        size d, values size v. With decay_rank it is KDA (arXiv 2510.26692)
- *   MAMBA                heads head_size state_size [groups convolution]: Mamba-2 (arXiv
+ *                        h (a d + k d + k v) + a v h. An index (MiniMax-M3) adds
+ *                        h i d_i + h d_i + 2 d_i
+ *   LATENT_ATTENTION     heads key_value_rank value_size [query_rank head_size rope_size window
+ *                        index_*] (DeepSeek-V2, arXiv 2405.04434): h q + q + q a (d + rope) +
+ *                        h (r + rope) + r + r a (d + v) + a v h. An index (DeepSeek-V3.2) adds
+ *                        q i d_i + h d_i + 2 d_i + h i
+ *   DELTA                heads [head_size key_value_heads value_size convolution decay_rank
+ *                        gate_rank]: the gated delta rule (arXiv 2412.06464). There are k heads of
+ *                        queries and of keys, with size d, and a heads of values, with size v. With
+ *                        decay_rank the block is KDA (arXiv 2510.26692)
+ *   MAMBA                heads state_size [head_size groups convolution]: Mamba-2 (arXiv
  *                        2405.21060). With the flag MAMBA_1: width state_size time_step_rank
- *                        [convolution]: Mamba (arXiv 2312.00752). Some models (Jamba) have norms
- *                        of the inner projections. MAMBA_1 does not count the parameters of these
- *                        norms: put them in extra_parameters
+ *                        [convolution]: Mamba (arXiv 2312.00752). In some models (Jamba), the inner
+ *                        projections have norms. The parameters of these norms are not counted with
+ *                        MAMBA_1: put them in extra_parameters
  *   CONVOLUTION          convolution: a gated short convolution of h channels (LFM2), 4 h h + c h.
  *                        The flag BIAS adds 5 h: 3 h for the first projection, h for the
  *                        convolution, h for the last projection
- *   COMPRESSED_ATTENTION heads head_size query_rank output_groups output_rank window [ratio
+ *   COMPRESSED_ATTENTION heads query_rank output_groups output_rank window [head_size ratio
  *                        index_*]: DeepSeek-V4. There is one key, which is also the value
  *   MLP                  width: 2 h f, with the flag GATED 3 h f
  *   EXPERTS              experts experts_per_token width [shared_width latent_size idle_experts]
@@ -90,7 +95,8 @@ enum ppsched_block_kind {
     PPSCHED_BLOCK_KIND_LINEAR = 8
 };
 
-/* The name of a kind, as in names.h and in descriptions (`kind` of a block). */
+/* The name of a kind of block, as in names.h. Descriptions use the same names as `kind` of a
+ * block. */
 PPSCHED_API const char *ppsched_block_kind_name(int32_t block_kind);
 
 /* Properties of a block. "For ..." says which kinds of blocks may have the property. */
@@ -99,10 +105,12 @@ enum ppsched_block_flag {
      * adds its result to the same residual stream. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
-    /* The block has biases. In attention these are biases of queries, keys and values; in latent
-     * attention, of the projections from h to the ranks; in an MLP and experts, of all matrices; in
-     * Mamba, of the first and the last projection; in a convolution, of both projections and of the
-     * convolution itself. */
+    /* For all kinds below: the block has biases.
+     *   - Attention: the projections of queries, keys and values have biases.
+     *   - Latent attention: the projections from h to the low-rank vectors have biases.
+     *   - MLP and experts: all matrices have biases.
+     *   - Mamba: the first and the last projection have biases.
+     *   - Convolution: both projections and the convolution itself have biases. */
     PPSCHED_BLOCK_FLAG_BIAS = 2,
 
     PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,      /* for attention and latent attention: the last
@@ -111,7 +119,8 @@ enum ppsched_block_flag {
                                                 d */
     PPSCHED_BLOCK_FLAG_QK_NORM_ALL = 16,     /* for attention: queries and keys have norms over all
                                                 heads, of size a d and k d */
-    PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32, /* for latent attention: the ranks have no norms */
+    PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32, /* for latent attention: the low-rank vectors, of sizes
+                                                query_rank and key_value_rank, have no norms */
     PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,     /* for attention and latent attention: one output gate
                                                 per element, with h a v parameters */
     PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,      /* for attention and latent attention: one output gate
@@ -121,16 +130,15 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* for attention: the keys are also the values, so
                                                 values have no projection */
 
-    /* For attention: the block uses the keys and values of an earlier layer. This is the nearest
-     * earlier layer that computes keys and values and has the same window. */
+    /* For attention: the block uses the keys and values of an earlier layer: the nearest one that
+     * computes keys and values and has the same window. */
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
 
     /* For latent attention: the block uses the index of an earlier layer. So no stage may begin
-     * with this layer. */
+     * with the layer of this block. */
     PPSCHED_BLOCK_FLAG_SHARED_INDEX = 2048,
 
-    PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,          /* for Mamba: the block is the first version of
-                                                   Mamba */
+    PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,          /* for Mamba: the block is Mamba, not Mamba-2 */
     PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192, /* for Mamba: the convolution has a bias */
     PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,    /* for Mamba-2: there is no norm before the last
                                                    projection */
@@ -157,43 +165,45 @@ typedef struct ppsched_block {
     uint32_t key_value_heads; /* number of heads of keys and values, k; 0 means `heads` */
     uint32_t head_size;       /* size d of a query and a key of a head; 0 means h / heads */
     uint32_t value_size;      /* size v of a value of a head; 0 means head_size */
-    uint32_t rope_size;       /* size of the rotary part of latent queries and keys, in addition
-                                 to head_size */
-    uint32_t query_rank;      /* rank q of queries; 0 means one matrix for queries, not two */
+    uint32_t rope_size;       /* size of the rotary part of latent queries and keys, in addition to
+                                 head_size */
+    uint32_t query_rank;      /* rank q of queries: they have two matrices, through a vector of size
+                                 q. 0 means one matrix */
     uint32_t key_value_rank;  /* rank r of keys and values */
-    uint32_t window; /* number of tokens that a query sees, including its own token; 0 means all
-                        earlier tokens */
+    uint32_t window; /* number of tokens that a query sees, its own token included; 0 means no
+                        limit */
     uint32_t chunk;  /* number of tokens of a chunk; a query sees only its own chunk. 0 means no
                         chunks */
     uint32_t index_heads;    /* number of heads of the index */
-    uint32_t index_size;     /* size of a head of the index */
+    uint32_t index_size;     /* size of each head of the index */
     uint32_t index_tokens;   /* number of tokens that the index selects for each query */
     uint32_t convolution;    /* length of the short convolution in tokens; 0 means no convolution */
-    uint32_t decay_rank;     /* rank of KDA's decay, which has one value per channel; 0 means one
-                                decay per head */
+    uint32_t decay_rank;     /* rank of the decay of KDA, which has one decay per channel; 0 means
+                                one decay per head */
     uint32_t gate_rank;      /* rank of the delta rule's output gate; 0 means a full matrix */
     uint32_t state_size;     /* size of Mamba's state */
     uint32_t groups;         /* number of Mamba-2's groups; 0 means 1 */
     uint32_t time_step_rank; /* rank of Mamba's time step */
-    uint32_t ratio;          /* number of tokens that are compressed to one. 0 means no compression:
-                                there is only the window */
+    uint32_t ratio;          /* number of tokens that become one token by compression. 0 means no
+                                compression: queries see only their window */
     uint32_t output_groups;  /* number of groups of the output projection */
     uint32_t output_rank;    /* rank of each group of the output projection */
-    uint32_t width; /* width of an MLP or an expert; number of channels of Mamba. In Mamba-2 this is
-                       heads * head_size */
-    uint32_t experts;           /* number of routed experts */
+    uint32_t width;   /* width of an MLP or of each expert; number of channels of Mamba. In Mamba-2
+                         the number of channels is heads * head_size */
+    uint32_t experts; /* number of routed experts */
     uint32_t experts_per_token; /* number of routed experts that a token uses */
     uint32_t shared_width;      /* sum of the widths of all shared experts */
     uint32_t latent_size;       /* width of the input and output of routed experts; 0 means h */
-    uint32_t idle_experts;      /* number of experts that may be chosen but do nothing (LongCat) */
+    uint32_t idle_experts;      /* number of experts that the router may choose but that do nothing
+                                   (LongCat) */
     uint32_t reserved;          /* 0 */
-    uint64_t extra_parameters;  /* number of other parameters. They count as parameters, but add no
-                                   operations */
+    uint64_t extra_parameters;  /* number of further parameters. They count as parameters, but add
+                                   no operations */
 } ppsched_block;
 
 /* --- the model --- */
 
-/* The largest number of kinds of layers, and of blocks of a kind. */
+/* The largest number of kinds of layers of a model, and the largest number of blocks of a kind. */
 #define PPSCHED_MAX_LAYER_KINDS 256
 #define PPSCHED_MAX_BLOCKS 16
 
@@ -201,13 +211,13 @@ typedef struct ppsched_block {
 typedef struct ppsched_layer_kind {
     uint32_t size;
     uint32_t block_count; /* number of blocks; 0 for a layer that does nothing */
-    const char *name;     /* name of the kind, different for each kind. It must have no blanks,
+    const char *name;     /* name of the kind, which no other kind has. It must not contain blanks,
                              commas, quotes or brackets, and must not begin with a digit */
     const ppsched_block *const *blocks;
 } ppsched_layer_kind;
 
-/* An encoder before the layers, such as a vision tower. It is in the first stage. Set `size` to
- * sizeof of this struct. */
+/* A tower: an encoder before the layers, such as a vision encoder. It is in the first stage. Set
+ * `size` to sizeof of this struct. */
 typedef struct ppsched_tower {
     uint32_t size;
     uint32_t is_frozen; /* 1: the tower is not trained, so it has no gradients, no optimizer states
@@ -217,22 +227,22 @@ typedef struct ppsched_tower {
     uint32_t layers;
     uint32_t tokens; /* number of tokens per sample; 0 means `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* the kind of all layers of the tower. It has no experts, and
-                                       gets the tower's name */
-    uint64_t extra_parameters;      /* parameters of patch embedding, positions and projections to
-                                       the model */
-    uint32_t deepstack_layers;      /* number N: the tower adds features to the outputs of the first
-                                       N layers of the model (DeepStack, arXiv 2406.04334). These N
+    const ppsched_layer_kind *kind; /* the kind of all layers of the tower. It must not have
+                                       experts. Its name is replaced by the tower's name */
+    uint64_t extra_parameters;      /* number of parameters of patch embedding, positions and
+                                       projections to the model */
+    uint32_t deepstack_layers;      /* number N: the tower adds features to the outputs of the
+                                       model's first N layers (DeepStack, arXiv 2406.04334). These N
                                        layers are in the first stage, with the tower */
     uint32_t patches_per_token;     /* number of tokens of the tower that become one token of the
-                                   model; 0 means 1 */
+                                       model; 0 means 1 */
 } ppsched_tower;
 
 /* Properties of a model. */
 enum ppsched_description_flag {
     PPSCHED_DESCRIPTION_FLAG_TIED = 1,       /* the output uses the embedding's matrix */
     PPSCHED_DESCRIPTION_FLAG_NORM_BIAS = 2,  /* norms are LayerNorm with 2h parameters. Without this
-                                                flag they are RMSNorm with h */
+                                                flag they are RMSNorm with h parameters */
     PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL = 4, /* queries also see later tokens */
     PPSCHED_DESCRIPTION_FLAG_DROPOUT = 8,    /* there is dropout after each block, and on scores if
                                                 they are kept */
@@ -256,38 +266,43 @@ typedef struct ppsched_description_info {
                             2412.19437). Each of these layers has the blocks of `mtp_kind`, a
                             projection of 2h to h, and three norms */
     uint32_t mtp_kind;   /* the kind of the MTP layers, as an index into `kinds` */
-    uint32_t streams;    /* number of residual streams. All of them are sent from stage to stage. 0
+    uint32_t streams;    /* number of residual streams. All streams are sent from stage to stage. 0
                             means 1 */
     uint32_t stream_interval;  /* number of layers in a group. The first layer of each group adds
-                                  one more stream of size h, which is sent from stage to stage (Kimi
-                                  K3). 0: no groups */
-    uint64_t extra_parameters; /* number of other parameters of the whole model. They are counted
-                                  with the embedding */
-    uint32_t sequence_length;  /* the longest sequence for which the model was made; 0: unknown */
-    uint32_t layer_input;      /* elements per token that each layer gets from the embedding in
-                                  addition to its input (Gemma 4 E2B and E4B). Stages also send
-                                  these elements for all later layers; 0: none */
+                                  one residual stream of size h, which is also sent from stage to
+                                  stage (Kimi K3). 0: no groups */
+    uint64_t extra_parameters; /* number of further parameters of the whole model. They are counted
+                                  in the stage of the embedding */
+    uint32_t sequence_length;  /* the longest sequence for which the model was made, in tokens; 0:
+                                  unknown */
+    uint32_t layer_input;      /* number of elements per token that each layer gets from the
+                                  embedding in addition to its input (Gemma 4 E2B and E4B). A stage
+                                  also sends these elements to the next stage, for all later layers.
+                                  0: none */
     const char *family;        /* model_type of the config.json that was read, or NULL */
 } ppsched_description_info;
 
 /* A description of a model.
- * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference. A
- *   description has copies of its inputs. Models hold their own reference.
+ * Lifetime: immutable and reference-counted. The caller that makes a description holds its first
+ *   reference. A description has copies of its inputs. Each model holds its own reference.
  * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_description ppsched_description;
 
-/* Makes a description. Fields that are 0 get their defaults. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the kind, the block and the wrong field,
+/* Makes a description. Fields that are 0 get their defaults. The caller owns one reference to
+ * `*out`. This also holds for the functions below that make a description. `environment` may be
+ * NULL.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message names the kind, the block and the wrong field,
  *   and says what would work); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description **out,
                                                       const ppsched_description_info *info,
                                                       const ppsched_environment *environment,
                                                       ppsched_error *error);
 
-/* Reads a description from JSON: the form shown at the top of this header, or Hugging Face's
- * config.json of a known family. `text` has `length` bytes of UTF-8. `environment` may be NULL.
- * Errors: ARGUMENT; SYNTAX with line and column; RANGE for a wrong value, an unknown family, or a
- * field that the file uses and the family does not have; NO_MEMORY. */
+/* Reads a description from JSON. The JSON has the form that the top of this header shows, or it is
+ * Hugging Face's config.json of a known family (ppsched_model_family_at). `text` has `length` bytes
+ * of UTF-8. `environment` may be NULL.
+ * Errors: ARGUMENT; SYNTAX with line and column; RANGE for a wrong value, for an unknown family, or
+ *   if the file uses a field that its family does not have; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **out,
                                                     const char *text, size_t length,
                                                     const ppsched_environment *environment,
@@ -298,25 +313,25 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_TIED = 1,      /* the output uses the embedding's matrix */
     PPSCHED_TRANSFORMER_FLAG_GATED = 2,     /* an MLP has three matrices, not two (SwiGLU, GeGLU) */
     PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4, /* norms are LayerNorm with 2h parameters. Without this
-                                               flag they are RMSNorm with h */
-    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
+                                               flag they are RMSNorm with h parameters */
+    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,  /* queries, keys and values have biases */
     PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16, /* the projection after the attention has a
                                                       bias */
     PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
     PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* queries and keys have norms of size d */
     PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* a layer has four norms (Gemma 2) */
     PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
-    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* queries see only earlier tokens. If scores are not
-                                                kept, only half of the scores count */
+    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* queries see no later tokens. If scores are not kept,
+                                                only half of the scores count */
     PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* there is dropout after attention and MLP, and on
                                                 scores if they are kept */
     PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
     PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* latent attention has no norms */
 };
 
-/* A decoder-only transformer, described in one struct. Each layer has attention, and an MLP or
- * experts of one size. Set `size` to sizeof of this struct. Fields of parts that the model does not
- * have are 0. */
+/* A decoder-only transformer, described in one struct. Each layer has attention, and either an MLP
+ * or experts. All MLPs have the same size, and so have all experts. Set `size` to sizeof of this
+ * struct. Fields of parts that the model does not have are 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
     uint32_t flags; /* enum ppsched_transformer_flag */
@@ -339,41 +354,44 @@ typedef struct ppsched_transformer {
     uint32_t experts_per_token;
     uint32_t expert_ffn_size;
     uint32_t shared_ffn_size; /* sum of the widths of all shared experts */
-    uint32_t dense_layers;    /* number of first layers that have no experts */
-    uint32_t expert_interval; /* after the dense layers, layer i (counted from 0 over all layers)
-                                 has experts if i + expert_offset is a multiple of this number. 0:
-                                 all layers after the dense layers have experts */
+    uint32_t dense_layers;    /* number N: the first N layers have no experts */
+    uint32_t expert_interval; /* layer i (counted from 0 over all layers), if it is not a dense
+                                 layer, has experts if i + expert_offset is a multiple of this
+                                 number. 0: all layers after the dense layers have experts */
     uint32_t expert_offset;
     uint32_t mtp_layers;          /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
-                                     2412.19437). Each of them is like the last layer, with a
-                                     projection of 2h to h and three norms in addition */
+                                     2412.19437). Each of these layers is like the last layer, and
+                                     also has a projection of 2h to h and three norms */
     uint32_t reserved[2];         /* 0 */
     const uint8_t *expert_layers; /* `layers` values: 1 if the layer has experts, else 0; copied. If
-                                     it is set, dense_layers, expert_interval and expert_offset must
-                                     be 0. NULL: these three fields decide */
+                                     this list is given, dense_layers, expert_interval and
+                                     expert_offset must be 0. NULL: these three fields say which
+                                     layers have experts */
 } ppsched_transformer;
 
-/* Makes the description of a transformer, with kinds "decoder" and "moe_decoder". `environment` may
- * be NULL.
+/* Makes the description of a transformer. Its kinds of layers are "decoder" (with an MLP) and
+ * "moe_decoder" (with experts). `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
 
-/* Reads a first draft of a description from a config.json, also of an unknown family. The call uses
- * the fields that have usual names. There is a warning for each field that is not understood, and
- * for each part of the model that is not counted, such as an unknown vision tower. There is also a
- * warning for each size that is missing; such a size is 1. The text of a warning is the name of the
- * field or size. If there are no warnings, the description is complete. `environment` may be NULL.
+/* Reads a first draft of a description from a config.json, also of an unknown family. The call
+ * reads the fields that have usual names. The description has warnings
+ * (ppsched_description_warning_at), whose texts are names of fields, parts or sizes:
+ *   - a warning for each field that the call does not understand;
+ *   - a warning for each part of the model that is not counted, such as an unknown vision tower;
+ *   - a warning for each size that is missing; such a size is 1.
+ * If there are no warnings, the description is complete. `environment` may be NULL.
  * Errors: as ppsched_description_read, except that an unknown family is no error. */
 PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
                                                      const char *text, size_t length,
                                                      const ppsched_environment *environment,
                                                      ppsched_error *error);
 
-/* Takes one more reference and returns its argument. ppsched_description_release gives one
- * reference back. Both accept NULL. */
+/* ppsched_description_retain takes one more reference, and returns its argument.
+ * ppsched_description_release gives one reference back. Both accept NULL. */
 PPSCHED_API const ppsched_description *
 ppsched_description_retain(const ppsched_description *description);
 PPSCHED_API void ppsched_description_release(const ppsched_description *description);
@@ -385,14 +403,14 @@ PPSCHED_API ppsched_status ppsched_description_get_info(ppsched_description_info
                                                         const ppsched_description *description,
                                                         ppsched_error *error);
 
-/* Warnings for the user, one line each. A line names an unknown field of the text. Unknown fields
- * are ignored. `index` is 0 to count - 1. For a larger index the result is NULL. */
+/* Warnings for the user, one line each. After ppsched_description_read, a warning names an unknown
+ * field of the text, which is ignored. `index` is 0 to count - 1. For a larger index the result is
+ * NULL. */
 PPSCHED_API uint32_t ppsched_description_warning_count(const ppsched_description *description);
 PPSCHED_API const char *ppsched_description_warning_at(const ppsched_description *description,
                                                        uint32_t index);
 
-/* Writes the description as JSON. ppsched_description_read reads an equal description from this
- * JSON.
+/* Writes the description as JSON, from which ppsched_description_read makes an equal description.
  * Errors: ARGUMENT; WRITER if `write` stops the output. */
 PPSCHED_API ppsched_status ppsched_description_write(const ppsched_description *description,
                                                      ppsched_write_function write, void *user,

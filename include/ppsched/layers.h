@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model as a list of layers, and its splits. A split says which layers are in which stage, and
- * which layers are recomputed.
+ * which layers are recomputed. In these comments, F is a forward, and B is a backward. A backward
+ * may be split into I, for the input gradient, and W, for the weight gradient.
  *
  * Sample:
  *     const ppsched_layer decoder = {
@@ -39,8 +40,8 @@ extern "C" {
 #endif
 
 /* The layers of a model, in order.
- * Lifetime: immutable and reference-counted. The caller that makes it holds the first reference.
- *   Configs copy the values that they use. Plans hold their own reference.
+ * Lifetime: immutable and reference-counted. The caller that makes a list holds its first
+ *   reference. Configs copy the values that they use. Each plan holds its own reference.
  * Thread-safety: any number of threads may use a list at the same time. */
 typedef struct ppsched_layers ppsched_layers;
 
@@ -52,10 +53,10 @@ typedef struct ppsched_layers ppsched_layers;
 /* The stage in which a layer must be. */
 enum ppsched_layer_place {
     PPSCHED_LAYER_PLACE_ANY = 0,
-    PPSCHED_LAYER_PLACE_FIRST = 1, /* the layer is in the first stage. Example: the embedding. These
-                                      layers come before all other layers */
-    PPSCHED_LAYER_PLACE_LAST = 2 /* the layer is in the last stage. Example: the head. These layers
-                                    come after all other layers */
+    PPSCHED_LAYER_PLACE_FIRST = 1, /* the layer is in the first stage. Example: the embedding.
+                                      Layers with this place come before all other layers */
+    PPSCHED_LAYER_PLACE_LAST = 2   /* the layer is in the last stage. Example: the head. Layers with
+                                      this place come after all other layers */
 };
 
 /* Properties of a layer. */
@@ -70,13 +71,14 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_TIED = 2,
 
     /* Each stage with such a layer, except the first stage, holds a copy of the weights and static
-     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. In Megatron-LM, stages with MTP layers
-     * hold this copy. The last stage holds this copy in addition to tied weights. Not for a layer
-     * of the first stage. */
+     * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. Example: in Megatron-LM, stages with MTP
+     * layers (multi-token prediction) hold such a copy of the embedding. If the last stage has such
+     * a layer, it holds the copy in addition to tied weights. Not for a layer of the first
+     * stage. */
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
 
-    /* COPIES_EMBEDDING does not copy this layer. Example: a vision tower. Only for a layer of the
-     * first stage. */
+    /* The flag COPIES_EMBEDDING of other layers does not copy this layer. Example: a vision tower.
+     * Only for a layer of the first stage. */
     PPSCHED_LAYER_FLAG_NOT_COPIED = 8,
 
     /* The layer's output has several residual streams (hyper-connections, as in DeepSeek-V4). Some
@@ -84,32 +86,35 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_SEVERAL_STREAMS = 16
 };
 
-/* A kind of recomputation. The layer's activations, or some of them, are computed again in its
- * backward, so that the layer holds less memory between its forward and its backward. A plain
- * record.
- *   - An I recomputes all recomputed layers of its stage when it starts. Their activations are held
- *     until W ends.
- *   - A B recomputes one layer after another. While it runs it holds the activations of the largest
- *     of these layers. */
+/* A kind of recomputation. The layer's backward computes some or all activations of the layer
+ * again. So the layer holds less memory between its forward and its backward. A plain record: its
+ * layout never changes.
+ *   - When an I starts, it recomputes all recomputed layers of its stage. The activations of these
+ *     layers are held until W ends.
+ *   - A B recomputes one layer after another, and holds the recomputed activations of one layer at
+ *     a time. The largest such memory of a layer in the stage counts during the whole B. */
 typedef struct ppsched_recompute {
     const char *name;   /* name of the kind of recomputation, such as "selective" or "full". The
                            kinds of one layer must have different names */
-    double time;        /* time that is added to B, or to I if the backward is split; 0 or more */
-    double mem_forward; /* memory of a microbatch that the recomputed layer holds from F to the
-                           backward; at least 0, at most mem_forward of the layer */
+    double time;        /* time of the recomputation, which is added to B, or to I if the backward
+                           is split; 0 or more */
+    double mem_forward; /* memory that the recomputed layer holds from F to the backward, for one
+                           microbatch; at least 0, at most mem_forward of the layer */
 } ppsched_recompute;
 
 /* One layer, or several consecutive equal layers. Set `size` to sizeof of this struct. Times and
- * memory are in the caller's units. They are finite and not negative, except that
- * mem_backward_weight is 0 or less and mem_backward_input may have any sign.
+ * memory are in the caller's units. All values are finite. mem_backward_input and
+ * mem_backward_weight are the amounts by which I and W change the memory: mem_backward_weight is 0
+ * or less, and mem_backward_input may have any sign. All other values are 0 or more.
  *   - Backward times that are 0 are computed from backward = input + weight. If input and weight
  *     are both 0, each is half of backward.
  *   - If only mem_backward_input is 0, I releases the memory that W does not release. If only
  *     mem_backward_weight is 0, W releases the memory that I does not release. If both are 0, W
  *     releases all.
- *   - A positive mem_backward_input is held from the start of I to the end of W, and also while a B
- *     runs.
- *   - From I to W a layer holds mem_forward + mem_backward_input, even if it is recomputed. */
+ *   - If mem_backward_input is positive, this memory is held from the start of I to the end of W,
+ *     and also while a B runs.
+ *   - From I to W a layer holds mem_forward + mem_backward_input, also if the layer is
+ *     recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
     uint32_t count;   /* number of consecutive equal layers; 0 means 1 */
@@ -126,68 +131,71 @@ typedef struct ppsched_layer {
     double mem_backward_weight;
     double mem_static;
     double mem_weights;
-    double output_bytes;                 /* bytes of its forward's output for one microbatch; the
-                                            gradient of this output has the same size */
-    const ppsched_recompute *recomputes; /* its kinds of recomputation, copied; NULL if there are
+    double output_bytes;                 /* bytes of the output of its forward, for one microbatch.
+                                            The gradient of this output has the same size */
+    const ppsched_recompute *recomputes; /* its kinds of recomputation; copied. NULL if there are
                                             none */
     uint32_t recompute_count;            /* length of `recomputes`, at most
                                             PPSCHED_MAX_RECOMPUTES */
-    uint32_t type_count;                 /* number of device types after type 0, up to 255, for
-                                            which device_scale has values. Entries with a type_count
-                                            other than 0 must all have the same type_count */
+    uint32_t type_count;                 /* number of device types, not counting type 0, for which
+                                            device_scale has values; up to 255. All entries in which
+                                            type_count is not 0 must have the same type_count */
     /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
-     * --hybrid-layer-pattern, such as "M" or "*-"; copied. The symbols are M: Mamba-2; G: gated
-     * delta rule; *: attention; +: latent attention; D: latent attention with an index; -: MLP; E:
-     * experts. An empty text means that the pattern has no symbol for the layer. NULL means a
-     * transformer layer of a model that is not hybrid. */
+     * --hybrid-layer-pattern, such as "M" or "*-"; copied. The symbols are: M Mamba-2, G gated
+     * delta rule, * attention, + latent attention, D latent attention with an index, - MLP, E
+     * experts. An empty text means that the pattern has no symbol for the layer. NULL means that
+     * the layer is a transformer layer of a model that is not hybrid. */
     const char *hybrid_symbols;
-    /* Factors on the times above for devices of types 1, 2 and so on
-     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. For each type there are four
-     * factors of 0 or more, one for each of F, B, I and W. With a factor of 0 an op takes no time.
-     * Copied. NULL: all factors are 1. The time that recomputation adds is multiplied by a separate
-     * factor for each type: the time of all forwards of the model together on a device of this
-     * type, divided by their time on a device of type 0. */
+    /* Factors on the times above for devices of types 1 to type_count
+     * (PPSCHED_QUANTITY_LAYER_TYPES). The times above are for type 0. The list has four factors for
+     * each type, in the order F, B, I, W. A factor is 0 or more; with 0 the op takes no time.
+     * Copied. NULL: all factors are 1. The time that recomputation adds has a factor of its own for
+     * each type: the time of all forwards of the model together on a device of this type, divided
+     * by their time on a device of type 0. */
     const double *device_scale;
-    /* The windows of the layer's F, I and W; copied. The times of overlapped pairs are computed
-     * from them. The windows of an op must together take as long as the op. NULL: the windows are
-     * not known. Either all entries have windows, or none. Recomputation adds windows before the
-     * windows of I. If the recomputation takes at least as long as F, the added windows are all
-     * windows of F. Otherwise one window is added, on the channel of F's first window. */
+    /* The windows of the layer's F, I and W (pair.h); copied. The times of overlapped pairs are
+     * computed from these windows. The windows of an op must together take as long as the op. NULL:
+     * the windows are not known. Either all entries have windows, or none. Recomputation adds
+     * windows before the windows of I. If the recomputation takes at least as long as F, all
+     * windows of F are added. Otherwise one window is added, on the channel of F's first window. */
     const ppsched_pair_windows *windows;
-    /* Memory that the layer holds in addition if a plan cuts whole microbatches into slices
-     * (ppsched_slice_options). Each of the next two values is for a whole microbatch, and is 0 or
+    /* Additional memory of the layer if a plan cuts whole microbatches into slices
+     * (ppsched_slice_options). The next two values are for a whole microbatch. Each is 0 or
      * more. */
-    double mem_slice_state;     /* held by each slice from F to its backward, for the state that it
-                                   gets from the slice before, such as the state of a scan */
-    double mem_slice_gradients; /* with K slices, the device holds (K - 1) / K of this memory, for
-                                   gradients of keys and values, which are summed over the backwards
-                                   of the slices */
-    double attention_share;     /* share of causal attention in the layer's times, from 0 to 1, for
-                                   plans with slices: the time of attention grows from slice to
-                                   slice */
+    double mem_slice_state;     /* memory of the state that a slice gets from the slice before, such
+                                   as the state of a scan. Each slice holds it from its F to its
+                                   backward */
+    double mem_slice_gradients; /* memory of gradients of keys and values, which are summed over the
+                                   backwards of the slices. With K slices, the device holds (K - 1)
+                                   / K of it */
+    double attention_share;     /* share of causal attention in the layer's times, from 0 to 1.
+                                   Plans with slices use it, because the time of attention grows
+                                   from slice to slice */
 } ppsched_layer;
 
-/* A split: how many layers each stage has, and how each layer is recomputed. The order of the
- * layers does not change. Set `size` to sizeof of this struct. */
+/* A split: how many layers each stage has, and how each layer is recomputed. Stages take the layers
+ * in their order. Set `size` to sizeof of this struct. */
 typedef struct ppsched_split {
     uint32_t size;
-    uint32_t stages;           /* S, the virtual stages of the whole model */
+    uint32_t stages;           /* number S of virtual stages of the whole model */
     const uint32_t *layers;    /* number of layers of each stage, S values. A stage with 0 layers
-                                  passes on its input */
+                                  sends its input to the next stage */
     const uint8_t *recomputes; /* for each layer 0 (no recomputation), or the number of its kind of
                                   recomputation, counted from 1. NULL: 0 for all layers */
 } ppsched_split;
 
-/* Makes a list of layers from `count` entries. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; LENGTH for empty windows; RANGE, also for windows that do not take
- *   as long as their layer, with the entry's index in `error->position`; NO_MEMORY. */
+/* Makes a list of layers from `count` entries. The caller owns one reference to `*out`.
+ * `environment` may be NULL.
+ * Errors: ARGUMENT, STRUCT_SIZE; LENGTH if an entry with windows has none for F or none for the
+ *   backward; RANGE, with the entry's index in `error->position`, also if windows do not take as
+ *   long as their layer; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
                                                  const ppsched_layer *const *layers, size_t count,
                                                  const ppsched_environment *environment,
                                                  ppsched_error *error);
 
-/* Takes one more reference and returns its argument. ppsched_layers_release gives one reference
- * back. Both accept NULL. */
+/* ppsched_layers_retain takes one more reference, and returns its argument. ppsched_layers_release
+ * gives one reference back. Both accept NULL. */
 PPSCHED_API const ppsched_layers *ppsched_layers_retain(const ppsched_layers *layers);
 PPSCHED_API void ppsched_layers_release(const ppsched_layers *layers);
 
@@ -196,24 +204,26 @@ PPSCHED_API void ppsched_layers_release(const ppsched_layers *layers);
 PPSCHED_API uint32_t ppsched_layers_count(const ppsched_layers *layers);
 PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
 
-/* Returns an entry that was given, with all its times and memory filled in. Its pointers are
- * borrowed.
+/* Returns an entry as the caller gave it, but with defaults of times and memory filled in. Its
+ * pointers are borrowed from the list.
  * Errors: ARGUMENT; RANGE for an entry past the last; STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);
 
-/* Makes a copy of `config` whose stages are the stages of a split of the layers.
+/* Makes a copy of `config` whose stages are the stages of `split`. The caller must destroy the
+ * copy.
  *   - Times, memory, static memory and weights of a stage are the sums over its layers,
- *     recomputation included. The activation bytes of a stage are the output bytes of its last
- *     layer. A stage without layers has the activation bytes of the stage before.
+ *     recomputation included. The activation bytes of a stage are the output_bytes of its last
+ *     layer. A stage without layers has the activation bytes of the stage before it.
  *   - Other sizes, latencies, bandwidths, limits, iterations, options and the placement do not
  *     change. A placement map is refused.
- *   - The call ignores the lists of `config` with values per stage, and its overlapped_times.
+ *   - The call ignores the lists of `config` that have values per stage, and the overlapped_times
+ *     of `config`.
  * Errors: ARGUMENT; STRUCT_SIZE; REFUSED for a placement map; NO_MEMORY; RANGE if the split
  *   - does not contain each layer once;
  *   - separates layers that must stay together;
- *   - puts a layer of the first or last stage into another stage;
+ *   - puts a layer that must be in the first or the last stage into another stage;
  *   - has an unknown kind of recomputation. */
 PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
                                                       const ppsched_config *config,

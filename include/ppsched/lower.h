@@ -47,9 +47,9 @@ enum ppsched_lowering {
                                          the op that the receiving device runs at the time when the
                                          value is sent. Needs the config's times */
     PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer, with one
-                                         exception. If this place would let devices deadlock that
-                                         block in sends and receives, the receive is put earlier.
-                                         So the result never deadlocks */
+                                         exception. Suppose that devices block in sends and
+                                         receives: if they would then deadlock, the receive is put
+                                         earlier. So the result never deadlocks */
 };
 
 /* How early a device gathers parameters. Before each op, the device looks at the next stages in its
@@ -58,7 +58,7 @@ enum ppsched_lowering {
  * a lookahead of 1, the device looks only at the stage of the op. */
 enum ppsched_unshard_lookahead {
     PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the largest
-                                            number of stages that the device holds */
+                                            number of stages whose parameters the device holds */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
                                             `unshard`. If an UNSHARD takes as long as a forward, the
                                             device completes this number of UNSHARDs before its
@@ -68,10 +68,10 @@ enum ppsched_unshard_lookahead {
     PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD comes as late as it can without delaying a
                                             compute op. If possible, devices stay within their
                                             memory limits. The library finds these places from the
-                                            config's times. If FULL and AUTO are within the limits,
-                                            NEEDED takes no longer than either of them. This is true
-                                            for times of the evaluation with transfers, with
-                                            PPSCHED_CHANNEL_ORDER_NONE and buffered sends */
+                                            config's times. In the evaluation with transfers (with
+                                            PPSCHED_CHANNEL_ORDER_NONE and buffered sends), NEEDED
+                                            takes no longer than FULL, and no longer than AUTO, if
+                                            FULL and AUTO are within the limits */
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
@@ -171,8 +171,8 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
 
 /* Renumbers the microbatches of a schedule: in each iteration they get numbers in the order in
  * which the last stage runs their forwards. If microbatches have equal costs, times and memory do
- * not change. PyTorch needs this numbering: as the loss of microbatch m, it takes the m-th loss
- * that the last stage computes. The caller owns one reference to `*out`.
+ * not change. PyTorch needs this numbering: for microbatch m, PyTorch takes the m-th loss that the
+ * last stage computes. The caller owns one reference to `*out`.
  * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; NO_MEMORY; REFUSED with two
  *   copies of the model, because their last stages run in parallel, and with a stage graph. */
 PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of what the layers of a model cost, before any run: parameters, times, memory and
- * bytes. They are computed from the model's description, its training options and the data sheet of
- * the device. Units are seconds, bytes and single operations. A multiplication and an addition
- * count as two operations.
+/* Estimates of what the layers of a model cost, before any run: parameters, times, memory and bytes
+ * that devices send. The estimates are computed from the model's description, its training options
+ * and the data sheet of the device. Units are seconds, bytes and single operations. A
+ * multiplication and an addition count as two operations.
  *
- * UNSTABLE: the declarations of this header may change before release 1.0.
+ * UNSTABLE: the declarations of this header may change before release 1.0. In each struct that
+ * begins with `size`, set `size` to sizeof of the struct.
  *
  * Each figure is a sum over the ops of a layer. Here an op is one kernel, such as a matrix product.
  * Its time is
@@ -13,16 +14,22 @@
  *   + bytes read and written / (memory bandwidth * efficiency) + time of its collective.
  * Each efficiency depends on the size of the op (calculon, Isaev et al. 2023).
  *
- * Number of operations for n tokens on one device, in the forward (F), and for the input and weight
- * gradients (I, W):
+ * Symbols: b samples of a microbatch, s sequence length, h hidden size, f feed-forward size, a
+ * heads, k key-value heads, d head size, V vocabulary size; t, c and e the degrees of tensor,
+ * context and expert parallelism; T = b * s / c tokens of a device. A row is the hidden vector of a
+ * token.
+ *
+ * Number of operations for n tokens on one device, in F (forward), I (backward for the input
+ * gradient) and W (backward for the weight gradient):
  *     matrix of m x k            2 * n * m * k, in each of F, I and W
- *     products of the scores     F: 2 * n * s * (key size + value size) * a / t. With CAUSAL, if
- *                                scores are not kept, half of this. I: twice the number of F if
- *                                scores are kept. If they are not kept, F has two products and I
- *                                has five: three of the key size, two of the value size
- *                                (FlashAttention-2, arXiv 2307.08691). W: none
- *     other, per element         norm: F 9, I 14, W 7; softmax: F 5, I 8; GELU or SiLU: F 8, I 13;
- *                                residual: F 1, I 2; dropout: F 1, I 1
+ *     products of the scores     F has two (queries * keys, scores * values), with 2 * n * s * (key
+ *                                size + value size) * a / t operations; half of this if the model
+ *                                is causal and scores are not kept. I: twice the number of F if
+ *                                scores are kept; otherwise five products, three of the key size
+ *                                and two of the value size (FlashAttention-2, arXiv 2307.08691).
+ *                                W: none
+ *     other operations           per element: norm F 9, I 14, W 7; softmax F 5, I 8; GELU or SiLU
+ *                                F 8, I 13; residual F 1, I 2; dropout F 1, I 1
  * A matrix product reads the bytes of both factors, and writes the bytes of the result.
  *
  * Collectives of a decoder:
@@ -30,12 +37,8 @@
  *     backward of each. With sequence parallelism each sum becomes an all-gather before the block
  *     and a reduce-scatter after it; W repeats this all-gather.
  *   - Context parallelism all-gathers keys and values, and reduce-scatters their gradients.
- *   - One all-to-all sends a copy of each row to its experts. Another sends back the results.
- *
- * Symbols: b samples of a microbatch, s sequence length, h hidden size, f feed-forward size, a
- * heads, k key-value heads, d head size, V vocabulary size; t, c and e the degrees of tensor,
- * context and expert parallelism; T = b * s / c tokens of a device; R rows of a device: T / t with
- * sequence parallelism, otherwise T.
+ *   - One all-to-all (dispatch) sends a copy of each row to each of its experts. Another (combine)
+ *     sends back the results.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -71,35 +74,35 @@
 extern "C" {
 #endif
 
-/* --- how it is trained --- */
-
 /* Properties of the training. */
 enum ppsched_training_flag {
-    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t (Korthikanti et
-                                                    al., arXiv 2205.05198) */
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of the attention. Without
+    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t, too
+                                                    (Korthikanti et al., arXiv 2205.05198) */
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of attention. Without
                                                     this flag they are not kept (FlashAttention) */
-    /* Collectives that overlap with matrix products. Without the flag, all the time of these
-     * collectives counts. */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* collectives of tensor parallelism */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
+    /* Collectives that overlap with other work: those of tensor and context parallelism with matrix
+     * products of their layer, the all-to-all of experts with any work of another microbatch, sums
+     * of gradients with the last backwards, all-gathers of weights with the first forwards. Without
+     * its flag, the whole time of a collective counts. */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* of tensor parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, in the last backwards */
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* weight all-gathers, in the first forwards */
-    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* the products of the scores use 8 bits, too */
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, without host_time */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights */
+    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* products of the scores use 8 bits */
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs: no host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of one node is sent
-                                                       there once, then copied (DeepEP, HybridEP) */
-    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps a copy of its input after
-                                                       dropout, and the mask */
-    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter,
-                                                       and so do the first two matrices of a gated
-                                                       MLP: Megatron-LM has one matrix per group */
-    /* Layers have windows, for overlapped pairs (pair.h): compute is on channel 0, and each
-     * collective below is on a separate channel. */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of a node is sent
+                                                       to it once, then copied (DeepEP, HybridEP) */
+    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps its own copy of its input
+                                                       after dropout, and the dropout mask */
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter.
+                                                       The first two matrices of a gated MLP also
+                                                       share one (Megatron-LM) */
+    /* Layers have windows, for overlapped pairs (pair.h). Compute is on channel 0. Each flag puts
+     * its collectives on another channel. It excludes their OVERLAPS flag. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
     PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* tensor parallelism, on channel 2 */
     PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* context parallelism, on channel 3 */
@@ -117,11 +120,11 @@ enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_DOWN = 64,
     PPSCHED_ADAPTER_TARGET_EXPERTS = 128, /* all matrices of routed experts */
     PPSCHED_ADAPTER_TARGET_ROUTER = 256,
-    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba, convolutions: all matrices but
-                                               the last */
-    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
-    PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* output gates, indexes, compressors, latents of experts,
-                                            gates of shared experts, MTP's projection */
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba, convolution: all matrices except
+                                                the last */
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024, /* their last matrix */
+    PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* matrices of output gates, indexes, compressors, experts'
+                                            latents, gates of shared experts; MTP's projection */
     PPSCHED_ADAPTER_TARGET_HEAD = 4096
 };
 
@@ -145,29 +148,29 @@ enum ppsched_precision {
     PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale per 16 elements */
 };
 
-/* How the model is trained. Set `size` to sizeof of this struct. A field that is 0 has its default.
- * The default of a count is 1. */
+/* How the model is trained. A field that is 0 has its default: 1 for sizes and degrees. */
 typedef struct ppsched_training {
     uint32_t size;
-    uint32_t flags; /* enum ppsched_training_flag */
-    uint32_t sequence_length;
-    uint32_t micro_batch_size;
-    uint32_t tensor_parallel;
-    uint32_t context_parallel;
-    uint32_t expert_parallel;        /* divides experts over tensor, context and data parallelism */
-    uint32_t expert_tensor_parallel; /* divides each expert. Default: `tensor_parallel` */
+    uint32_t flags;                  /* enum ppsched_training_flag */
+    uint32_t sequence_length;        /* s, in tokens */
+    uint32_t micro_batch_size;       /* b, in samples */
+    uint32_t tensor_parallel;        /* t */
+    uint32_t context_parallel;       /* c */
+    uint32_t expert_parallel;        /* e: experts are divided over e devices of tensor, context and
+                                        data parallelism together */
+    uint32_t expert_tensor_parallel; /* each expert is divided by this. Default: tensor_parallel */
     uint32_t data_parallel;
     uint32_t sharding; /* what is sharded over data and context parallelism: 0 nothing, 1 optimizer
                           states (ZeRO-1), 2 also gradients, 3 also weights (ZeRO-3, FSDP; arXiv
                           1910.02054) */
     double weight_bytes;        /* bytes per parameter. Default: 2 */
     double gradient_bytes;      /* bytes of gradient per parameter. Default: 4 */
-    double optimizer_bytes;     /* per parameter. Default: 12 (Adam's two moments, main weights) */
-    double activation_bytes;    /* bytes per element. Default: 2. If set, it also applies to inputs
-                                   of 8-bit and 4-bit products */
+    double optimizer_bytes;     /* bytes per parameter. Default: 12 (Adam: moments, main weights) */
+    double activation_bytes;    /* bytes per element of activations. Default: 2. If set, kept inputs
+                                   of 8-bit and 4-bit products also have this size */
     int32_t precision;          /* enum ppsched_precision */
-    uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers of the recompute kind
-                                   "modules" compute again. 0: there is no such kind */
+    uint32_t recompute_modules; /* enum ppsched_recompute_module: the parts that the recompute kind
+                                   "modules" computes again. 0: this kind does not exist */
     double expert_load; /* rows that the experts of the busiest device get, as a multiple of an even
                            share. Default: 1. Times and memory are for this device */
     /* Adapters (LoRA, arXiv 2106.09685). The adapter of a matrix of m x n is a matrix of m x r and
@@ -178,38 +181,35 @@ typedef struct ppsched_training {
     uint32_t reserved;            /* 0 */
 } ppsched_training;
 
-/* --- the device --- */
-
-/* The share of the peak rate that a device reaches in ops of at least `least` operations or
- * bytes. */
+/* The share of the peak rate that ops of at least `least` operations or bytes reach. */
 typedef struct ppsched_efficiency {
     double least;
     double share; /* share of the peak rate, above 0, up to 1 */
 } ppsched_efficiency;
 
-/* Speed of the links of one device, in one direction. A plain record. A collective of n devices on
- * `bytes` (the size of the whole gathered value) takes
+/* Speed of the links of one device, in one direction. A plain record: its layout never changes. A
+ * collective of n devices on `bytes` (size of the whole gathered value) takes
  *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency).
- * In an all-reduce the second term counts twice. */
+ * For an all-reduce the second term is doubled. For an all-to-all the factor is 1. */
 typedef struct ppsched_link_rate {
     double bandwidth;  /* bandwidth in bytes per second */
     double efficiency; /* share of `bandwidth` that large messages reach; 0 means 1 */
-    double latency;
+    double latency;    /* seconds */
     double all_reduce; /* factor of all-reduce; 0 means 1, as for a ring */
     double all_gather; /* factor of all-gather and reduce-scatter; 0 means 1 */
 } ppsched_link_rate;
 
-/* The data sheet of a device. Set `size` to sizeof of this struct. Lists of efficiencies are in
- * descending order of `least`. An op uses the first entry whose `least` is at most the op's size.
- * If there is none, it uses the last entry. An empty list means an efficiency of 1. */
+/* The data sheet of a device. Lists of efficiencies are in descending order of `least`. An op uses
+ * the first entry whose `least` is at most the op's size. If there is none, it uses the last entry.
+ * An empty list means an efficiency of 1. */
 typedef struct ppsched_accelerator {
     uint32_t size;
-    uint32_t node_devices; /* number of devices of a node, connected by `inside`; 0 means 1 */
-    const char *name;      /* name of the device; may be NULL */
-    double matrix_rate;    /* peak operations per second of matrix products in 16 bits */
-    double vector_rate;
-    double memory_bandwidth;
-    double memory;
+    uint32_t node_devices;   /* number of devices of a node; 0 means 1 */
+    const char *name;        /* name of the device; may be NULL */
+    double matrix_rate;      /* peak operations per second of matrix products in 16 bits */
+    double vector_rate;      /* peak operations per second of all other operations */
+    double memory_bandwidth; /* bytes per second */
+    double memory;           /* bytes */
     const ppsched_efficiency *matrix_efficiency;
     const ppsched_efficiency *vector_efficiency;
     const ppsched_efficiency *memory_efficiency;
@@ -219,33 +219,34 @@ typedef struct ppsched_accelerator {
     uint32_t shares_ports; /* 1: a collective uses the network ports of all its devices in a node */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
-    double rate_8bit;          /* peak rate of products with factors of 8 bits; 0: not supported */
-    double rate_4bit;
+    double rate_8bit;          /* peak rate of products in 8 bits; 0: not supported */
+    double rate_4bit;          /* the same in 4 bits */
     /* Measured values that data sheets do not have. 0: no effect, or as the comment says. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
-    double mxfp8_share;     /* the same with MXFP8; 0: not supported */
-    double nvfp4_share;
-    double op_time;         /* seconds that the device needs for each op, in addition to its work */
-    double host_time;       /* host seconds for each op. A pass takes at least the sum of these */
+    double mxfp8_share;     /* the same with MXFP8; 0: no MXFP8 */
+    double nvfp4_share;     /* the same with NVFP4; 0 means 1 */
+    double op_time;         /* seconds of the device for each op, in addition to the op's work */
+    double host_time;       /* seconds that the host needs to launch an op. F takes at least the sum
+                               of these times; so do I and W together */
     double hidden_share;    /* share of an overlapped collective that can be hidden; 0 means 1 */
-    double permute_traffic; /* how often a sort by expert and its inverse move each row */
+    double permute_traffic; /* how many times each row is moved to sort rows by expert and back */
     double slowdown;        /* factor on matrix times while a collective runs; 0 means 1 */
-    double fused_permute_traffic; /* the value of permute_traffic with ONE_COPY_A_NODE */
-    double bias_traffic;          /* how often adding biases of experts moves each row */
+    double fused_permute_traffic; /* permute_traffic if ONE_COPY_A_NODE is set */
+    double bias_traffic;          /* how many times adding the biases of experts moves each row */
     double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
                                      its operations */
-    double scan_share;            /* replaces matrix_share in products of scans in chunks */
+    double scan_share;            /* replaces matrix_share in chunked scans: delta rule, Mamba-2 */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
     uint32_t pod_nodes;           /* number of nodes of a pod; 0: all nodes are one pod. `between`
-                                     is inside a pod. Ranks of a pod are consecutive */
-    uint32_t lacks_bf16;          /* 1: its only type of 16 bits is fp16; bf16 is refused */
+                                     are the links inside a pod. Ranks of a pod are consecutive */
+    uint32_t lacks_bf16;          /* 1: fp16 is the only type of 16 bits; bf16 is refused */
     ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
     double scale_slowdown;    /* only for prices: share by which a pipeline takes longer for each
                                  doubling of the devices, because devices wait for the slowest */
     double part_node_ports;   /* most ports that a ring over a part of a node uses; 0: no limit */
-    double pair_share;        /* share of `inside`'s bandwidth for two devices of a node; 0: all */
+    double pair_share;        /* share of `inside`'s bandwidth between two devices; 0: all of it */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -253,16 +254,14 @@ typedef struct ppsched_accelerator {
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 
-/* --- the cost model --- */
-
 /* A model with its description, training and device. Immutable.
  * Lifetime: the caller destroys it. It holds a reference to the description, and copies of the
  *   other inputs.
  * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_model ppsched_model;
 
-/* Makes a model. A NULL `training` means one device and s = 1. With a NULL `accelerator` there are
- * no times. `environment` may be NULL.
+/* Makes a model. A NULL `training` means the defaults: one device and s = 1. With a NULL
+ * `accelerator`, all times are 0. `environment` may be NULL.
  * Errors: ARGUMENT; STRUCT_SIZE; NO_MEMORY; RANGE (the message has the wrong value and one that
  *   works), for instance if the parallelism does not divide the heads or experts, if a share is
  *   above 1, or if there are more experts per token than experts. */
@@ -274,11 +273,11 @@ PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 
-/* Numbers of parameters of the whole model, not divided among devices. Set `size` to sizeof of
- * this struct. `active` is the number of parameters that one token uses, embedding and output
- * included. `total` and `active` do not include towers and MTP layers. The formulas of blocks are
- * in description.h. The counts also include norms (h each, with NORM_BIAS 2h), one final norm,
- * biases (one per output of a matrix), and for E experts a router (h * E, its bias E). */
+/* Numbers of parameters of the whole model, not divided among devices. `active` is the number of
+ * parameters that one token uses, embedding and output included. `total` and `active` do not
+ * include towers and MTP layers. The formulas of blocks are in description.h. The counts also
+ * include norms (h each, with NORM_BIAS 2h), one final norm, biases (one per output of a matrix),
+ * and for E experts a router (h * E, and E for its bias). */
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
@@ -287,7 +286,7 @@ typedef struct ppsched_parameters {
     uint64_t embedding;
     uint64_t positions;
     uint64_t other;  /* extra_parameters of the description, in the stage of the embedding */
-    uint64_t output; /* parameters of the output; 0 if it is tied */
+    uint64_t output; /* 0 if the output uses the embedding's matrix (tied) */
     uint64_t final_norm;
     uint64_t towers; /* parameters of all towers */
     uint64_t mtp;    /* parameters of one MTP layer */
@@ -304,23 +303,22 @@ enum ppsched_model_role {
     PPSCHED_MODEL_ROLE_EMBEDDING = 0,
     PPSCHED_MODEL_ROLE_TOWER = 1, /* a whole tower, in the stage of the embedding */
     PPSCHED_MODEL_ROLE_DECODER = 2,
-    PPSCHED_MODEL_ROLE_MTP = 3,
+    PPSCHED_MODEL_ROLE_MTP = 3, /* layers for multi-token prediction */
     PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output and loss */
 };
 
-/* A row stands for all layers of a model with the same kind, and so the same cost. The order of
- * rows is: towers, embedding, decoders, MTP, head. Decoders have a row for each kind of the
- * description that is in use. Set `size` to sizeof of this struct. */
+/* A row describes all layers of a model that have the same kind, and so the same cost. Rows are in
+ * this order: towers, embedding, decoders (a row for each kind in use), MTP, head. */
 typedef struct ppsched_model_row {
     uint32_t size;
     int32_t role;        /* enum ppsched_model_role */
     const char *name;    /* "embedding", "mtp", "head", or the name of the kind or tower; owned by
                             the model */
-    uint32_t layers;     /* number of layers of the row in the model */
+    uint32_t layers;     /* number of layers that the row describes */
     uint32_t index;      /* index of the kind or the tower in the description */
     uint64_t parameters; /* parameters of one layer, not divided among devices */
-    uint64_t active;     /* the parameters of one layer that one token uses */
-    uint64_t mixers;     /* parameters of mixers, without norms */
+    uint64_t active;     /* number of these parameters that one token uses */
+    uint64_t mixers;     /* parameters of mixers (description.h), without norms */
     uint64_t feed_forwards;
     uint64_t feed_forwards_active;
     uint64_t norms;
@@ -337,8 +335,8 @@ enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_FORWARD = 0,
     PPSCHED_MODEL_PASS_INPUT = 1,     /* backward for the gradients of the input */
     PPSCHED_MODEL_PASS_WEIGHT = 2,    /* backward for the gradients of the weights */
-    PPSCHED_MODEL_PASS_SELECTIVE = 3, /* what selective recomputation computes again: the attention
-                                         scores (Korthikanti et al.) */
+    PPSCHED_MODEL_PASS_SELECTIVE = 3, /* what selective recomputation computes again: the scores of
+                                         attention (Korthikanti et al.) */
     PPSCHED_MODEL_PASS_FULL = 4,      /* what full recomputation computes again: a forward */
     PPSCHED_MODEL_PASS_MODULES = 5    /* what recomputation of modules computes again */
 };
@@ -348,9 +346,8 @@ PPSCHED_API const char *ppsched_precision_name(int32_t precision);
 PPSCHED_API const char *ppsched_model_role_name(int32_t model_role);
 PPSCHED_API const char *ppsched_model_pass_name(int32_t model_pass);
 
-/* The cost of a pass of one layer, for one microbatch on one device. Set `size` to sizeof of this
- * struct. `time` is the sum of matrix_time, vector_time, memory_time, communication_time and
- * launch_time. */
+/* The cost of a pass of one layer, for one microbatch on one device. `time` is the sum of
+ * matrix_time, vector_time, memory_time, communication_time and launch_time. */
 typedef struct ppsched_pass_cost {
     uint32_t size;
     uint32_t reserved;
@@ -363,24 +360,25 @@ typedef struct ppsched_pass_cost {
     double vector_operations;
     double memory_bytes;
     double communication_bytes; /* bytes of the collectives, as in ppsched_link_rate */
-    double tensor_time; /* part of communication_time: tensor and expert tensor parallelism */
-    double context_time;
-    double expert_time;
+    double tensor_time;         /* communication_time of tensor and expert tensor parallelism */
+    double context_time;        /* communication_time of context parallelism */
+    double expert_time;         /* communication_time of the all-to-all of experts */
     double launch_time; /* sum of `op_time`, plus the time in which the device waits for the host */
 } ppsched_pass_cost;
 
-/* Computes what a pass costs for one layer of the kind that a row of the model describes. `pass`:
- * enum ppsched_model_pass. Without an accelerator the times are 0.
+/* Computes what a pass costs for one layer of a row. `pass`: enum ppsched_model_pass. Without an
+ * accelerator the times are 0.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown row or pass. */
 PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        const ppsched_model *model, uint32_t row,
                                                        int32_t pass, ppsched_error *error);
 
-/* The memory of one layer on one device, in bytes. Set `size` to sizeof of this struct. Activations
- * follow Korthikanti et al., equations 1 to 5. With GELU, dropout and kept scores they are T * h *
- * (10 + 24 / t + 5 * a * s / (h * t)), with sequence parallelism T * h * (34 + 5 * a * s / h) / t.
- * Gated MLPs keep 6 * T * f / t, not 4 * T * f / t. If scores are not kept, 4 bytes per row and
- * head remain. Experts keep activations for the routed tokens, divided equally among experts. */
+/* The memory of one layer on one device, in bytes. Activations follow Korthikanti et al., equations
+ * 1 to 5. With GELU, dropout and kept scores, a decoder keeps
+ *     T * h * (10 + 24 / t + 5 * a * s / (h * t)); with sequence parallelism
+ *     T * h * (34 + 5 * a * s / h) / t.
+ * Gated MLPs keep 6 * T * f / t, not 4 * T * f / t. If scores are not kept, 4 bytes per token and
+ * head remain. Routed tokens are divided evenly among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -407,10 +405,10 @@ PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
                                                     const ppsched_model *model, uint32_t row,
                                                     ppsched_error *error);
 
-/* The cost of the update at the end of a step, after the last backward. Set `size` to sizeof of
- * this struct. In `optimizer_time` the optimizer reads and writes all its states once. In
- * `reduce_time` the gradients are summed over data parallelism, and sharded weights are
- * all-gathered. Neither overlaps with compute. */
+/* The cost of the update at the end of a step, after the last backward. In `optimizer_time` the
+ * optimizer reads and writes all its states once. In `reduce_time` gradients are summed over data
+ * and context parallelism and, if `sharding` is above 0, weights are all-gathered. Neither time
+ * overlaps with compute. */
 typedef struct ppsched_update_cost {
     uint32_t size;
     uint32_t reserved;
@@ -421,8 +419,9 @@ typedef struct ppsched_update_cost {
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with `parameters` parameters, `expert_parameters` of
- * them in experts. With FROZEN_WEIGHTS all of these count as frozen. For parameters that are
- * trained, make a second call with a model without FROZEN_WEIGHTS, and add the costs of both calls.
+ * them in experts. With FROZEN_WEIGHTS all these parameters count as frozen. If some parameters are
+ * trained, call the function a second time for them, with a model without FROZEN_WEIGHTS. Then add
+ * the costs of both calls.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE if a number is negative or not finite, or
  *   `expert_parameters` is larger than `parameters`. */
 PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
@@ -433,7 +432,7 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
 
 /* Each row and pass has the factor measured time / predicted time: factors[3 * row + pass]. The
  * pass is FORWARD, INPUT or WEIGHT of enum ppsched_model_pass. A factor of 0 means 1. Rows past
- * `rows` have the factor 1. Set `size` to sizeof of this struct. */
+ * `rows` have the factor 1. */
 typedef struct ppsched_calibration {
     uint32_t size;
     uint32_t rows;
@@ -447,41 +446,42 @@ typedef struct ppsched_calibration {
  *     is the gradients and optimizer states.
  *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. An MTP layer has
  *     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has
- *     PPSCHED_LAYER_FLAG_WITH_NEXT if the next layer uses its index.
- *   - output_bytes includes all residual streams, and the keys and values that later layers read.
- *   - With a WINDOWS flag each layer has four windows (ops before the dispatch, dispatch, experts,
- *     combine), two windows (attention, MLP), or one. A window of W comes after the windows of I
- *     for the same ops. The slowdown of channel 0 is `slowdown` of the device.
+ *     PPSCHED_LAYER_FLAG_WITH_NEXT if the next layer shares its index, or gets features of a tower.
+ *   - output_bytes includes all residual streams, and what later layers read: keys and values,
+ *     features of towers, and inputs from the embedding.
+ *   - With a WINDOWS flag a dense layer has two windows (attention, MLP); embedding, head and
+ *     towers have one. With WINDOWS_EXPERTS a layer with experts has four: ops before the dispatch,
+ *     dispatch, experts, combine. Collectives of WINDOWS_TENSOR and WINDOWS_CONTEXT are windows,
+ *     too. A window of W comes after the windows of I for the same ops. The slowdown of channel 0
+ *     is `slowdown` of the device.
  *   - Each layer except embedding and head has the recompute kinds "selective", "full" and, with
  *     recompute_modules, "modules", but only the kinds that reduce the layer's memory.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or
- *   not finite; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, with more `rows` than the model has,
+ *   or with a factor that is negative or not finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
                                                      const ppsched_model *model,
                                                      const ppsched_calibration *calibration,
                                                      ppsched_error *error);
 
-/* --- Megatron-LM's estimate --- */
-
 /* The result of megatron/training/theoretical_memory_usage.py (at d98e8a6) for the same model:
- * weights and optimizer of the most loaded device, and activations of the first stage. The estimate
- * assumes bf16, ignores full recomputation, and leaves experts and gates out of the activations.
- * Set `size` to sizeof of this struct. */
+ * weights and optimizer states of the device that holds the most, and activations of the first
+ * stage. The estimate assumes bf16, ignores full recomputation, and leaves experts and gates out of
+ * activations. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
     double weight_and_optimizer_bytes;
-    double activation_bytes; /* with sequence parallelism and selective recomputation:
-                                activation_bytes_with_sequence_parallel, otherwise ..._without */
+    double activation_bytes; /* activation_bytes_with_sequence_parallel with sequence parallelism
+                                and selective recomputation, otherwise activation_bytes_without */
     double activation_bytes_with_sequence_parallel;
     double activation_bytes_without;
 } ppsched_megatron_memory;
 
-/* The pipeline of Megatron-LM's estimate. Set `size` to sizeof of this struct. */
+/* The pipeline of Megatron-LM's estimate. */
 typedef struct ppsched_megatron_pipeline {
     uint32_t size;
     uint32_t devices;      /* number of devices, p */
-    uint32_t chunks;       /* stages per device with interleaving; 0 or 1: no interleaving */
+    uint32_t chunks;       /* number of stages per device; 0 or 1: no interleaving */
     uint32_t microbatches; /* number of microbatches; 0 means unknown */
     uint32_t selective;    /* 1: --recompute-granularity selective */
     uint32_t reserved;

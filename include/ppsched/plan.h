@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: all candidate schedules for a problem, evaluated and ranked. Candidates differ in
- * strategy, chunks, group size, microbatches and memory limit.
+ * strategy, chunks (stages per device), group size, microbatches, slices and memory limit. In an
+ * interleaved strategy, the group size is how many microbatches a device runs on one chunk before
+ * it goes on to the next chunk.
+ *
+ * In this header, D is the number of devices, S of stages, V of stages per device, M of
+ * microbatches, and K of slices per microbatch.
  *
  * Sample:
  *     const uint32_t chunks[] = {1, 2};
@@ -118,9 +123,8 @@ typedef struct ppsched_ranking_options {
 /* The candidates to list, and how to evaluate and rank them. Set `size` to sizeof of this struct. A
  * field that is 0 has its default. Lists and structs behind pointers are read only during the call.
  *
- * By default, the plan tries all strategies that flush between iterations, except the following.
- * (If the config has a placement map or a stage graph, another rule holds: see
- * ppsched_plan_create.)
+ * By default, the plan tries all strategies that flush between iterations, with the exceptions
+ * below. (With a placement map or a stage graph, another rule holds: see ppsched_plan_create.)
  *   - It tries strategies that search long (`searches_long` of ppsched_strategy_info) only if
  *     `effort` is set.
  *   - It tries strategies that divide the head among devices (vocab_1f1b and interlaced) only if a
@@ -138,8 +142,7 @@ typedef struct ppsched_ranking_options {
  *     steps give a smaller one. c is the smallest size above 5 * g / 4 that gives fewer groups than
  *     the size c - 1. If c is above 3 * g / 2, and g is 32 or more, ceil(4 * g / 3) is used in
  *     place of c.
- * With layers, each size needs a search for splits. So of this list, fewer sizes are tried (V:
- * stages per device):
+ * With layers, each size needs a search for splits. So fewer sizes of this list are tried:
  *   - If M is above 64, or V above 16: only the sizes that divide M. If M * V * D is at most 5000,
  *     also the sizes from D to 2D.
  *   - For group_interleaved_1f1b: no size above D, and always (D+1)/2.
@@ -267,7 +270,7 @@ typedef struct ppsched_candidate {
     double bubble_of_span;  /* bubble_of_span as in ppsched_metrics */
     double peak_memory;     /* peak memory of `peak_device` */
     double overshoot; /* the largest amount of memory by which a device exceeds its limit; 0 if the
-                           candidate fits */
+                         candidate fits */
     double bound; /* lower bound on `step_time`: no schedule of this placement within the limit is
                      shorter (ppsched_config_find_bound). For a strategy that does not flush, the
                      bound holds for schedules that do not flush. With offload, the bound ignores
@@ -355,8 +358,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out,
                                                       ppsched_error *error);
 
 /* The split of a candidate. The first function returns the number of layers of each stage. The
- * second returns a number for each layer: 0 for no recomputation, or the number of its kind of
- * recomputation, counted from 1. Both fill buffers: see ppsched.h.
+ * second function returns a number for each layer: 0 for no recomputation, or the number of its
+ * kind of recomputation, counted from 1. Both functions fill buffers: see ppsched.h.
  * Errors: ARGUMENT, also if the plan has no layers; RANGE for a candidate past the last; REFUSED if
  *   the candidate is not evaluated or is refused; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_split(uint32_t *out, size_t capacity, size_t *needed,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replans a running job when its devices change. The result says with which split and which order
- * of devices the job continues, and which layers move between devices. It also says after how many
- * steps the move has saved more time than it took.
+/* Replans a running job when its devices change: devices are slower than planned, are lost, or are
+ * added. The result says with which split and which order of devices the job continues, and which
+ * layers move between devices. It also says after how many steps the move has saved as much time as
+ * it took. Times and memory are in the units of the config.
  *
  * Sample:
  *     const double speeds[] = {1, 1, 0.6, 1, 1}; // as measured; device 4 was added
@@ -50,102 +51,111 @@ extern "C" {
 
 /* The result: how a job continues.
  * Lifetime: the caller destroys it.
- * Thread-safety: it never changes; any number of threads may read it at the same time. */
+ * Thread-safety: a result never changes; any number of threads may read it at the same time. */
 typedef struct ppsched_replan ppsched_replan;
 
 /* The running job, and what changes. Set `size` to sizeof of this struct. A field that is 0 has its
- * default. Lists behind pointers are read only during the call. */
+ * default. All lists are read only during the call. */
 typedef struct ppsched_replan_options {
     uint32_t size;
-    uint32_t running_devices;          /* number of devices of the running job. Running devices have
-                                          the first numbers in the config. All other devices are
-                                          added by the change. Default: all devices are running */
+    uint32_t running_devices;          /* number of devices of the running job, lost devices
+                                          included. These devices have the first numbers in the
+                                          config. All other devices of the config are added by the
+                                          change. Default: all devices are devices of the running
+                                          job */
     const char *strategy;              /* strategy of the running job; required */
     const ppsched_layers *layers;      /* the layers of the model; required */
     const uint32_t *running_split;     /* number of layers of each stage of the running job;
                                           required */
-    const uint8_t *running_recomputes; /* recomputation of the running job, in the form of
+    const uint8_t *running_recomputes; /* recomputation of each layer in the running job, as
                                           `recomputes` of ppsched_split. Default: no
                                           recomputation */
-    const uint32_t *running_order;     /* number of the device in each place of the running
-                                          pipeline. Default: devices are in the order of their
-                                          numbers */
-    const uint32_t *lost;              /* numbers of the lost devices, each once */
-    const double *layer_bytes;         /* for each layer the number of bytes that a device receives
-                                          when it gets this layer. Default: mem_static +
-                                          mem_weights */
-    uint32_t running_stages;           /* number of stages of the running job, a multiple of its
-                                          devices; required */
+    const uint32_t *running_order;     /* for each place in the running pipeline, the number of the
+                                          device in this place. Default: devices are in the order of
+                                          their numbers */
+    const uint32_t *lost;              /* numbers of the devices of the running job that are lost,
+                                          each once */
+    const double *layer_bytes;         /* for each layer, the number of bytes that a device must
+                                          receive to get this layer. Default: mem_static +
+                                          mem_weights of the layer */
+    uint32_t running_stages;           /* number of stages of the running job, a multiple of
+                                          running_devices; required */
     uint32_t lost_count;               /* length of `lost` */
-    uint32_t layer_count;       /* length of layer_bytes and of running_recomputes; ignored if both
-                                   are NULL */
-    uint32_t group_size;        /* group size, for strategies that have one. Default: the number of
-                                   devices of the running job; for the result, the number of devices
-                                   after the change */
+    uint32_t layer_count;       /* length of layer_bytes and of running_recomputes: the number of
+                                   layers of the model. Ignored if both are NULL */
+    uint32_t group_size;        /* group size of the running job and of the result, for strategies
+                                   that have one. Default: for the running job the number of its
+                                   devices, for the result the number of devices after the change */
     uint32_t free_device_order; /* 1: the order of devices is searched, too. 0: devices that stay
-                                   keep their order. Added devices take the places of lost devices;
-                                   further added devices come last */
+                                   keep their order. Added devices take the places of lost devices.
+                                   If there are more added devices than lost devices, the further
+                                   added devices come last */
     uint32_t split_effort;      /* effort of the search for splits, as in ppsched_split_options.
                                    Default: 3, but 2 with several stages per device or with
                                    free_device_order */
-    double load_bandwidth;      /* bytes per unit of time with which a device loads layers that no
-                                   device holds any longer. Default: infinite */
-    double restart_time;        /* time that a change takes in addition to moving and loading
-                                   bytes */
-    double steps;               /* number of steps that are still to run. The result minimises the
-                                   time of these steps and of the move. Default: the result has the
-                                   shortest step. Of several such results, the call takes the one
-                                   that moves the fewest bytes */
+    double load_bandwidth;      /* bandwidth in bytes per unit of time with which a device loads
+                                   layers that no device holds any longer. Default: infinite */
+    double restart_time;        /* time of a change in addition to the time of moving and loading
+                                   layers */
+    double steps;               /* number of steps that are still to run. The result then minimises
+                                   the time of these steps plus the time of the move. Default: the
+                                   result has the shortest step; of several such results, it is the
+                                   one that moves the fewest bytes */
 } ppsched_replan_options;
 
 /* The figures of a result. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replan_figures {
     uint32_t size;
-    uint32_t can_stay;        /* 1: no device is lost, and the running split fits */
+    uint32_t can_stay;        /* 1: no device is lost, and the running split fits into memory */
     uint32_t stays;           /* 1: the running split and order are kept */
     uint32_t fits;            /* 1: every device is within its memory limit */
-    double running_step_time; /* time of a step with the running split and order, in the present
-                                 state of the devices; 0 if a device is lost */
+    double running_step_time; /* time of a step with the running split and order on the devices as
+                                 they are now; 0 if a device is lost */
     double step_time;         /* time of a step with the result */
     double moved_bytes;       /* bytes that move from device to device */
     double loaded_bytes;      /* bytes that are loaded, because no device holds them any longer */
     double move_time;         /* restart_time, plus the time of the device that takes longest to
-                                 move and load. Each device sends, receives and loads at the same
-                                 time, layer after layer, with the latencies and bandwidths of the
-                                 config. 0 if nothing changes */
-    double pays_after;        /* number of steps after which the shorter steps have saved more time
-                                 than the move took. 0 if nothing changes, or if the running split
-                                 cannot stay */
-    uint32_t group_size;      /* group size of the result: the group size of the options, or the
-                                 nearest size that the strategy supports on these devices; 0 if the
-                                 strategy has none */
+                                 move and load its layers. A device can send, receive and load at
+                                 the same time. It sends, receives and loads one layer after the
+                                 other. Links have the latencies and bandwidths of the config. 0 if
+                                 nothing changes */
+    double pays_after;        /* number of steps, rounded up, after which the shorter steps have
+                                 saved as much time as the move took. 0 if steps do not become
+                                 shorter, or if can_stay is 0 */
+    uint32_t group_size;      /* group size of the result: the group size of the options or, if the
+                                 strategy does not support it on the devices of the result, the
+                                 nearest size that it supports. 0 if the strategy has no group
+                                 size */
     uint32_t reserved;        /* 0 */
 } ppsched_replan_figures;
 
-/* Consecutive layers that a device gets. A plain record. */
+/* A move: consecutive layers that a device gets. A plain record: its layout never changes. */
 typedef struct ppsched_layer_move {
-    uint32_t first_layer;
+    uint32_t first_layer; /* index of the first layer that moves */
     uint32_t layer_count; /* number of layers that move */
-    uint32_t from_device; /* the device that holds the layers; PPSCHED_NONE: they are loaded */
-    uint32_t to_device;
-    double bytes;
+    uint32_t from_device; /* the device that sends the layers; PPSCHED_NONE: the layers are
+                             loaded */
+    uint32_t to_device;   /* the device that gets the layers */
+    double bytes;         /* number of bytes of all these layers together */
 } ppsched_layer_move;
 
-/* Finds how a running job continues.
- *   - `config` has all devices: first the devices of the running job, then the added devices. The
- *     lists of `config`, `running_order`, `lost` and the result use the numbers of these devices.
- *     Give measured speeds in device_speeds, device_scale and the lists of links of `config`. The
- *     job continues with the number of microbatches of `config`. Lists of `config` with values per
- *     stage are ignored.
- *   - The strategy and the number of stages per device do not change. Splits are searched as in
- *     plans. Then the call assigns layers to devices that already hold them, where this does not
- *     make the step longer. If several devices are equal, the call assigns them to places so that
- *     the fewest bytes move.
+/* Finds how a running job continues. The config's progress callback may cancel the call.
+ *   - `config` has all devices: first the devices of the running job, lost devices included, then
+ *     the added devices. The lists of `config`, `running_order`, `lost` and the result use the
+ *     numbers of these devices.
+ *   - Give measured speeds in device_speeds, device_scale and the lists of links of `config`. The
+ *     job continues with the number of microbatches of `config`. The call ignores lists of `config`
+ *     with values per stage.
+ *   - The strategy and the number of stages per device do not change. The call searches for splits
+ *     as plans do. Then it moves layers back to the devices that hold them now, as long as this
+ *     does not make the step longer.
+ *   - If several devices are equal, and the result has up to 256 devices, the call assigns the
+ *     equal devices to places in the pipeline so that the fewest bytes move. With more than 256
+ *     devices, there is no such assignment.
  *   - If no other split gives a shorter step, the running split is kept.
- * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY, LENGTH, CANCELLED, NO_MEMORY; RANGE for a device
- *   that is unknown or named twice, and for a split that does not suit the layers; REFUSED in these
- *   cases:
+ *   that is unknown or named twice, and for a running split that does not suit the layers; REFUSED
+ *   in these cases:
  *   - no device is left, or the strategy does not support the devices that are left;
  *   - the config has a placement map, a stage graph, stage_scale or a robust objective. */
 PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const ppsched_config *config,
@@ -155,15 +165,18 @@ PPSCHED_API ppsched_status ppsched_replan_create(ppsched_replan **out, const pps
 /* Frees the result. NULL is accepted. */
 PPSCHED_API void ppsched_replan_destroy(ppsched_replan *replan);
 
-/* Errors: ARGUMENT, STRUCT_SIZE. */
+/* Returns the figures of a result.
+ * Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_replan_get_figures(ppsched_replan_figures *out,
                                                       const ppsched_replan *replan,
                                                       ppsched_error *error);
 
-/* These four functions fill buffers: see ppsched.h. Split: the number of layers of each stage.
- * Recomputes: for each layer, 0 (no recomputation), or the number of its kind of recomputation,
- * counted from 1. Device order: for each place in the pipeline, the number that the config gives to
- * the device in this place. Moves: in the order of the devices that get layers.
+/* The next four functions return parts of a result. They fill buffers: see ppsched.h.
+ *   - Split: the number of layers of each stage.
+ *   - Recomputes: for each layer, 0 (no recomputation), or the number of its kind of recomputation,
+ *     counted from 1.
+ *   - Device order: for each place in the pipeline, the number of the device in this place.
+ *   - Moves: the moves, in the order of the devices that get layers.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_replan_get_split(uint32_t *out, size_t capacity, size_t *needed,
                                                     const ppsched_replan *replan,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replicas that differ: pipelines of different speeds share a global batch. The functions find a
- * number of microbatches and a split for each replica, so that all replicas end as early as
- * possible.
+/* Replicas that differ: data-parallel pipelines of different speeds share a global batch. The
+ * functions find a number of microbatches and a split for each replica, so that the slowest replica
+ * ends as early as possible. Times are in the units of the configs.
  *
  * Sample:
  *     const double slow[] = {1, 1, 1, 0.5};
@@ -48,70 +48,75 @@ extern "C" {
 
 /* The shares of replicas.
  * Lifetime: the caller destroys it.
- * Thread-safety: it does not change; any number of threads may read it at the same time. */
+ * Thread-safety: the shares never change; any number of threads may read them at the same time. */
 typedef struct ppsched_replicas ppsched_replicas;
 
 /* What the replicas share. Set `size` to sizeof of this struct. A field that is 0 has its default.
  * Data behind pointers is read only during the call. */
 typedef struct ppsched_replicas_options {
     uint32_t size;
-    uint32_t microbatches;        /* number of microbatches of the global batch, over all replicas;
-                                     at least one for each replica. Required */
+    uint32_t microbatches;        /* number of microbatches of the global batch, for all replicas
+                                     together; at least one for each replica. Required */
     const char *strategy;         /* name of the strategy of all replicas; required */
     const ppsched_layers *layers; /* the layers of the model; required */
     uint32_t chunks;              /* number of stages per device. Default: 1 */
     uint32_t group_size;          /* group size of strategies with groups. Default: the number of
                                      devices of the replica */
     uint32_t free_device_order;   /* 1: the order of devices is searched, too */
-    uint32_t split_effort;        /* effort of the search for splits, as in ppsched_split_options.
-                                     Default: 3, but 2 with several stages per device */
+    uint32_t split_effort;        /* effort of the search for splits, as `effort` of
+                                     ppsched_split_options. Default: 3, or 2 with several stages per
+                                     device */
 } ppsched_replicas_options;
 
 /* The figures of all replicas. Set `size` to sizeof of this struct. */
 typedef struct ppsched_replicas_figures {
     uint32_t size;
-    uint32_t proved;        /* 1: no other shares, splits and orders of the devices give a shorter
+    uint32_t proved;        /* 1: no other shares, splits or orders of devices give a shorter
                                step */
     double step_time;       /* step time of the replica that takes longest */
-    double equal_step_time; /* the value that `step_time` would have with equal shares, and with the
-                               best split of each replica. If the number of microbatches is not a
-                               multiple of the number of replicas, the first replicas take one
-                               microbatch more. 0 if a replica cannot run its share */
+    double equal_step_time; /* the value that `step_time` would have if all replicas had equal
+                               shares and their best splits. If the number of microbatches is not a
+                               multiple of the number of replicas, the first replicas have one
+                               microbatch more. 0 if a replica cannot run its equal share */
 } ppsched_replicas_figures;
 
-/* The share of a replica. Set `size` to sizeof of this struct. The pointers are borrowed from the
+/* The share of a replica. Set `size` to sizeof of this struct. Its pointers are borrowed from the
  * ppsched_replicas. */
 typedef struct ppsched_replica {
     uint32_t size;
-    uint32_t microbatches;
-    uint32_t stages;
-    uint32_t devices;
-    uint32_t layers;
-    uint32_t proved;              /* 1: no other split takes less time with these microbatches */
-    double step_time;             /* step time of only this replica */
+    uint32_t microbatches;        /* number of microbatches of the replica */
+    uint32_t stages;              /* length of `split` */
+    uint32_t devices;             /* length of device_order */
+    uint32_t layers;              /* length of `recomputes` */
+    uint32_t proved;              /* 1: no other split of the replica takes less time with this
+                                     number of microbatches */
+    double step_time;             /* step time of this replica alone */
     const uint32_t *split;        /* number of layers of each stage */
-    const uint32_t *device_order; /* for each place in the pipeline, the number that the config
-                                     gives to the device in this place */
+    const uint32_t *device_order; /* for each place in the pipeline, the number of the device in
+                                     this place, as in the replica's config */
     const uint8_t *recomputes;    /* for each layer 0 (no recomputation), or the number of its kind
                                      of recomputation, counted from 1 */
 } ppsched_replica;
 
-/* Finds the shares for which the slowest replica takes the least time.
- *   - `configs` has one config for each replica, with the replica's devices and their speeds, links
- *     and limits. The call ignores the numbers of microbatches of these configs, and their lists
- *     with values per stage. Equal replicas may share one config; the call then takes less time.
+/* Finds the shares with which the slowest replica takes the least time. The progress callback of a
+ * config may cancel the call.
+ *   - `configs` has `count` configs, one for each replica, with the replica's devices and their
+ *     speeds, links and limits. The call ignores the numbers of microbatches of these configs, and
+ *     their lists with values per stage. Equal replicas may share one config. The call then takes
+ *     less time.
  *   - For each number of microbatches, a replica has the split that the search of plans finds. With
- *     these splits, no other shares are better. The call skips the search for m microbatches of a
- *     replica only if the lower bound on the time of m microbatches is above the result.
+ *     these splits, no other shares are better than the result. The call skips the search for a
+ *     replica with m microbatches only if a lower bound on the time of this replica with m
+ *     microbatches is above the step time of the result.
  *   - Every replica takes at least one microbatch, and fits the memory limits.
- * The loss of a replica must be the sum over its microbatches, divided by the number of all
- * microbatches of the global batch. It must not be the mean over the replica's own microbatches.
- * The progress callback of a config may cancel the call.
+ * In the training, the loss of a replica must be the sum of the losses of its microbatches, divided
+ * by the number of microbatches of the whole global batch. It must not be the mean over the
+ * replica's own microbatches.
  * Errors: ARGUMENT, STRUCT_SIZE, UNKNOWN_STRATEGY, RANGE, CANCELLED, NO_MEMORY; REFUSED in these
  *   cases:
- *   - the strategy supports none of the shares, or nothing fits the memory limits;
+ *   - the strategy supports none of the shares, or no shares fit the memory limits;
  *   - a config has a placement map, a stage graph, stage_scale, a robust objective, or microbatches
- *     that differ. */
+ *     with different costs. */
 PPSCHED_API ppsched_status ppsched_replicas_create(ppsched_replicas **out,
                                                    const ppsched_config *const *configs,
                                                    size_t count,
@@ -121,12 +126,14 @@ PPSCHED_API ppsched_status ppsched_replicas_create(ppsched_replicas **out,
 /* Frees the shares. NULL is accepted. */
 PPSCHED_API void ppsched_replicas_destroy(ppsched_replicas *replicas);
 
-/* Errors: ARGUMENT, STRUCT_SIZE. */
+/* Returns the figures of all replicas.
+ * Errors: ARGUMENT, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_replicas_get_figures(ppsched_replicas_figures *out,
                                                         const ppsched_replicas *replicas,
                                                         ppsched_error *error);
 
-/* Errors: ARGUMENT, STRUCT_SIZE; RANGE if there is no such replica. */
+/* Returns the share of a replica. `replica` is its index in `configs`.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE if there is no such replica. */
 PPSCHED_API ppsched_status ppsched_replicas_get_replica(ppsched_replica *out,
                                                         const ppsched_replicas *replicas,
                                                         size_t replica, ppsched_error *error);

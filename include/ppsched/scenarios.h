@@ -29,7 +29,7 @@ typedef struct ppsched_scenarios ppsched_scenarios;
  *     order. It may do so only if all ops that it overtakes can still run after it, in their order,
  *     within the device's memory limit. So there is no deadlock. If there is no limit, or the
  *     schedule exceeds it, the planned peak counts as the limit.
- *   - Of the Fs that are ready, only the first may run.
+ *   - Of the Fs and overlapped pairs that are ready, only the first may run.
  *   - If several events happen at the same time, a device chooses its next op after all of them.
  *   - Flushes are kept: no op runs before a flush that comes before it in the order. */
 enum ppsched_dispatch {

@@ -77,8 +77,8 @@ enum ppsched_steady_reason {
 typedef struct ppsched_steady_period {
     uint32_t size;
     int32_t reason;     /* enum ppsched_steady_reason */
-    uint32_t block;     /* number of microbatches of a block of the order; 0 if the order is not
-                           known to repeat */
+    uint32_t block;     /* number of microbatches of a block of the order; 0 if `reason` is ORDER or
+                           COSTS */
     uint32_t blocks;    /* number of blocks of a period */
     uint32_t transient; /* number of microbatches before the first period. The number is
                            approximate, because at any one time different devices run different
