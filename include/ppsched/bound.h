@@ -38,7 +38,8 @@ typedef struct ppsched_bound {
                            the last F, and the bound on the span is 0 */
     double memory;      /* bound from memory: each activation is held for at least the shortest
                            possible time, and the activations of a device must fit into its memory
-                           limit. 0 without a memory limit */
+                           limit. Memory that is too small for another activation stays free. 0
+                           without a memory limit */
     double least_limit; /* the least memory limit, the same for all devices, under which a schedule
                            exists. This limit includes static memory and activations, and also the
                            activations that an I or a B adds. Schedules that hold memory for other

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "bound/one_machine.h"
 #include "bound/refute.h"
+#include "bound/usable_memory.h"
 #include "bound/web.h"
 #include "ir/costs.h"
 #include "ir/other_memory.h"
@@ -20,6 +21,7 @@ struct least {
     double head;              /* before the first F can start */
     double tail;              /* after an I, before the chain ends with stage 0 */
     double area, on_the_path; /* activations times the time they are held: during compute, and during transfers */
+    double rest;              /* of the activations after the I */
     double rise;              /* of memory, while the backward runs that adds least */
     double early;             /* the most by which the backward of a pair ends before the pair */
 };
@@ -34,6 +36,7 @@ struct micro_slices {
 /* Sums of a device, over the stage passes of all iterations; `hold`: the largest of its copies. */
 struct sums {
     double work, area, hold, fixed;
+    struct ppi_pass_sizes sizes; /* of its stage passes, before and after their I */
 };
 
 /* Sums of a device over the stage passes of one copy; `held`: by one microbatch between its forwards and backwards. */
@@ -261,8 +264,8 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
         const double rate = rate_of(bounds, copy, s);
         round_transfer += rate * (least[s].forward + least[s].input);
         double rise = bounds->costs.rises != NULL ? bounds->costs.rises[s].input : 0;
-        double rest = instance[s].memory[PPSCHED_KIND_F] + ppi_smaller(rise + instance[s].memory[PPSCHED_KIND_I], 0);
-        least[s].area = instance[s].memory[PPSCHED_KIND_F] * round_transfer + rest * (rate * least[s].weight);
+        least[s].rest = instance[s].memory[PPSCHED_KIND_F] + ppi_smaller(rise + instance[s].memory[PPSCHED_KIND_I], 0);
+        least[s].area = instance[s].memory[PPSCHED_KIND_F] * round_transfer + least[s].rest * (rate * least[s].weight);
         least[s].on_the_path = instance[s].memory[PPSCHED_KIND_F] * on_the_path;
         *delays += ppi_scaled_delay(instance[s].forward_delay, instance[s].forward_latency, sent) +
                    (s > 0 ? ppi_scaled_delay(instance[s - 1].backward_delay, instance[s - 1].backward_latency, sent) : 0);
@@ -293,6 +296,8 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     sums->work += micro_slices->time * bounds->iterations * least->pass;
     sums->area += micro_slices_of(bounds, copy, 0)->held_time * bounds->iterations * least->area;
     sums->area += micro_slices->held * bounds->iterations * least->on_the_path;
+    ppi_pass_sizes_add(&sums->sizes, instance->memory[PPSCHED_KIND_F]);
+    ppi_pass_sizes_add(&sums->sizes, least->rest);
     transfer->held += most; /* a backward of the microbatch finds all its forwards up to this stage */
     sums->hold = ppi_larger(sums->hold, transfer->held + least->rise * micro_slices->most);
     transfer->chain += micro_slices->time * bounds->iterations * least->chain;
@@ -350,6 +355,13 @@ static struct transfer whole_transfer(const struct bounds *bounds, uint32_t devi
     return whole;
 }
 
+/* What activations can fill of a device's memory; all that is left of it if microbatches or slices differ in size. */
+static double usable_memory(const struct bounds *bounds, const struct sums *sums, double limit)
+{
+    const double room = limit - sums->fixed;
+    return bounds->costs.factors == NULL ? ppi_usable_memory(&sums->sizes, room, limit * PPI_ROUNDING) : room;
+}
+
 static void add_device(const struct bounds *bounds, uint32_t device, bool by_span, ppsched_bound *out)
 {
     const struct ppi_values *limit = &bounds->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
@@ -364,7 +376,7 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
         raise(bounds, out, &out->fill_drain,
               by_span ? longest_transfer(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail, device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
-        raise(bounds, out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
+        raise(bounds, out, &out->memory, head + sums->area / usable_memory(bounds, sums, ppi_value_at(limit, device)), device);
 }
 
 /* Computes all parts, checks that they are finite, and sets `*out`. */
