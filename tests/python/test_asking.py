@@ -78,7 +78,7 @@ class NamesTest(AskingTest):
 
     def test_pp_is_devices_without_a_model(self):
         self.assertEqual(self.succeed("pick", "--pp", 4, "-b", 8), self.succeed("pick", "--devices", 4, "-b", 8))
-        self.refuse(2, "ppsched pick: --pp 4, --devices 8: without --model they say the same; give one of them", "pick", "--pp", 4, "--devices", 8, "-b", 8)
+        self.refuse(2, "ppsched pick: --pp 4, --devices 8: without --model these options have the same meaning; give one of them", "pick", "--pp", 4, "--devices", 8, "-b", 8)
         self.refuse(2, "ppsched pick: --pp needs --model", "pick", "--pp", 2, 4, "-b", 8)
 
     def test_number_and_kind_of_devices(self):
@@ -98,8 +98,8 @@ class SlipsTest(AskingTest):
             self.refuse(2, f"ppsched {command}: unknown option {slip}; did you mean {meant}?", command, f"{slip}=3")
 
     def test_options_of_other_commands(self):
-        self.refuse(2, "ppsched schedule: unknown option --top; it goes with ppsched pick", "schedule", *PROBLEM, "--top", 3)
-        self.refuse(2, "ppsched: unknown option --strategies; it goes with ppsched compare and ppsched pick", "--strategies", "1f1b")
+        self.refuse(2, "ppsched schedule: unknown option --top; it is an option of ppsched pick", "schedule", *PROBLEM, "--top", 3)
+        self.refuse(2, "ppsched: unknown option --strategies; it is an option of ppsched compare and ppsched pick", "--strategies", "1f1b")
 
     def test_what_is_like_nothing(self):
         self.refuse(2, "ppsched pick: unknown option --zzzz; ppsched pick --help all lists them", "pick", "--zzzz")

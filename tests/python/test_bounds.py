@@ -34,7 +34,7 @@ class WholeLayersTest(FolderTest):
         self.assertAlmostEqual(row["bubble"]["of_total"], idle)
         text = self.succeed(*words)
         self.assertRegex(text, r"\n    1  interleaved_1f1b .* 0\.0%\n       \(group_size 64\)\n       runs on: megatron ")
-        self.assertIn("\nidle time: 15.10% of total: 15.10% from imbalance (devices with less work than the busiest one), 0.00% from the pipeline\n", text)
+        self.assertIn("\nidle time: 15.10% of total = 15.10% from imbalance (devices with less work than the busiest one) + 0.00% from the pipeline\n", text)
 
     def test_numbers_of_layers(self):
         """No bound is below what the fullest device takes of its whole layers, nor above any step."""
@@ -64,7 +64,7 @@ class WholeLayersTest(FolderTest):
             self.assertAlmostEqual(candidate.bubble.of_total - candidate.imbalance, 1 - max(busy) / candidate.makespan)
         self.assertAlmostEqual(plan.best.imbalance, (8 * 6 - 8 * 15 / 4) / plan.best.makespan)
         words = ("pick", "-s", 4, "-b", 8, "--strategies", "1f1b")
-        self.assertRegex(self.succeed(*words, "-f", 1, 1, 1, 2), r"\nidle time: [\d.]+% of total: [\d.]+% from imbalance ")
+        self.assertRegex(self.succeed(*words, "-f", 1, 1, 1, 2), r"\nidle time: [\d.]+% of total = [\d.]+% from imbalance ")
         self.assertNotIn("imbalance", self.succeed(*words))
 
     def test_schedules_of_ones_own(self):

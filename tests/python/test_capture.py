@@ -93,7 +93,7 @@ class CaptureTest(FolderTest):
         lowered = (*self.SIZES, "--lower", "just_in_time")
         self.assertEqual(self.reasons(*lowered), [])
         self.assertEqual(self.reasons(*lowered, "--iterations", 3), [])
-        for words, reason in (self.SIZES, "lower it with --lower"), ((*lowered, "--blocking"), "make the host wait"), \
+        for words, reason in (self.SIZES, "add them with --lower"), ((*lowered, "--blocking"), "make the host wait"), \
                 ((*lowered, "--strategy", "1f1b_no_flush", "--iterations", 2), "is not the same in each step"), \
                 ((*lowered, "--microbatch-scale", 1, 2, 1, 1), "microbatches differ (microbatch_scale)"):
             found, = self.reasons(*words)

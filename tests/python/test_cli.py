@@ -94,7 +94,7 @@ class ScheduleTest(CommandTest):
         result = run(*words)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("critical path, 17 ops:\n  device 0: 0F0\n", result.stdout)
-        self.assertRegex(result.stdout, r"\nstage 2 on device 2 bounds the makespan: 1 more in each of its ops costs \d+, 1 less saves 11\n")
+        self.assertRegex(result.stdout, r"\nstage 2 on device 2 bounds the makespan: 1 unit more in each of its ops adds \d+ to the makespan, 1 unit less subtracts 11\n")
         row = json.loads(run(*words, "--format", "json").stdout)
         self.assertEqual(row["explain"]["critical_path"][-1]["end"], row["metrics"]["makespan"])
         self.assertEqual(row["explain"]["relief"]["makespan"]["stage"], 2)

@@ -169,13 +169,13 @@ class DevicesTest(unittest.TestCase):
 
     def test_idle_time_because_of_slow_devices_is_told(self):
         words = (*PROBLEM, "--device-speeds", 1, 1, 1, 0.5)
-        line = "slow devices: 1152 of 1440 idle time (80.0%), which there would not be with the same order on devices as fast as stated; speeds by place: 1 1 1 0.5\n"
+        line = "slow devices: they cause 1152 of 1440 idle time (80.0%), compared to the same order on devices of the stated speed; speeds by place: 1 1 1 0.5\n"
         one = ("schedule", "--strategy", "1f1b", "--split", 8, 8, 8, 8)
         self.assertIn(line, self.run_command(*one, *words, "--explain"))
         made = json.loads(self.run_command(*one, *words, "--explain", "--format", "json"))
         self.assertEqual((made["explain"]["idle_of_slow_devices"], made["idle_by_cause"]["slow_devices"]), ([384, 384, 384, 0], [384, 384, 384, 0]))
         for command in ("pick", "compare"):
-            self.assertIn("slow devices: 6 of 536 idle time (1.1%)", self.run_command(command, *words, *ONE, "--chunks", 1))
+            self.assertIn("slow devices: they cause 6 of 536 idle time (1.1%)", self.run_command(command, *words, *ONE, "--chunks", 1))
             self.assertNotIn("slow devices", self.run_command(command, *PROBLEM, *ONE, "--chunks", 1))
         self.assertNotIn("slow_devices", json.loads(self.run_command(*one, *PROBLEM, "--format", "json"))["idle_by_cause"])
 
@@ -219,7 +219,7 @@ class DevicesTest(unittest.TestCase):
                             ((*pick, "--device-order", 0, 1, 3, 2, "--free-device-order"),
                              "--free-device-order: --device-order states the order; leave one of them out"),
                             (("pick", "-s", 4, "-b", 8, "--free-device-order"),
-                             "--free-device-order: give --layers or --num-layers, which follow their devices")):
+                             "--free-device-order: give --layers or --num-layers, because the order of devices is searched only for layers")):
             run = in_process.run_command(words)
             self.assertNotEqual(run.returncode, 0, words)
             self.assertIn(told, run.stderr)

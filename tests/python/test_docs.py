@@ -165,8 +165,8 @@ class DocumentationTest(unittest.TestCase):
         ((words, shown),) = re.findall(r"^    \$ ppsched (pick .*)\n((?:    .*\n)+)", text, flags=re.M)
         self.assertEqual(run(*words.split()).stdout, re.sub(r"^    ", "", shown, flags=re.M))
         output = run("pick", *"--devices 8 -s 8 -b 32 --strategies dualpipe zb_h1 1f1b --any".split()).stdout
-        lines = re.findall(r"^    (best that .*)$", text, flags=re.M)
-        self.assertEqual([line for line in output.splitlines() if line.startswith("best that")], lines)
+        lines = re.findall(r"^    (best candidate that .*)$", text, flags=re.M)
+        self.assertEqual([line for line in output.splitlines() if line.startswith("best candidate that")], lines)
 
     def test_yaml_block(self):
         (text,) = blocks("docs/command.md", "yaml")

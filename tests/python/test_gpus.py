@@ -134,7 +134,7 @@ class GpusTest(unittest.TestCase):
         folder = self.folder / "made" / "here"
         done = self.pick("--gpus", 16, "--tp", 2, "--pp", 2, "--zero", 1, "--chunks", 1, "--strategies", "1f1b", "-o", f"{folder}/")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("4 Mi tokens rounded up, as --global-batch is not given", done.stdout)
+        self.assertIn("(about 4 Mi tokens, rounded up), because --global-batch is not given", done.stdout)
         self.assertIn("the second", done.stdout)
         self.assertIn("-> megatron.args", done.stdout)
         self.assertEqual({"megatron.args", "bridge.py", "layout.json"} - set(os.listdir(folder)), set())
@@ -152,7 +152,7 @@ class GpusTest(unittest.TestCase):
         self.check_primus((folder / "primus.yaml").read_text(encoding="utf-8"))
         again = self.pick("--gpus", 16, "--pp", 1, "--zero", 3, "-o", f"{folder}/")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("no pipeline: FSDP alone wins", again.stdout)
+        self.assertIn("no pipeline: FSDP alone is the fastest", again.stdout)
 
     def test_megatron_has_no_pipeline_for_several_streams(self):
         """Nor MTP layers: its TransformerConfig refuses both with enable_mhc_connections."""
@@ -333,7 +333,7 @@ class GpusTest(unittest.TestCase):
         self.refused("the layer table has no row of the kind decoder; it has head", *words, self.table("head,1,1,,,1,4096,,1,1,1,,"))
         twice = self.table(*["decoder,1,1,,,1,4096,,10,11,9,300,500"] * 2)
         self.refused("line 4 has the kind and the sizes of", *words, twice)
-        self.refused("--layer-table, --layer-times: both say what layers take", *words, twice, "--layer-times", "decoder.forward=1ms")
+        self.refused("--layer-table, --layer-times: both give the times of layers", *words, twice, "--layer-times", "decoder.forward=1ms")
         self.refused("No such file", *words, self.folder / "none.csv")
         with self.assertRaisesRegex(TypeError, "table must be a ppsched.LayerTable"):
             ppsched.plan_layouts(SHAPE, gpus=4, device="h100", table="table.csv")
@@ -343,7 +343,7 @@ class GpusTest(unittest.TestCase):
         self.refused("give a multiple of 4", "--gpus", 16, "--tp", 2, "--pp", 2, "--cp", 1, "--global-batch", 31)
         self.refused("--goal cost needs --gpu-hour", "--gpus", 8, "--goal", "cost")
         self.refused("--gpu-hour a100=2: the device is h100", "--gpus", 8, "--goal", "cost", "--gpu-hour", "a100=2")
-        self.refused("--overlap none goes with no other word", "--gpus", 8, "--overlap", "none", "tp")
+        self.refused("--overlap none cannot be combined with other words", "--gpus", 8, "--overlap", "none", "tp")
         self.refused("--jobs 0: it must be 1 to", "--gpus", 8, "--jobs", 0)
         self.refused("--gpus, --dp: give one of them", "--gpus", 8, "--dp", 2)
         self.refused("--goal needs --model and --gpus", "--tp", 2, "--goal", "step")

@@ -486,7 +486,7 @@ class CommandTest(unittest.TestCase):
         path = self.config(KSHAPE)
         for words, told in ((["--lower", "by_time"], "only for chains"), (["--jitter", "0.1", "--scenarios", "4", "--dispatch"], "only for chains"),
                             (["--launch", "torchtitan"], "only for chains"), (["--format", "csv"], "use json"),
-                            (["--format", "chakra", "-o", os.path.join(self.folder.name, "x")], "these form a graph; give --format json"),
+                            (["--format", "chakra", "-o", os.path.join(self.folder.name, "x")], "these stages form a graph; give --format json"),
                             (["--sender-waits", "like_kind"], "only for chains")):
             code, _, err = answer("schedule", "--strategy", "auto", "-c", path, "--quiet", *words)
             self.assertNotEqual(code, 0, words)
@@ -494,7 +494,7 @@ class CommandTest(unittest.TestCase):
             self.assertIn(told, err)
         code, text, err = answer("schedule", "--strategy", "auto", "-c", path, "--link")
         self.assertEqual((code, text, len(err.splitlines())), (1, "", 1))
-        self.assertIn("the page knows chains", err)
+        self.assertIn("the page supports only chains", err)
 
     def test_what_plans_cannot_do_is_told(self):
         path = self.config(KSHAPE)

@@ -224,7 +224,7 @@ class CommandTest(unittest.TestCase):
         words = (*GIS, "--offload", "all", "--offload-times", 4, "--host-links", "all", "--explain")
         lines = run(*words).stdout.splitlines()
         self.assertTrue(any(line.startswith("critical path, ") for line in lines))
-        self.assertEqual(lines[-1], "what time in a stage costs is not computed for schedules with recompute or offload")
+        self.assertEqual(lines[-1], "for schedules with recompute or offload, the effect of longer or shorter ops is not computed")
         waits = [idle.reload for idle in ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0)).offload().evaluate().idle]
         self.assertEqual((lines[-2], waits), ("no device waits for a copy", [0] * 4))
         config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=6)
@@ -295,12 +295,12 @@ class CommandTest(unittest.TestCase):
         for words, line in ((("--offload", "chunks=0"), "N of chunks=N must be an integer of 1 or more"),
                             (("--offload", "some"), "it must be chunks=N, all or limit"),
                             (("--offload", "all", "--recompute", "chunks=1", "--offload-times", "1", "--link"), "the page recomputes or offloads, not both"),
-                            (("--offload", "all", "--recompute", "chunks=2", "--offload-times", "1"), "--offload all: --recompute chunks=2 recomputes all that could be offloaded"),
+                            (("--offload", "all", "--recompute", "chunks=2", "--offload-times", "1"), "--offload all: --recompute chunks=2 recomputes everything that could be offloaded"),
                             (("--offload-share", "0.5"), "--offload-share: nothing is offloaded; give --offload"),
                             (("--offload", "all", "--offload-share", "0"), "--offload-share 0: it must be above 0 and at most 1"),
                             (("--offload", "all", "--offload-share", "nan"), "--offload-share nan: it must be above 0 and at most 1"),
                             (("--offload", "all", "--reload-prefetch", "0"), "--reload-prefetch 0: it must be 1 op or more"),
-                            (("--offload", "limit", "--reload-prefetch", "2"), "--reload-prefetch: --offload limit chooses the copies and their times itself"),
+                            (("--offload", "limit", "--reload-prefetch", "2"), "--reload-prefetch: --offload limit itself chooses which activations are copied and when"),
                             (("--copy-slowdown", "0.5"), "copy_slowdown"),
                             (("--host-links", "all", "--host-link", "0"), "both set which devices share a host link"),
                             (("--offload", "all", "--offload-times", "1", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),

@@ -445,7 +445,7 @@ class CommandTest(unittest.TestCase):
                             (("pick", "-s", "4"), "stages"), (("pick", "--data-parallel-size", "2"), "--data-parallel-size is not for layers"),
                             (("pick", "--micro-batch-size", "2"), "--micro-batch-size is not"), (("pick", "--any"), "--any is not"),
                             (("pick", "--objective", "span"), "give makespan"),
-                            (("pick", "--objective", "throughput"), "is for forwards alone")):
+                            (("pick", "--objective", "throughput"), "needs a problem with only forwards")):
             code, _, err = answer(words[0], "-c", self.file(), "--quiet", *words[1:])
             self.assertNotEqual(code, 0, words)
             self.assertIn(part, err)

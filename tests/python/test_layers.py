@@ -552,7 +552,7 @@ class PickTest(FolderTest):
 
     def test_so_many_microbatches(self):
         """No plans for each runtime, which would take minutes."""
-        words, told = ("pick", "-c", "model.json", *QUICK), "the best of this plan for each runtime; plans for single runtimes would take long with so many microbatches"
+        words, told = ("pick", "-c", "model.json", *QUICK), "the best candidate of this plan for each runtime, because a plan for each runtime would take long with so many microbatches"
         self.assertNotIn(told, self.succeed(*words))
         with unittest.mock.patch("ppsched.command.each_runtime.MOST_FORWARDS", 100):
             self.assertIn(told, self.succeed(*words))
@@ -586,10 +586,10 @@ class PickTest(FolderTest):
     def test_a_winner_that_none_runs(self):
         """What each runtime runs in its place, of its own plan where it runs nothing of that for none; and why one runs nothing."""
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe", "zb_h1", "--any")
-        self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* runs?: zb_h1, V = 1, .*\n    ppsched schedule --strategy zb_h1 .*--split ")
+        self.assertRegex(text, r"\nbest candidate that .*torchtitan, pytorch.* can run: zb_h1, V = 1, .*\n    ppsched schedule --strategy zb_h1 .*--split ")
         self.assertRegex(text, r"\ndeepspeed: dualpipe: .*; zb_h1: DeepSpeed runs 1F1B orders: .*\n")
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe")
-        self.assertIn("\nno runtime runs the only candidate that fits\n", text)
+        self.assertIn("\nno runtime can run the only candidate that fits\n", text)
         for name in RUNTIME_NAMES:
             self.assertRegex(text, rf"\n{name}: dualpipe: ")
 
@@ -752,7 +752,7 @@ class WordsTest(FolderTest):
 
     def test_what_is_wrong_with_words(self):
         words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3)
-        self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has one", *words, "--recompute", "1-3:selective", "2:full")
+        self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has only one kind", *words, "--recompute", "1-3:selective", "2:full")
         self.fail_with(2, "-s 8: the split has 4 stages; leave -s out", *words, "-s", 8)
         self.fail_with(2, "ppsched schedule: unknown option --foo; ppsched schedule --help all lists them", *words, "--foo")
         self.fail_with(2, "--micro-batch-size 0: it must be 1 or more", *words, "--micro-batch-size", 0)
@@ -780,7 +780,7 @@ class WordsTest(FolderTest):
                                   (2, "head: the list of layers has its own costs", ("--layers", "layers.json", "--head", "forward_time=1")),
                                   (2, "--layers, --num-layers: give one of them", ("--layers", "layers.json", "--num-layers", 3)),
                                   (2, "--num-layers 0: it must be 1 or more", ("--num-layers", 0)),
-                                  (1, "forward_times has 2 values; --num-layers needs one, as its layers are equal", ("--num-layers", 8, "-f", 1, 2)),
+                                  (1, "forward_times has 2 values; --num-layers needs one value, because its layers are equal", ("--num-layers", 8, "-f", 1, 2)),
                                   (2, "gradient_bytes is a cost of stages; layers have none", ("--num-layers", 8, "--gradient-bytes", 2)),
                                   (2, "mem_optimizer is a cost of stages; layers have none; use mem_static and mem_forward of layers, and mem_other",
                                    ("--num-layers", 8, "--mem-optimizer", 2)),

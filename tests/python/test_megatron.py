@@ -162,7 +162,7 @@ class CapacityTest(Refusing):
             self.assertEqual(model_of("f", {**self.FIELDS, **more}).options.get("expert_load"), load, more)
 
     def test_refused(self):
-        for more, part in (({"moe_expert_capacity_factor": 0.9}, "moe_expert_capacity_factor is 0.9, so that rows of an even share are dropped"),
+        for more, part in (({"moe_expert_capacity_factor": 0.9}, "moe_expert_capacity_factor is 0.9, so even with balanced experts rows are dropped"),
                            ({"moe_pad_expert_input_to_capacity": True}, "there is no moe_expert_capacity_factor; give one"),
                            ({"moe_expert_capacity_factor": "much"}, "moe_expert_capacity_factor is 'much'; it must be a number")):
             self.refused(part, {**self.FIELDS, **more})
@@ -374,7 +374,7 @@ class CommandTest(unittest.TestCase):
 
     def test_what_is_assumed_is_told(self):
         self.assertTrue(self.run_with(SMALL, "model", "--model").stdout.endswith(
-            "assumed, as the model's file leaves it out: bf16 (the launcher's default is float32), no learned positions (max_position_embeddings is missing)\n"))
+            "assumed, because the model's file leaves it out: bf16 (the launcher's default is float32), no learned positions (max_position_embeddings is missing)\n"))
         row = json.loads(self.run_with(SMALL, "model", "--json", "--model").stdout)
         self.assertEqual(len(row["assumed"]), 2)
         said = {**SMALL, "bf16": True, "max_position_embeddings": 2048}

@@ -110,7 +110,7 @@ class ExplainMemoryTest(unittest.TestCase):
             self.assertIn(line, text.split("device 1")[0])
         for part in text.split("\ndevice ")[1:]:
             heading, *lines = part.splitlines()
-            self.assertRegex(heading, r"^\d: [\d.]+ GiB of 72 GiB, at [\d.]+ ms with \d\w+$")
+            self.assertRegex(heading, r"^\d: [\d.]+ GiB of 72 GiB, at time [\d.]+ ms with \d\w+$")
             self.assertEqual(sum(float(line.split()[1]) for line in lines), float(heading.split()[1]))
 
     def test_json(self):
@@ -126,10 +126,10 @@ class ExplainMemoryTest(unittest.TestCase):
     def test_plain_numbers(self):
         self.assertTrue(run("-s", 4, "-b", 8, "--explain-memory").stdout.endswith(
             "memory at each device's peak:\n"
-            "device 0: 4, at 3 with 0F3\n  activations            4  stage 0: 4 microbatches, 0-3\n"
-            "device 1: 3, at 3 with 1F2\n  activations            3  stage 1: 3 microbatches, 0-2\n"
-            "device 2: 2, at 3 with 2F1\n  activations            2  stage 2: 2 microbatches, 0-1\n"
-            "device 3: 1, at 3 with 3F0\n  activations            1  stage 3: 1 microbatch, 0\n"))
+            "device 0: 4, at time 3 with 0F3\n  activations            4  stage 0: 4 microbatches, 0-3\n"
+            "device 1: 3, at time 3 with 1F2\n  activations            3  stage 1: 3 microbatches, 0-2\n"
+            "device 2: 2, at time 3 with 2F1\n  activations            2  stage 2: 2 microbatches, 0-1\n"
+            "device 3: 1, at time 3 with 3F0\n  activations            1  stage 3: 1 microbatch, 0\n"))
 
     def test_without_ops_and_with_more_iterations(self):
         text = run("-s", 4, "--num-devices", 4, "-b", 3, "--iterations", 2, "--mem-static", 7, "--mem-forward", 0, "--explain-memory").stdout

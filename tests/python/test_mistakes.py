@@ -35,7 +35,7 @@ MISTAKES = {
         ("--out x/y/z.txt", 2, "did you mean --output?"),
         ("interleaved zbv", 2, "apart from options it takes only one name"),
         ('""', 1, "there are gpipe, 1f1b, seq_1f1b, eager_1f1b, 1f1b_no_flush,"),
-        ("--devices 8", 2, "it goes with ppsched schedule and ppsched compare"),
+        ("--devices 8", 2, "it is an option of ppsched schedule and ppsched compare"),
         ("-o nowhere/a.txt", 1, "make the folder first: mkdir -p"),
     ],
     "schedule": [
@@ -98,7 +98,7 @@ MISTAKES = {
         ("--devices 8 -b 32 --tp 2", 2, "--tp needs --model"),
         ("--devices 8 -b 32 --precision fp16", 2, "--precision needs --model"),
         ("-m config.json --pp 4", 2, "did you mean --model?"),
-        ("--model config.json --recompute some --pp 4", 2, "it goes with ppsched schedule and ppsched replan"),
+        ("--model config.json --recompute some --pp 4", 2, "it is an option of ppsched schedule and ppsched replan"),
     ],
     "replan": [
         ("", 2, "give --split: the layers of each stage of the running job"),
@@ -108,7 +108,7 @@ MISTAKES = {
         ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 9 --slow-rank 3:2", 1, "they must be equal"),
         ("--devices 4 -b 16 --num-layers 32 --split 8 8 16 --slow-rank 3:2", 1, "it must be a multiple of 4, the running devices"),
         ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --measured config.json", 1, "the file describes a model, which ppsched pick --model takes"),
-        ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --added 5", 2, "--devices counts those added, too"),
+        ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --added 5", 2, "--devices includes the added devices"),
         ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slowrank 3:2", 2, "did you mean --slow-rank?"),
         ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --lost 0 1 2 3", 1, "leave at least one, or add some"),
         ("--devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slow-rank 3:2 --strategy zbw", 1, "did you mean zbv?"),
@@ -138,7 +138,7 @@ MISTAKES = {
         ("config.json", 1, "the file describes a model, which ppsched pick --model takes"),
         ("s.csv --from yaml", 2, "choose from csv, json, chakra"),
         ("s.csv --channel all", 2, "choose from group, direction, pair, none, sends"),
-        ("s.csv --devices 2", 2, "it goes with ppsched schedule and ppsched compare"),
+        ("s.csv --devices 2", 2, "it is an option of ppsched schedule and ppsched compare"),
         ("s.csv --form csv", 2, "did you mean --from?"),
         ("s.csv s.csv", 2, "apart from options it takes only one FILE"),
     ],
@@ -224,7 +224,7 @@ MISTAKES = {
         ("config.json", 1, "a file of runs has the columns gpu, seq, mbs, gbs, measured_"),
         ("runs.csv runs.csv", 2, "apart from options it takes only one RUNS.csv"),
         ("runs.csv --out device.json", 2, "did you mean --output?"),
-        ("runs.csv --gpus 8", 2, "it goes with ppsched pick"),
+        ("runs.csv --gpus 8", 2, "it is an option of ppsched pick"),
         ("--runs runs.csv", 2, "as in ppsched calibrate RUNS.csv"),
     ],
     "live": [
@@ -234,7 +234,7 @@ MISTAKES = {
         ("--devices 4 -b 8 --beside gpipe zb_h1 zbv dualpipe -o a.html", 2, "it may have at most 3"),
         ("--devices 4 -b 8 --beside gpipe:x -o a.html", 2, "--beside gpipe:x: it must be a strategy, with or without its"),
         ("--devices h100 -o a.html", 2, "the kind of device is --device h100"),
-        ("--launch megatron -o a.html", 2, "it goes with ppsched schedule and ppsched convert"),
+        ("--launch megatron -o a.html", 2, "it is an option of ppsched schedule and ppsched convert"),
         ("--port 8080", 2, "ppsched live --help all lists them"),
         ("-c folder -o a.html", 1, "give a file in it"),
         ("--devices 4 -b 8 --offload some -o a.html", 2, "--offload some: it must be chunks=N, all or limit"),
@@ -248,8 +248,8 @@ MISTAKES = {
         ("pick all more", 2, "apart from options it takes only one COMMAND and all"),
         ("--completion tcsh", 2, "choose from bash, zsh, fish"),
         ("--completion", 2, "write --completion {bash,zsh,fish}"),
-        ("--man --completion bash", 2, "leave out the rest"),
-        ("--devices", 2, "it goes with ppsched schedule and ppsched compare"),
+        ("--man --completion bash", 2, "leave out the other words"),
+        ("--devices", 2, "it is an option of ppsched schedule and ppsched compare"),
         ("all", 2, "known are strategies, schedule, compare, pick, replan, repli"),
         ("--help pick", 2, "write ppsched help pick"),
         ("pick --man all", 2, "apart from options it takes only one COMMAND and all"),
@@ -344,7 +344,7 @@ HABITS = {
 # Words before any command.
 FIRST = [
     ("-V", "did you mean --version?"), ("version", "did you mean --version?"), ("--vers", "did you mean --version?"), ("PICK --devices 8", "did you mean pick?"),
-    ("-h schedule", "write ppsched help schedule"), ("--devices 8 pick", "it goes with ppsched schedule and ppsched compare"),
+    ("-h schedule", "write ppsched help schedule"), ("--devices 8 pick", "it is an option of ppsched schedule and ppsched compare"),
 ]
 
 

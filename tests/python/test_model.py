@@ -358,8 +358,8 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(0 < row["step_error"]["median"] < row["step_error"]["p90"] < 0.1)
 
     def test_the_line_of_estimates_names_the_device(self):
-        for device, words in (("h100", "off by 2.2% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
-                              ("gb200", "off by at most 4.4% on 1 published layout of dense models on gb200 in bf16"),
+        for device, words in (("h100", "error of the step time: median 2.2%, 90th percentile"), ("h20", "dense models on h20 in bf16: none was measured"),
+                              ("gb200", "error of the step time at most 4.4% on 1 published layout of dense models on gb200 in bf16"),
                               ("a100", f"step time within {ERRORS['step_time']:.1%}")):
             for command in ("model", "pick"):
                 text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout
@@ -396,7 +396,7 @@ class CommandTest(unittest.TestCase):
         self.wrong("--step-time: GB is a unit of memory; units of time are ns", "--model", self.path, "--step-time", "2GB")
         self.wrong("--step-time is 'soon'; it must be a number with a unit", "--model", self.path, "--step-time", "soon")
         self.wrong("--tokens-per-second is 0; it must be a finite number above 0", "--model", self.path, "--tokens-per-second", 0)
-        self.wrong("--step-time was measured in one layout, but there are 2; give one number for --tp", "--model", self.path, "--step-time", "2s",
+        self.wrong("--step-time was measured in one layout, but there are 2 layouts; give only the measured number for --tp", "--model", self.path, "--step-time", "2s",
                    "--tp", 1, 2, command="pick")
         stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
         self.assertIn("all layers x ", stepped["calibrated"][0])
@@ -585,7 +585,7 @@ class CommandTest(unittest.TestCase):
         done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron",
                    command="pick")
         for word in ("tokens/s, MFU ", "\ndevice      GiB        GiB", "\nmegatron: --pipeline-model-parallel-size 4",
-                     "estimates: step time off by 2.2% in the median"):
+                     "estimates: error of the step time: median 2.2%"):
             self.assertIn(word, done.stdout)
 
     def test_memory_decides(self):
@@ -694,7 +694,7 @@ class CommandTest(unittest.TestCase):
         config = self.folder / "times.json"
         config.write_text('{"forward_times": "36ms"}', encoding="utf-8")
         self.wrong("1 measured stage:", "--model", self.path, "-c", config, command="pick")
-        self.wrong("1 measured stage: with --model give the times of all stages of an even split, 2 to 8", "--model", self.path, "-f", "1s", command="pick")
+        self.wrong("1 measured stage: with --model give the times of all stages of an even split, one number per stage, for 2 to 8 stages", "--model", self.path, "-f", "1s", command="pick")
 
     def test_layouts_of_different_devices(self):
         """Their devices are told, and by what they are ranked; lists may have commas, and what is repeated counts once."""
@@ -728,7 +728,7 @@ class CommandTest(unittest.TestCase):
 
     def test_nothing_is_passed_over_in_silence(self):
         words = ("--model", self.path, "--tp", 2, "--pp", 2, "--seq", 2048)
-        for part, *given in (("--dp, --data-parallel-size: both are the same option", "--dp", 4, "--data-parallel-size", 2),
+        for part, *given in (("--dp, --data-parallel-size: these are two names of the same option", "--dp", 4, "--data-parallel-size", 2),
                              ("--vpp: pick chooses the stages", "--vpp", 2), ("--mem-limits: with --model give --mem-limit", "--mem-limits", "3GB"),
                              ("--microbatch-counts: with --model give several --micro-batch", "--microbatch-counts", 4),
                              ("--gpus is -4; it must be 1 to", "--gpus", -4), ("--tp is -2; it must be 1 to", "--tp", -2)):

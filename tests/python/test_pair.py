@@ -82,7 +82,7 @@ class PairCommandTest(FolderTest):
         found = self.pair({"forward": [["compute", "3ms"]], "backward": [["network", "2000us"], ["compute", "0.004s"]]})
         self.assertEqual((found["time"], found["units"]["time"]), (0.007, "s"))
         text = self.succeed("pair", "pair.json")
-        self.assertIn("time 0.007 s; no order is shorter", text)
+        self.assertIn("time 0.007 s; no order takes less", text)
         self.assertEqual([line.split()[0] for line in text.splitlines()[-3:-1]], ["compute", "network"])
 
     def test_order(self):
@@ -99,7 +99,7 @@ class PairCommandTest(FolderTest):
         found = self.pair(LAYER, "--pairs", 8)
         self.assertEqual(found["time"], best_by_trying({"forward": LAYER["forward"] * 8, "backward": LAYER["backward"] * 8}))
         self.assertEqual((found["cycle"], found["cycle_bound"]), (14, 14))
-        self.assertIn("one more pair in a row takes 14; no order is shorter than 14", self.succeed("pair", "pair.json", "--pairs", 8))
+        self.assertIn("each additional pair takes 14; no order takes less than 14", self.succeed("pair", "pair.json", "--pairs", 8))
         loose = {"forward": [["a", 4], ["b", 1]], "backward": [["a", 1], ["b", 2]]}
         found = self.pair(loose, "--pairs", 12)
         self.assertEqual((ppsched.pair_time(loose).time, found["cycle"], found["cycle_bound"]), (6, 5, 5))
@@ -267,7 +267,7 @@ class TraceTest(FolderTest):
         ends = {(w["of"], w["index"]): w for w in found["windows"]}
         self.assertEqual(ends["weight", 0]["start"], ends["backward", 1]["end"])  # mlp(W) needs mlp(B), and not dispatch(B)
         self.assertEqual(found["own_order"], json.loads(self.succeed("pair", "trace.json", "--json", "--order", "own"))["time"])
-        self.assertIn("its own order takes", self.succeed("pair", "trace.json"))
+        self.assertIn("computed for the measured order", self.succeed("pair", "trace.json"))
         rows = json.loads(self.succeed("compare", "--windows", "trace.json", "-s", 4, "-b", 4, "--strategies", "1f1b", "--json"))
         self.assertEqual(rows[0]["step_time"], (4 + 4 - 1) * (4.5 + 7 + 1.5))
 
@@ -283,7 +283,7 @@ class TraceTest(FolderTest):
         self.write("trace.json", {"traceEvents": 3})
         self.assertIn("traceEvents must be a list", self.refused("pair", "trace.json"))
         self.write("pair.json", LAYER)
-        self.assertIn("it goes with a trace", self.refused("pair", "pair.json", "--order", "own", code=2))
+        self.assertIn("it needs a trace", self.refused("pair", "pair.json", "--order", "own", code=2))
 
 
 class WindowsOfStagesTest(FolderTest):
@@ -469,7 +469,7 @@ class WindowsOfStagesTest(FolderTest):
         self.assertIn("stage 1 has none of weight", self.refused("schedule", *self.SIZES, "--windows", json.dumps([SPLIT, LAYER, SPLIT, SPLIT])))
         unlike = [{**SPLIT, "slowdown": {"compute": 1 + number / 10}} for number in range(4)]
         self.assertIn("slowdown of 'compute' is 1.1 in stage 1", self.refused("schedule", *self.SIZES, "--windows", json.dumps(unlike)))
-        with self.assertRaisesRegex(ppsched.Error, "windows and forward_times both say"):
+        with self.assertRaisesRegex(ppsched.Error, "windows and forward_times both give"):
             ppsched.Config(2, 8, windows=SPLIT, forward_times=1)
 
 

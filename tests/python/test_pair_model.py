@@ -349,13 +349,13 @@ class MegatronTest(FolderTest):
     def test_argument_files_that_it_refuses(self):
         flags = {**ARGUMENTS, "overlap_moe_expert_parallel_comm": True}
         for given, words in (({**ARGUMENTS, "delay_wgrad_compute": True}, "delay_wgrad_compute needs overlap_moe_expert_parallel_comm"),
-                             ({**flags, "recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}, "no pairs with full recomputation"),
+                             ({**flags, "recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}, "does not overlap pairs if it recomputes whole layers"),
                              ({**flags, "virtual_pipeline_model_parallel_size": None}, "several stages on each device; give --vpp")):
             error = self.done("price", "-c", self.write("flags.json", given), "--device", "h100", code=1)
             self.assertIn(words, error)
             self.assertEqual(error.count("\n"), 1)
         path = self.write("arguments.json", ARGUMENTS)
-        self.assertIn("both say how exchanges are hidden", self.done("price", "--model", path, "--pair-windows", "--overlap", "ep", code=2))
+        self.assertIn("both state which exchanges overlap", self.done("price", "--model", path, "--pair-windows", "--overlap", "ep", code=2))
         self.assertIn("--pair-rule needs --pair-windows", self.done("price", "--model", path, "--pair-rule", "best", code=2))
         self.assertIn("overlaps only the exchanges", self.done("price", "--model", path, "--pair-windows", "ep", "tp", "--pair-rule", "megatron", code=1))
 

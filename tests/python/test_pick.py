@@ -443,16 +443,16 @@ class RuntimesTest(FolderTest):
         words = ("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1", "1f1b")
         text = self.succeed(*words)
         self.assertRegex(text, r"\n +2  zb_h1 .*\n       runs on: torchtitan pytorch primus jaxpp \(sail\)\n")
-        self.assertIn("\nfaster, but no runtime runs it: dualpipe, V = 1, step time 26; --any ranks only by time\n", text)
+        self.assertIn("\nfaster, but no runtime can run it: dualpipe, V = 1, step time 26; --any ranks only by time\n", text)
         text = self.succeed(*words, "--any")
         self.assertRegex(text, r"\n +1  dualpipe .*\n")
         self.assertIn("\n       runs on: none\n", text)
-        self.assertIn("\nbest that torchtitan, pytorch, primus, jaxpp, (sail) run: zb_h1, V = 1, step time ", text)
-        self.assertIn("\nbest that megatron, deepspeed, colossalai run: 1f1b, V = 1, step time 33, peak memory 4\n", text)
+        self.assertIn("\nbest candidate that torchtitan, pytorch, primus, jaxpp, (sail) can run: zb_h1, V = 1, step time ", text)
+        self.assertIn("\nbest candidate that megatron, deepspeed, colossalai can run: 1f1b, V = 1, step time 33, peak memory 4\n", text)
         text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe")
-        self.assertIn("\nno runtime runs the only candidate that fits\n", text)
+        self.assertIn("\nno runtime can run the only candidate that fits\n", text)
         text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1", "--any")
-        self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: run none of the 2 candidates that fit\n", text)
+        self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: cannot run any of the 2 candidates that fit\n", text)
 
     def test_the_best_for_each(self):
         """Where the best runs somewhere, and others elsewhere."""
@@ -464,7 +464,7 @@ class RuntimesTest(FolderTest):
 
     def test_search_for_them_ends(self):
         text = self.succeed("pick", "-s", 2, "-b", 4, "--strategies", "dualpipe", "--mem-limits", *range(10, 110))
-        self.assertIn("\nno runtime runs any of the 64 best candidates that fit (of 100)\n", text)
+        self.assertIn("\nno runtime can run any of the 64 best candidates that fit (of 100)\n", text)
 
     def test_only_those_of_a_runtime(self):
         for runtime, best in (("megatron", {"1f1b", "interleaved_1f1b"}), ("deepspeed", {"1f1b"})):

@@ -157,7 +157,7 @@ class RankOrderTest(unittest.TestCase):
                 model.write_text(json.dumps({**fields, "use_tp_pp_dp_mapping": mapping}), encoding="utf-8")
                 done = run_command((*words, "--json"))
                 self.assertEqual((done.stdout, done.stderr), (wanted.stdout, ""))
-                self.assertEqual("both orders of ranks are searched" in run_command(words).stderr, mapping)
+                self.assertEqual("the search tries both orders of ranks" in run_command(words).stderr, mapping)
             self.assertNotEqual(both.stdout, first.stdout)
             model.write_text(json.dumps({**fields, "use_tp_pp_dp_mapping": True}), encoding="utf-8")
             self.assertEqual(run_command((*words, "--rank-order", FIRST, "--json")).stdout, first.stdout)

@@ -292,7 +292,7 @@ class PrimusTest(Folder):
         self.refused("vocab_size is missing, and tokenizer_model, from whose name it would follow", "primus/configs/models/megatron/base.yaml", self.BASE + "extends: []\nnum_layers: 2\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
-        self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
+        self.refused("its framework is 'maxtext'; supported are megatron, torchtitan, megatron_bridge", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
         self.refused("extends must be a list of files, not 3", "x.yaml", "extends: 3\n")
         self.refused("overrides must be a mapping, not 3", "x.yaml", "modules: {a: {framework: megatron, model: primus/configs/models/megatron/small.yaml, overrides: 3}}\n")
         self.refused("none of its modules has a model", "x.yaml", "bases: []\nmodules: {a: {framework: megatron}}\n")

@@ -69,7 +69,7 @@ class AutomodelTest(HubFolder):
         found = self.adapted("{target_modules: ['*'], dim: 40, moe_rank_scaling: true}", "next")[2]
         self.assertEqual((found.options["lora_expert_rank"], found.options["lora_fused"], found.options["lora_dropout"]), (4, False, False))
         self.assertTrue(self.adapted("{dim: 8, dropout: 0.1, dropout_position: pre}")[2].options["lora_dropout"])
-        self.assertEqual(self.adapted("{dim: 8, dropout: 0.1, use_dora: true}")[2].not_taken, ["peft.use_dora", "peft.dropout (behind the adapters)"])
+        self.assertEqual(self.adapted("{dim: 8, dropout: 0.1, use_dora: true}")[2].not_taken, ["peft.use_dora", "peft.dropout (after the adapters)"])
         towers = self.adapted("{exclude_modules: ['*visual*']}", "vl")[2]
         self.assertEqual(([tower["frozen"] for tower in towers.description.values()["towers"]], towers.assumed), ([True], ["towers without adapters"]))
 
@@ -84,9 +84,9 @@ class AutomodelTest(HubFolder):
 
     def test_refused(self):
         self.refused("its model makes images", "r.yaml", self.RECIPE.replace("NeMoAutoModelForCausalLM", "NeMoAutoDiffusionPipeline"))
-        self.refused("its model has a drafter beside it", "r.yaml", self.RECIPE.replace("torch_dtype: bf16", "drafter_path: x"))
+        self.refused("its model has an additional drafter", "r.yaml", self.RECIPE.replace("torch_dtype: bf16", "drafter_path: x"))
         self.refused("no model of Hugging Face is named", "r.yaml", self.RECIPE.replace("  pretrained_model_name_or_path: models/llama\n", ""))
-        self.refused("its model is 'org/none' of Hugging Face, whose config.json is not here; put it at", "r.yaml", self.RECIPE.replace("models/llama", "org/none"))
+        self.refused("its model is 'org/none' of Hugging Face, whose config.json is not here; put that file at", "r.yaml", self.RECIPE.replace("models/llama", "org/none"))
 
 
 class SwiftTest(HubFolder):
@@ -168,7 +168,7 @@ class SlimeTest(HubFolder):
         wanted = self.read(self.RUN, "run.sh")
         for word in ("$BASE/models/next", "\"${BASE}/models/next/\"", "$(dirname $BASE)/models/next", "/$A/$B/models/next"):
             self.assertEqual(self.read(self.RUN.replace("models/next", word), "run.sh"), wanted, word)
-        self.refused("its model is 'none' of Hugging Face, whose config.json is not here; put it at", "run.sh", self.RUN.replace("models/next", "$BASE/none"))
+        self.refused("its model is 'none' of Hugging Face, whose config.json is not here; put that file at", "run.sh", self.RUN.replace("models/next", "$BASE/none"))
         for word in ("$BASE", "$BASE/", "models/next$BASE", "$BASE/models/$NAME"):
             self.refused("--hf-checkpoint has a value from outside the script", "run.sh", self.RUN.replace("models/next", word))
 
@@ -232,7 +232,7 @@ class PrimusTest(HubFolder):
         self.refused("lora.dim is 0; it must be 1 or more", "r.yaml", text.format("dim: 0"))
         self.refused("target_modules must be a list of names", "r.yaml", text.format("target_modules: linear_qkv"))
         self.file("m.yaml", self.SIZES + "num_experts: 8\n")
-        self.refused("adapters beside experts", "r.yaml", text.format("dim: 8"))
+        self.refused("adapters of experts", "r.yaml", text.format("dim: 8"))
         self.assertEqual(self.read(text.format("target_modules: [linear_qkv]")).options["lora_targets"], ["query", "key", "value"])
 
 

@@ -103,7 +103,7 @@ class Nemo1Test(Folder):
                                          "world_size": 16})
 
     def test_refused(self):
-        for old, new, part in (("mcore_gpt: true", "mm_cfg: {a: 1}", "a tower for images in front"), ("name: megatron_llama", "name: megatron_t5", "layers that its fields do not tell"),
+        for old, new, part in (("mcore_gpt: true", "mm_cfg: {a: 1}", "a tower for images before the layers"), ("name: megatron_llama", "name: megatron_t5", "layers that its fields do not tell"),
                                ("mcore_gpt: true", "transformer_block_type: post_ln", "transformer_block_type is 'post_ln', which would change the answer"),
                                ("mcore_gpt: true", "strange: 1", "strange is in use"), ("mcore_gpt: true", "peft: {peft_scheme: lora}", "peft is in use"),
                                ("type: meta-llama/Meta-Llama-3-8B", "type: a/b", "the vocabulary follows from the tokenizer 'a/b'"),

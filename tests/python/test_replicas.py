@@ -104,7 +104,7 @@ class ReplicasTest(unittest.TestCase):
     def test_the_command(self):
         words = ("replicas", "--devices", 4, "-b", 48, "--num-layers", 32, "--replica-speeds", 1, "--replica-speeds", 1, "--replica-speeds", 1, 1, 1, 0.5)
         told = ran(*words)
-        self.assertIn("step 482; 542 with equal shares, proved\n", told.stdout)
+        self.assertIn("step 482, proved; 542 with equal shares\n", told.stdout)
         row = json.loads(ran(*words, "--json").stdout)
         self.assertEqual([one["microbatches"] for one in row["replicas"]], [17, 17, 14])
         self.assertEqual((row["replicas"][2]["split"], row["equal_step_time"]), ([10, 10, 10, 2], 542))
@@ -125,7 +125,7 @@ class ReplicasTest(unittest.TestCase):
                               (("-b", 8, "--replica-speeds", 1, 1), "replica 0 has 2 speeds; give 1, or 4"),
                               (("-b", 8, "--replica-speeds", 1, "--replica-speeds", 0), "replica 1 has the speed 0; it must be above 0"),
                               (("-b", 1, "--replica-speeds", 1, "--replica-speeds", 1), "the microbatches (1) are too few for 2 replicas"),
-                              (("-b", 8, "--replica-speeds", 1, "--empty-stages"), "--empty-stages does not go with ppsched replicas"),
+                              (("-b", 8, "--replica-speeds", 1, "--empty-stages"), "--empty-stages cannot be combined with ppsched replicas"),
                               (("-b", 8, "--replica-speeds", 1, "--vpp", 9), "no shares of 8 microbatches can run on 1 replica"),
                               (("-b", 8, "--replica-speeds", 1, "--microbatch-scale", *range(1, 9)), "microbatches or slices that differ")):
             with self.subTest(more=more):

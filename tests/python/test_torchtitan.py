@@ -78,8 +78,8 @@ class NameTest(unittest.TestCase):
         self.refused("torchtitan:llama3/8b", "did you mean 8B?")
         self.refused("torchtitan:llama3/9B", "llama3 has no flavour '9B'; flavours are debugmodel")
         self.refused("torchtitan:lama3/8B", "did you mean llama3?")
-        self.refused("torchtitan:llama2/7B", "as releases before had; give Hugging Face's config.json")
-        self.refused("torchtitan:flux/flux-dev", "flux is no language model")
+        self.refused("torchtitan:llama2/7B", "no longer has llama2; give Hugging Face's config.json")
+        self.refused("torchtitan:flux/flux-dev", "flux is not a language model")
         self.refused("torchtitan:", "families are llama3, deepseek_v3")
 
     def test_command(self):
@@ -174,7 +174,7 @@ class JobTest(unittest.TestCase):
         self.refused("fsdp_reshard_after_forward is 'some'", JOB + "fsdp_reshard_after_forward = 'some'")
         self.refused("has no family None", "[training]\nsteps = 1")
         self.refused("training must be a section", "training = 3\n[model]\nname = 'llama3'\nflavor = '8B'")
-        self.refused("flux is no language model", JOB.replace("llama3", "flux"))
+        self.refused("flux is not a language model", JOB.replace("llama3", "flux"))
         self.refused("its model is Hugging Face's 'a/b'; give its config.json",
                      "[model]\nname = 'transformers_modeling_backend'\nflavor = 'full'\n[hf_transformers]\nmodel = 'a/b'")
         for broken in ("[", "a = ", "a = 1\na = 2", "a = " + "[" * 10000):

@@ -53,7 +53,7 @@ class Accelerator(NamedTuple):
     node_devices of a node. errors: the errors of its calibration, if it was calibrated. pod_nodes: number of nodes of a pod, 0
     without pods; `between` connects the nodes of a pod, and `beyond` connects pods. part_node_ports: the largest number of
     network ports that a ring over a part of a node uses; 0: no limit. pair_share: share of the bandwidth of `inside` that two
-    devices of a node have; 0: all of it. lacks_bf16: its only type of 16 bits is fp16."""
+    devices of a node have; 0: all of it. lacks_bf16: its only 16-bit type is fp16."""
 
     name: str
     matrix_rate: float

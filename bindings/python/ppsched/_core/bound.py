@@ -16,12 +16,13 @@ from .views import sized
 class Bound(NamedTuple):
     """Lower bounds on the time of an iteration.
 
-    value: the largest of work, fill_drain, memory, one_machine and proof; device: the device with this bound. work: a device runs all its ops.
-    fill_drain: also counts the ops that must come before and after all ops of the device. memory: activations must share the
-    memory limit; 0 without a limit. one_machine: the device runs one op at a time, and for each op also counts the ops that
-    must come before and after it; 0 where this bound is not computed.
-    least_limit: the least memory limit, the same for all devices, under which a schedule exists. proof: `known`, if the call
-    proved that no schedule is better; otherwise 0.
+    value: the largest of the five bounds work, fill_drain, memory, one_machine and proof; device: the device with the largest bound.
+    work: the time of all ops of the device. fill_drain: the same, plus the ops that must come before all ops of the device and
+    after all of them. memory: the bound that follows because activations must share the memory limit; 0 without a limit.
+    one_machine: the bound that follows because the device runs one op at a time, and each op has other ops that must come
+    before and after it; 0 where this bound is not computed. proof: `known`, if the call proved that no schedule is better;
+    otherwise 0.
+    least_limit: not a time, but the least memory limit, the same for all devices, under which a schedule exists.
     """
 
     value: float

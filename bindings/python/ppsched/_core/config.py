@@ -110,7 +110,7 @@ def _united(given: Mapping[str, Any], units: Units) -> Tuple[Dict[str, Any], Uni
     uniter, = _UNITERS
     united, found = uniter(given)
     if PLAIN not in (units, found):
-        raise Error(f"units: numbers as texts have their own; leave out units={shown(units)}")
+        raise Error(f"units: numbers that are texts have their own units; leave out units={shown(units)}")
     return united, units if found == PLAIN else found
 
 
@@ -429,7 +429,7 @@ class Config:
     def _set_windows(self, windows: Sequence[StageWindows]) -> None:
         both = next((name for name in (*OF_WINDOWS, *(["backward_input_share"] if windows[0].lists["weight"] else [])) if getattr(self, name)), None)
         if both is not None:
-            raise Error(f"windows and {both} both say what ops take; give one of them")
+            raise Error(f"windows and {both} both give the times of ops; give one of them")
         pairs = self.overlapped_times
         set_windows(self._handle, windows)
         self.windows, self._pairs_given = tuple(windows), bool(pairs)
@@ -466,16 +466,17 @@ class Config:
     backward_input_times = Values("Time of a backward for only the input gradient, per stage.")
     backward_weight_times = Values("Time of a backward for only the weight gradient, per stage.")
     backward_input_share = Values("Share of a full backward that is for the input gradient: one number.")
-    overlapped_times = Values("Time of an overlapped forward and backward, per forward stage or per pair of stages.")
+    overlapped_times = Values("Time in which a device runs a forward and a backward together (an overlapped pair), per stage of the forward or per pair of "
+                              "stages.")
     p2p_time = Values("Latency of a transfer, per pair of devices.")
     p2p_bandwidth = Values("Bytes per unit of time between devices, per pair of devices.")
     activation_bytes = Values("Bytes of the output of a forward, per stage.")
     gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: the bytes of the activation).")
     mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
-    mem_backward_input = Values("Change of memory by an I, per stage; a negative change counts at the end of the I, a positive change at its "
+    mem_backward_input = Values("Change of memory by an I, per stage. A negative change happens at the end of the I, a positive change at its "
                                 "start.")
-    mem_backward_weight = Values("Change of memory (negative) when the weight gradient is done, per stage.")
-    mem_static = Values("Memory that a stage always takes, per stage.")
+    mem_backward_weight = Values("Change of memory (a negative number) when the weight gradient is done, per stage.")
+    mem_static = Values("Memory that a stage takes at all times, per stage.")
     mem_weights = Values("Memory of one version of the weights, per stage.")
     mem_limit = Values("Memory limit, per device.")
     mem_optimizer = Values("Memory of optimizer states, per stage.")
@@ -497,33 +498,35 @@ class Config:
     unshard_bytes = Values("Bytes that are gathered, per stage.")
     reduce_grad_bytes = Values("Bytes that are reduced, per stage.")
     sharding_bandwidth = Values("Bytes per unit of time for gathering and reducing, per device.")
-    sharding_slowdown = Values("Factor on the times of compute ops during gathering and reducing, per device (default: 1; inf: they stop).")
-    recompute_times = Values("Time of RECOMPUTE, per stage (default: the time of F).")
+    sharding_slowdown = Values("Factor on the times of compute ops during gathering and reducing, per device (default: 1; inf: compute ops stop).")
+    recompute_times = Values("Time of the op RECOMPUTE, which runs a forward again, per stage (default: the time of F).")
     mem_recompute = Values("Memory that a recomputed stage pass holds from its F until its RECOMPUTE, per stage (default: 0).")
-    offload_times = Values("Time of the copy to the host, per stage (default: host_latency + offload_bytes / host_bandwidth).")
-    reload_times = Values("Time of the copy back, per stage (default: the time of the copy to the host).")
-    offload_bytes = Values("Bytes that are copied for a stage pass, per stage.")
+    offload_times = Values("Time to copy the activations of a stage pass to the host, per stage (default: host_latency + offload_bytes / "
+                           "host_bandwidth).")
+    reload_times = Values("Time to copy the activations back, per stage (default: the time of the copy to the host).")
+    offload_bytes = Values("Bytes that are copied to the host for a stage pass, per stage.")
     host_bandwidth = Values("Bytes per unit of time of the host link in each direction, per device.")
     host_latency = Values("Time of each copy in addition to the time of its bytes, per device.")
-    mem_offload = Values("Memory that the copy of a stage pass frees, per stage (default: all of mem_forward).")
-    host_link = Values("Number of the host link, per device; devices with the same number share a link.")
+    mem_offload = Values("Memory that is freed when the activations of a stage pass are copied to the host, per stage (default: all of mem_forward).")
+    host_link = Values("Number of the host link of a device, per device; devices with the same number share a link.")
     microbatch_scale = Values("Factor on times, memory and bytes, per microbatch.")
     microbatch_memory_scale = Values("Factor only on memory and bytes, per microbatch (default: microbatch_scale).")
-    microbatch_request = Values("For schedules of forwards: number of the request to which a microbatch belongs; microbatches in a row with the "
-                                "same number are chunks of one request")
-    slice_scale = Values("Factor on times, in addition to the factor of the microbatch: one per slice, or one per slice for each stage (first for "
-                         "all slices on stage 0, then on stage 1 and so on).")
+    microbatch_request = Values("For schedules with only forwards: number of the request to which a microbatch belongs, per microbatch. Consecutive "
+                                "microbatches with the same number are the chunks of one request.")
+    slice_scale = Values("Factor on times, which multiplies the factor of the microbatch: one per slice, or one per slice for each stage (first "
+                         "all slices on stage 0, then all slices on stage 1, and so on).")
     op_overhead = Values("The runtime's own time per op, in addition to the op's time: one number, or one each for F, B, I and W.")
-    copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
-    send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
-    mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and that is held until W ends, per stage.")
-    device_scale = Values("Factor on the times of F on each device, then of B, I and W (default: 1).")
-    layer_types = Values("Number of the device type of each device, for layers whose times differ by type (default: 0).")
-    stage_scale = Values("Factor on the times of F of stage 0 on each device, then of the next stages, then of B, I and W (default: 1).")
-    device_overhead = Values("Time per op on a device, in addition to op_overhead, per device; device_speeds do not change it (default: 0).")
-    device_speeds = Values("Speed, per device; the times of ops are divided by it (default: 1; 0.5: half as fast).")
-    mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: the memory that "
-                                     "an I recomputes).")
+    copy_slowdown = Values("Factor on the times of compute ops while a copy to or from the host runs, per device (default: 1; inf: compute ops stop).")
+    send_overhead = Values("Time that a device needs to start each send or receive, per device; counts only in evaluations with transfers (default: 0).")
+    mem_recomputed_backward_input = Values("Memory of activations that an I recomputes at its start, and that the device holds until W ends, per stage.")
+    device_scale = Values("Factor on the times of ops, per device: first of F on all devices, then of B, then of I, then of W (default: 1).")
+    layer_types = Values("Number of the type of each device, for layers whose times differ by type of device (default: 0).")
+    stage_scale = Values("Factor on the times of ops, per stage and device: first of F of stage 0 on all devices, then of F of the other stages, then "
+                         "the same for B, I and W (default: 1).")
+    device_overhead = Values("Time per op, in addition to op_overhead, per device; device_speeds do not change this time (default: 0).")
+    device_speeds = Values("Speed, per device; the times of ops are divided by the speed (default: 1; 0.5: half as fast).")
+    mem_recomputed_backward = Values("Memory of activations that a full backward recomputes and holds while it runs, per stage (default: the "
+                                     "memory that an I recomputes).")
 
     def validate(self) -> None:
         """Raises if the lists contradict each other."""

@@ -44,8 +44,8 @@ class GraphSplit(NamedTuple):
     """A split of layers that form a graph, and its schedule.
 
     branches: the stages of each branch; config: the problem with these stages; keys: the same problem as keys of a config file;
-    timeline: the schedule that auto finds. bound: lower bound on the time of every split and order, where the stages of each
-    branch go round consecutive devices; proved: the schedule reaches this bound; order_bound: lower bound on the time of every
+    timeline: the schedule that auto finds. bound: lower bound on the time of every split and order in which the stages of
+    each branch are on consecutive devices, in turn; proved: the schedule reaches this bound; order_bound: lower bound on the time of every
     order of these stages. period: with the objective "throughput", the time of all microbatches in the long run; else None. If
     there is a period, bound, proved and order_bound are about the period.
     """
@@ -381,7 +381,7 @@ def _is_by_period(objective: str, rows: Sequence[Layer]) -> bool:
     if objective not in ("makespan", "throughput"):
         raise Error(f"objective is {shown(objective)}; for layers that form a graph it must be 'makespan' or 'throughput'")
     if objective == "throughput" and any(isinstance(row, Mapping) and row.get("passes", "FB") != "F" for row in rows):
-        raise Error("objective throughput is for forwards alone (forward_only, or passes F of all layers); with backwards take makespan")
+        raise Error("objective throughput needs a problem with only forwards (forward_only, or passes F of all layers); with backwards give makespan")
     return objective == "throughput"
 
 

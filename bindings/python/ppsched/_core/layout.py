@@ -136,12 +136,12 @@ class Layout(Shared):
 
     @property
     def decoders(self) -> int:
-        """The number of these layers in all stages."""
+        """The number of decoders in all stages together."""
         return sum(stage.decoders for stage in self.stages)
 
     @property
     def mtps(self) -> int:
-        """The number of these layers in all stages."""
+        """The number of MTP layers in all stages together."""
         return sum(stage.mtps for stage in self.stages)
 
     @property

@@ -269,7 +269,7 @@ class Model(Shared):
 
     @property
     def learning(self) -> "Model":
-        """The same model with trained weights and without adapters."""
+        """A copy of the model whose weights are trained, without adapters."""
         training = self.training._replace(frozen_weights=False, adapter_rank=0, adapter_expert_rank=0, adapter_targets=0)
         return self if training == self.training else Model(self.description, training, self.accelerator, self.table)
 
@@ -334,12 +334,12 @@ class Model(Shared):
         return share_of(self._attention_times(layers))
 
     def attention_shares(self, layers: Optional[Layers] = None) -> Dict[str, float]:
-        """The same share for each kind of decoder alone, by its name."""
+        """The share of causal attention, as in attention_share, for each kind of decoder alone, by its name."""
         times = self._attention_times(layers)
         return {row.name: share_of(time for time in times if time.name == row.name) for row in self.rows if row.role == "decoder"}
 
     def stage_attention_shares(self, counts: Sequence[int], layers: Optional[Layers] = None) -> List[float]:
-        """The same share for each stage of a split, in which stage s has counts[s] layers."""
+        """The share of causal attention, as in attention_share, for each stage of a split, in which stage s has counts[s] layers."""
         times = times_by_layer(self._attention_times(layers), self.layers() if layers is None else layers)
         ends = list(itertools.accumulate(counts))
         return [share_of(itertools.chain.from_iterable(times[end - count:end])) for end, count in zip(ends, counts)]

@@ -308,7 +308,7 @@ class Plan(Shared, Sequence[Candidate]):
         costs: words for times and memory, such as ["-c", "problem.yaml"] (default: the numbers of the plan's config).
         """
         if self._number(candidate) in self._own:
-            raise Error(f"{candidate.strategy} is your own function, which the command does not know; write its schedule with Plan.write")
+            raise Error(f"{candidate.strategy} is your own function, so no command can build its schedule; write the schedule with Plan.write")
         return schedule_words(self, candidate, costs)
 
     def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,

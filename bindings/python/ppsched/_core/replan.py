@@ -97,10 +97,10 @@ def replan(config: Config, layers: Union[Layers, Sequence[Layer]], split: Sequen
     free_device_order: the order is searched, too. If it is not set, devices that stay keep their order. Added devices take the
     places of lost devices; further added devices come last.
     load_bandwidth: bandwidth with which a device loads layers that no device holds any longer (0: infinite). restart_time: time of a
-    change in addition to moving layers. steps: number of steps still to run; the time of these steps and of the move is minimised (0: many).
+    change in addition to moving layers. steps: number of steps still to run: the call minimises the time of these steps
+    and of the change together (0: it minimises the time of a step).
     The strategy and the number of stages per device do not change. progress: as for ppsched.plan.
     Raises Error, also for a device that is unknown or named twice, and Refused if the strategy does not support the devices that are left.
-    Threads: as ppsched.plan.
     """
     if not isinstance(layers, Layers):
         layers = Layers(layers)

@@ -58,7 +58,7 @@ def share_microbatches(configs: Sequence[Config], layers: Union[Layers, Sequence
     chunks: stages per device. group_size: group size of strategies with groups (0: the number of devices). free_device_order:
     the order of the devices of a replica is searched, too. progress: as for ppsched.plan. For each number of microbatches, a
     replica has the split that the search of plans finds. With these splits, no other shares are better.
-    Raises Error, and Refused if the strategy supports no such shares or nothing fits. Threads: as ppsched.plan.
+    Raises Error, and Refused if the strategy supports no such shares or nothing fits.
     """
     if not isinstance(layers, Layers):
         layers = Layers(layers)

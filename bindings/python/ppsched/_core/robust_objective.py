@@ -20,8 +20,8 @@ QUANTILE = 0.9
 
 
 def with_robust_objective(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000, *, quantile: float = QUANTILE, **varying: Any) -> Config:
-    """The same problem with a robust objective: searches that have an effort ("auto") minimise the makespan over `scenarios`
-    scenarios: its "mean", "quantile" or "worst" value. varying: arguments of Schedule.scenarios (seed, jitter, message_jitter,
+    """The same problem with a robust objective: searches that have an effort ("auto") minimise the "mean", a "quantile"
+    or the "worst" of the makespans in `scenarios` scenarios. varying: arguments of Schedule.scenarios (seed, jitter, message_jitter,
     device_factors, ...)."""
     made = config.__copy__()
     words: Dict[str, Any] = {"seed": 0, "jitter": 0.0, "message_jitter": 0.0, "device_factors": (), **varying}

@@ -146,7 +146,8 @@ class Schedule(Shared):
              slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
              device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
-        """Reads a file as from_text reads a text. If no format is given, the file's ending says it: .csv or .json."""
+        """Reads a schedule from a file, in the same way as Schedule.from_text reads it from a text. Without `format`, the file's ending
+        gives the format: .csv or .json."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
 
@@ -412,8 +413,8 @@ class Schedule(Shared):
 
         runtime: one of ppsched.Runtime, or its name, such as "megatron" or "torchtitan". csv: file from which runtimes such as
         torchtitan and pytorch read the order, made by export("csv"). If csv is not given, these runtimes read schedule.csv;
-        they read no file if one of their classes makes exactly this order. exact: also refuse a runtime that would make its own
-        order of this kind. layers: number of decoders of the model, from which some runtimes compute the stages per device; 0:
+        they read no file if one of their classes makes exactly this order. exact: also refuse a runtime that would run its own
+        order of the same kind instead of exactly this order. layers: number of decoders of the model, from which some runtimes compute the stages per device; 0:
         unknown. model: the layers with their split, which the line then contains.
         micro_batch: samples per microbatch, data_parallel: replicas; the batch sizes follow from them. If pairs are overlapped and the
         config's windows have weight gradients of their own, the line of Megatron-LM has --delay-wgrad-compute.

@@ -27,7 +27,7 @@ def slow_devices_line(timeline: Timeline) -> str:
     parts = timeline.idle
     slow, whole = sum(idle.slow_devices for idle in parts), sum(sum(idle) for idle in parts)
     if not slow > 1e-9 * whole:
-        return f"slow devices: none of the idle time is because of them{_speeds(timeline.config)}\n"
+        return f"slow devices: they cause no idle time{_speeds(timeline.config)}\n"
     after = timeline.config.units.after_time
-    return (f"slow devices: {slow:.6g}{after} of {whole:.6g}{after} idle time ({slow / whole:.1%}), which there would not be with the same order "
-            f"on devices as fast as stated{_speeds(timeline.config)}\n")
+    return (f"slow devices: they cause {slow:.6g}{after} of {whole:.6g}{after} idle time ({slow / whole:.1%}), compared to the same order "
+            f"on devices of the stated speed{_speeds(timeline.config)}\n")

@@ -35,7 +35,7 @@ def _span(record: _abi.Span) -> Span:
 
 
 class Bubble(NamedTuple):
-    """Three figures; papers call each of them the bubble rate.
+    """The idle time of devices as a rate, by three definitions. Papers call each of the three the bubble rate.
 
     of_total: idle / (devices * makespan); of_ideal: idle / busy; of_span: 1 - mean busy / span.
     """
@@ -173,10 +173,10 @@ class Timeline(Shared):
 
     def sensitivities(self, objective: Union[Objective, str] = "makespan",
                       kind: Union[Kind, str, None] = None) -> List[Sensitivity]:
-        """For each stage how much the objective, "makespan" or "span", grows per unit of time if all its ops of a kind (F, B, I or W; None:
-        all four) take a little longer, and how much it falls per unit if they take a little less.
+        """For each stage, how the objective ("makespan" or "span") changes if all ops of the stage of one kind (F, B, I or W; None: of all
+        four kinds) take a little longer or less. Both changes are per unit of time by which each op changes.
 
-        Exact for the order of this schedule, until another path through it becomes the longest.
+        The changes are exact for the order of this schedule, as long as no other path through the schedule becomes the longest.
         """
         return explain.sensitivities(self, objective, kind)
 

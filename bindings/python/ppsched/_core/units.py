@@ -104,7 +104,7 @@ class Units(NamedTuple):
 
     @property
     def row(self) -> Optional[Dict[str, Optional[str]]]:
-        """For JSON."""
+        """The units as a mapping for JSON; None if there are no units."""
         return self._asdict() if any(self) else None
 
     @property

@@ -84,7 +84,7 @@ class Answer(Chosen):
         imbalance, whole = best.imbalance or 0.0, best.bubble.of_total if best.bubble is not None else 0.0
         if f"{imbalance:.2%}" == f"{0:.2%}" or best.scenario_time is not None:
             return []
-        return [f"idle time: {whole:.2%} of total: {imbalance:.2%} from imbalance (devices with less work than the busiest one), "
+        return [f"idle time: {whole:.2%} of total = {imbalance:.2%} from imbalance (devices with less work than the busiest one) + "
                 f"{max(0.0, whole - imbalance):.2%} from the pipeline"]
 
     def _faster(self) -> List[str]:
@@ -92,7 +92,7 @@ class Answer(Chosen):
         first, best = self.plan.best, self.best[0]
         if first is None or first.number == best.number:
             return []
-        return [f"faster, but no runtime runs it: {candidate_name(first)}, V = {first.chunks}, step time {first.step_time:.6g}"
+        return [f"faster, but no runtime can run it: {candidate_name(first)}, V = {first.chunks}, step time {first.step_time:.6g}"
                 f"{self._units.after_time}; --any ranks only by time"]
 
     def text(self, colour: bool, chosen: bool) -> str:

@@ -20,12 +20,11 @@ from .usage import OneFile
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "calibrate", help=COMMANDS["calibrate"].summary, allow_abbrev=False,
-        description="Fits a few constants of a device to measured runs of any layouts, and writes a device file. The commands price, model and pick "
-                    "read this file. docs/price.md explains the columns of RUNS.csv.")
+        description="Fits a few constants of a device to measured runs, and writes a device file. The runs may have any layouts. The commands price, "
+                    "model and pick read this file with --device. docs/price.md explains the columns of RUNS.csv.")
     parser.add_argument("runs", metavar="RUNS.csv", help="a CSV file with one row per measured run")
-    parser.add_argument("--device", help="device whose constants are the start of the fit: a known device or a file (default: the device of the "
-                                         "runs)")
-    parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: the columns of each run say the model)")
+    parser.add_argument("--device", help="device from whose constants the fit starts: a known device or a file (default: the device of the runs)")
+    parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: each run names its model in its columns)")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the device file here (default: print it)")
     parser.examples = ("ppsched calibrate runs.csv -o device.json",)
     parser.set_defaults(run=run_calibrate)

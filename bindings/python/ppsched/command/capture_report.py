@@ -46,7 +46,7 @@ def _iterations(schedule: Schedule, device: int) -> List[List[Op]]:
 
 def _unlike_steps(schedule: Schedule) -> List[str]:
     if not schedule.flushes:
-        return ["a step starts before the step before it has ended, so the order is not the same in each step; take a strategy that flushes"]
+        return ["a step starts before the step before it has ended, so the order is not the same in each step; take a strategy that flushes (ends a step on all devices before the next step starts)"]
     for device in range(schedule.devices):
         steps = _iterations(schedule, device)
         other = next((number for number, ops in enumerate(steps) if ops != steps[0]), None)
@@ -110,7 +110,7 @@ def _transfers(schedule: Schedule) -> List[str]:
     """Each link is a stream of its own. Where both of its ends have the same order, and all ops come to their end if transfers wait for
     nothing but their ends, they do so in these streams too: what a transfer of a link waits for is before it at both ends."""
     if schedule.devices > 1 and not is_lowered(schedule):
-        return ["the order has no sends and receives, so a runtime would place them; lower it with --lower"]
+        return ["the order has no sends and receives, so each runtime would place them in its own way; add them with --lower"]
     if schedule.devices == 1:
         return []
     try:

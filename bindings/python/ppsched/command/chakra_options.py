@@ -20,8 +20,8 @@ def add_chakra_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with chakra: how traces represent links. senders (the default): a device sends one message at a time; ranks: each "
                              "directed link is a separate rank")
     parser.add_argument("--message-sizes", choices=names_of(ChakraSizes),
-                        help="with chakra: sizes of messages. bytes (the default): the given bytes; times: the times of transfers, as 2 bytes per "
-                             "nanosecond")
+                        help="with chakra: sizes of messages. bytes (the default): the given bytes; times: 2 bytes for each "
+                             "nanosecond of the transfer's time")
     parser.add_argument("--most-loss", type=real, metavar="X",
                         help="with chakra: the largest share by which rounding to whole microseconds, nanoseconds or bytes may change a time or "
                              "size (default: 0)")
@@ -41,7 +41,7 @@ def write_traces(timeline: Timeline, values: Mapping[str, Any]) -> None:
     """Writes all files, or none."""
     schedule, config = timeline.schedule, timeline.config
     if schedule.has_graph:
-        raise UsageError(f"{CHAKRA}: traces are only for stages that form a chain, and these form a graph; give --format json or chrome")
+        raise UsageError(f"{CHAKRA}: traces need stages that form a chain, but these stages form a graph; give --format json or chrome")
     if not is_lowered(schedule):
         raise UsageError(f"{CHAKRA}: the schedule has no sends and receives; lower it with --lower just_in_time")
     write_chakra(values["output"], schedule, config, sizes=values.get("message_sizes") or "bytes", links=values.get("links") or "senders",

@@ -29,8 +29,8 @@ MOST_DRAWN = 5  # schedules in a picture
 def add_commands(commands: Commands) -> None:
     compare = commands.add_parser(
         "compare", help=COMMANDS["compare"].summary, allow_abbrev=False,
-        description="Evaluates all strategies with all their sizes and options, and ranks them by step time. Costs are given for the stages of -s, "
-                    "such as one stage per device or one per layer. For other numbers of stages these costs are divided or added up.")
+        description="Evaluates all strategies with all their sizes and options, and ranks them by step time. Give costs for the stages in -s, "
+                    "such as one stage per device or one per layer. For strategies with another number of stages, these costs are divided or added up.")
     add_plan_problem(compare)
     compare.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "layers",
                      "runtime", "json", "output")
@@ -40,7 +40,7 @@ def add_commands(commands: Commands) -> None:
     answer = compare.group(ANSWER)
     answer.add_argument("-o", "--output", action=OneFile, metavar="FILE",
                          help=f"write to a file: .json, .txt, .csv, .html for a page with timelines, or .png .svg .pdf for a picture of the "
-                              f"best of each strategy, {MOST_DRAWN} at most")
+                              f"best candidate of each strategy, at most {MOST_DRAWN} strategies")
     answer.add_argument("--all", action="store_true", help="try all group sizes, and show all candidates in the table, not only the best of each strategy")
     add_speed_argument(answer)
     compare.set_defaults(run=run_compare)

@@ -128,7 +128,7 @@ def job_types(arguments: Any, values: Mapping[str, Any]) -> List[JobType]:
         raise UsageError("--device, --device-types: both state the devices; give one of them")
     for name, word in (("goal", "cost"), ("layer_table", None)):
         if getattr(arguments, name) is not None and word in (None, getattr(arguments, name)):
-            what = "give --goal tokens, which ranks alike, as all layouts use all devices" if word else "a table has the costs of one type; leave it out"
+            what = "give --goal tokens, which gives the same ranking because all layouts use all devices" if word else "a table has the costs of only one type of device; leave the table out"
             raise UsageError(f"--{name.replace('_', '-')}{' cost' if word else ''}, --device-types: {what}")
     merged: List[JobType] = []
     names: List[str] = []
@@ -332,7 +332,7 @@ def sheets_of(types: Sequence[DeviceType]) -> List[Accelerator]:
     first = next((one.sheet for one in types if one.sheet is not None), None)
     layered = next((one for one in types if one.rows is not None), None)
     if layered is not None:
-        raise UsageError(f"--device-types {layered.name}: with --model times of layers follow from a data sheet; give a speed, or no --model")
+        raise UsageError(f"--device-types {layered.name}: with --model the times of layers follow from a data sheet; give a speed instead of layers, or leave --model out")
     if first is None:
         raise UsageError(f"--device-types {types[0].name}: with --model a type needs a data sheet: {', '.join(one.name for one in accelerators())}")
     return [one.sheet or first for one in types]

@@ -21,7 +21,7 @@ PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # for a runtime's name: t
 RankingTime = Callable[[Candidate], float]
 MOST_FORWARDS = 8_000_000  # of all candidates of a plan, if it is made again for each runtime
 HINT = "--runtime NAME plans for one runtime, and prints its launch arguments"
-LONG = f"the best of this plan for each runtime; plans for single runtimes would take long with so many microbatches; {HINT}"
+LONG = f"the best candidate of this plan for each runtime, because a plan for each runtime would take long with so many microbatches; {HINT}"
 
 
 class Row(NamedTuple):
@@ -143,12 +143,12 @@ def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: U
     layers."""
     joined, missing, lines = _joined(rows, own, time), missing_of(found), []
     if not joined:
-        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}", *(_reasons(own) if own else [])]
+        return [f"no runtime can run {'' if found.tried == 1 else 'any of '}{_tried(found)}", *(_reasons(own) if own else [])]
     for row in joined:
-        lines += [f"best that {', '.join(row.names)} run{'s' if len(row.names) == 1 else ''}: {_figures(row.candidate, units)}", f"    {row.command}"]
+        lines += [f"best candidate that {', '.join(row.names)} can run: {_figures(row.candidate, units)}", f"    {row.command}"]
     if own is not None:
         return [*lines, *_reasons(own), own.hint]
-    return [*lines, f"{', '.join(missing)}: run none of {_tried(found)}"] if missing else lines
+    return [*lines, f"{', '.join(missing)}: cannot run any of {_tried(found)}"] if missing else lines
 
 
 def table_of(rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:

@@ -17,7 +17,7 @@ def _is_scaled(options: Mapping[str, Any]) -> bool:
 def estimate_line(options: Mapping[str, Any], model: Model) -> str:
     """Lines for people. options: those of the command, which may have measured times, and what is assumed because files leave it out."""
     assumed = options.get("assumed")
-    return _errors_line(options, model) + (f"\nassumed, as the model's file leaves it out: {', '.join(assumed)}" if assumed else "")
+    return _errors_line(options, model) + (f"\nassumed, because the model's file leaves it out: {', '.join(assumed)}" if assumed else "")
 
 
 def _step_words(model: Model) -> str:
@@ -28,9 +28,9 @@ def _step_words(model: Model) -> str:
     if errors["median"] is None:
         return f"step time: of {of}"
     if is_few(model):
-        return f"step time off by at most {errors['p90']:.1%} on {of} (docs/accuracy.md)"
+        return f"error of the step time at most {errors['p90']:.1%} on {of} (docs/accuracy.md)"
     page = " (docs/accuracy.md)" if is_shipped(model.accelerator) else ""
-    return f"step time off by {errors['median']:.1%} in the median and up to {errors['p90']:.1%} in nine of ten of {of}{page}"
+    return f"error of the step time: median {errors['median']:.1%}, 90th percentile {errors['p90']:.1%} on {of}{page}"
 
 
 def _errors_line(options: Mapping[str, Any], model: Model) -> str:

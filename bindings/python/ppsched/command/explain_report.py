@@ -62,7 +62,7 @@ def _shortened(lines: List[str], most: int, what: str) -> List[str]:
 def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
     """The stages in which more time costs most, in ascending order."""
     units, sensitivities = timeline.config.units, timeline.sensitivities(objective)
-    rows = [("stage", "device", units.heading("slack", "time"), "costs one more", "saves one less")]
+    rows = [("stage", "device", units.heading("slack", "time"), "longer by", "shorter by")]
     shown = sorted(sorted(range(len(sensitivities)), key=lambda stage: -sensitivities[stage].more)[:MOST_STAGES])
     slack = timeline.slack_by_stage
     for stage in shown:
@@ -72,7 +72,7 @@ def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
     lines = ["  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
     others = [sensitivities[stage].more for stage in range(len(sensitivities)) if stage not in set(shown)]
     if others:
-        lines.append(f"  {counted(len(others), 'other stage')}: one more costs at most {max(others):g}")
+        lines.append(f"  {counted(len(others), 'other stage')}: longer by at most {max(others):g}")
     return lines
 
 
@@ -80,12 +80,12 @@ def _answer(timeline: Timeline, objective: Union[Objective, str]) -> str:
     """One sentence: which stage bounds the step."""
     relief = timeline.relief(objective)
     after = timeline.config.units.after_time
-    unit = f"1{after}" if after else "1"
+    unit = f"1{after}" if after else "1 unit"
     if not relief.less > 0:
         return f"no single stage bounds the {objective}: several critical paths are equally long"
     more = timeline.sensitivities(objective)[relief.stage].more
     return (f"stage {relief.stage} on device {timeline.schedule.device_of(relief.stage)} bounds the {objective}: {unit} more in each of its "
-            f"ops costs {more:g}{after}, {unit} less saves {relief.less:g}{after}")
+            f"ops adds {more:g}{after} to the {objective}, {unit} less subtracts {relief.less:g}{after}")
 
 
 MOST_WAITING = 4  # devices in a line
@@ -109,7 +109,7 @@ def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespa
     if _keeps_less(timeline):
         return "\n".join([f"critical path, {len(timeline.critical_path)} ops:", *_shortened(stretches, MOST_STRETCHES, "stretches"),
                           _waits(timeline), *slow,
-                          "what time in a stage costs is not computed for schedules with recompute or offload"]) + "\n"
-    question = f"effect of {f'1{after}' if after else 'a unit of time'} in each op of a stage on the {objective}:"
+                          "for schedules with recompute or offload, the effect of longer or shorter ops is not computed"]) + "\n"
+    question = f"change of the {objective} if each op of a stage takes {f'1{after}' if after else '1 unit of time'} longer or shorter:"
     return "\n".join([_answer(timeline, objective), f"critical path, {len(timeline.critical_path)} ops:",
                       *_shortened(stretches, MOST_STRETCHES - len(slow), "stretches"), *slow, question, *_stages(timeline, objective)]) + "\n"

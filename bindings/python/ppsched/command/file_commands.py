@@ -52,26 +52,26 @@ BY_LAYERS = ("layers", "num_layers", "embedding", "head", "empty_stages", "split
 
 def add_commands(commands: Commands) -> None:
     check = commands.add_parser("check", help=COMMANDS["check"].summary, allow_abbrev=False,
-                                description="Reads a schedule and checks it. Prints one line if it is valid. Otherwise prints one line per finding, "
-                                            "and exits with code 1.")
+                                description="Reads a schedule, and checks whether it is complete and can run. If so, prints one line. Otherwise prints one "
+                                            "line for each thing that is wrong, and exits with code 1.")
     _add_file(check)
     check.add_argument("--json", action="store_true", help="print JSON")
-    add_channel_arguments(check, "group, direction and pair, each first buffered and then with rendezvous; none if one of the next three options is "
+    add_channel_arguments(check, "check with group, direction and pair, each without and with --rendezvous; but none if one of the next three options is "
                                  "given")
     check.set_defaults(run=run_check)
     convert = commands.add_parser("convert", help=COMMANDS["convert"].summary, allow_abbrev=False,
-                                  description="Reads a schedule and writes it in another format. If the new format has times, they are computed from "
-                                              "the options for times below. Each of these has one number for all stages, or one per stage.")
+                                  description="Reads a schedule and writes it in another format. If the new format has times, the command computes them "
+                                              "from the options for times, memory and transfers.")
     _add_file(convert)
     convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
                          help="format of the output (default: by the ending of -o; .png .svg .pdf: a picture, .html: a page)")
     add_launch_argument(convert)
     convert.add_argument("--renumber", action="store_true",
-                         help="number microbatches in the order in which the last stage runs them, because PyTorch takes losses in this order; if "
-                              "microbatches differ, the new order is printed, too")
+                         help="number the microbatches again, in the order in which the last stage runs them, because PyTorch takes losses in this "
+                              "order. If microbatches differ, also print the new order")
     add_split_arguments(convert.group(LAYERS))
     add_end_arguments(convert.group(LAYERS))
-    convert.add_argument("--no-times", action="store_true", help="with json: write no times and metrics; the schedule is not evaluated")
+    convert.add_argument("--no-times", action="store_true", help="with json: do not evaluate the schedule, and write it without times and metrics")
     add_export_arguments(convert)
     add_chakra_arguments(convert.group("--to chakra"))
     add_lowering_arguments(convert.group(SENDS))

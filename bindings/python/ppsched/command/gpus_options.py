@@ -40,18 +40,19 @@ ANSWERS = (".json", ".txt")
 def add_gpus_arguments(parser: Parser) -> None:
     group = parser.group(MODEL)
     group.add_argument("--gpus", type=count_of_devices, metavar="N",
-                       help="with --model: number of all devices. Searches the options that are not given: --tp --cp --ep --etp --pp "
-                            "--chunks --micro-batch --zero")
+                       help="with --model: number of all devices. The command then searches for the best values of those of these options that are "
+                            "not given: --tp --cp --ep --etp --pp --chunks --micro-batch --zero")
     group.add_argument("--goal", choices=GOALS,
                        help="with --gpus: rank by step time (default), by tokens per second of a device, or by cost (with --gpu-hour)")
-    group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: the cost of an hour of a device, such as h100=2.5")
+    group.add_argument("--gpu-hour", metavar="NAME=COST", help="with --goal cost: what one device costs per hour, such as h100=2.5")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
-                       help="with --gpus: collectives that overlap with matrix products: some of grad, param, tp, cp, ep, or none (default: grad "
-                            "param cp)")
+                       help="with --gpus: which collectives overlap with matrix products: sums of gradients (grad), gathers of weights (param), "
+                            "collectives of tensor, context or expert parallelism (tp, cp, ep), or none (default: grad param cp)")
     group.add_argument("--rank-order", nargs="+", choices=RANK_ORDERS, metavar="ORDER",
-                       help=f"with --model: order of ranks, {' or '.join(RANK_ORDERS)}; the groups of the last dimension cross nodes. With --gpus, both may be "
-                            "given. Only Megatron-LM and the runtimes that use it have an option for the second order (default: the first)")
-    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that price layouts (default: only this process)")
+                       help=f"with --model: order in which ranks are numbered, {' or '.join(RANK_ORDERS)} (default: the first). The groups of the last "
+                            "dimension cross nodes. With --gpus, both orders may be given. Only Megatron-LM and the runtimes that use it have an "
+                            "option for the second order")
+    group.add_argument("--jobs", type=whole, metavar="N", help="with --gpus: number of processes that estimate layouts (default: 1)")
     parser.set_defaults(usual_of=lambda: {action.dest: action.default for action in parser._actions})
 
 
@@ -75,7 +76,7 @@ def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses the search's own options without --gpus."""
     for name in OF_SEARCH:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} needs --model and --gpus, without options that plan layouts one by one")
+            raise UsageError(f"--{name.replace('_', '-')} needs --model and --gpus, without the options with which layouts are planned one by one")
 
 
 def cost_of_hour(arguments: argparse.Namespace, device: Accelerator) -> Optional[float]:
@@ -120,7 +121,7 @@ def take_mapping(arguments: argparse.Namespace) -> None:
     if path is not None and arguments.rank_order is None:
         arguments.rank_order = list(RANK_ORDERS)
         if not arguments.json:
-            tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so both orders of ranks are searched; --rank-order gives one")
+            tell(arguments.command, f"note: {path} has use_tp_pp_dp_mapping, so the search tries both orders of ranks; --rank-order selects one of them")
 
 
 def order_of_layouts(arguments: argparse.Namespace) -> str:
@@ -214,7 +215,7 @@ def overlap_words(arguments: argparse.Namespace) -> List[str]:
 def _overlaps(given: Optional[List[str]]) -> Dict[str, Any]:
     words = USUAL_OVERLAPS if given is None else given
     if "none" in words and len(words) > 1:
-        raise UsageError("--overlap none goes with no other word")
+        raise UsageError("--overlap none cannot be combined with other words")
     return overlaps_of([word for word in words if word != "none"])
 
 

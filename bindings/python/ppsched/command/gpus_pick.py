@@ -107,13 +107,13 @@ def _margin(rows: LayoutRows, model: Model) -> List[str]:
     first, second = rows[0]["step"], rows[1]["step"]
     ratio = second["tokens_per_second"] / first["tokens_per_second"]
     _, errors = error_of(model)
-    known = f"; the median error of a step is {errors['median']:.1%}" if errors["median"] is not None else ""
+    known = f"; the median error of estimated step times is {errors['median']:.1%}" if errors["median"] is not None else ""
     if rows[0]["runnable"] and not rows[1]["runnable"] and ratio > 1:
-        return ["the second is faster, but no runtime runs it"]
+        return ["the second layout is faster, but no runtime can run it"]
     if ratio >= 1:
-        return [f"the second takes as long as the first{known}"]
-    return [f"the second is faster than the first if its real step time is more than {1 - ratio:.2%} below its estimate, and the first's is "
-            f"not{known}"]
+        return [f"the second layout takes as long as the first{known}"]
+    return [f"if the estimate of the first layout is exact, the second layout is faster once its real step time is more than {1 - ratio:.2%} below "
+            f"its estimate{known}"]
 
 
 def _why(rows: LayoutRows) -> List[str]:
@@ -124,11 +124,11 @@ def _why(rows: LayoutRows) -> List[str]:
     what = "FSDP" if best["fsdp"] else "tensor parallelism" if best["layout"]["tp"] > 1 else "data parallelism"
     piped = next((row for row in rows if row["layout"]["pp"] > 1), None)
     if piped is None:
-        return [f"no pipeline: {what} alone wins; none of the {len(rows)} best has a pipeline"]
+        return [f"no pipeline: {what} alone is the fastest; none of the {len(rows)} best layouts has a pipeline"]
     more = piped["step"]["exposed_pipeline_time"] - best["step"]["exposed_pipeline_time"]
     loss = best["step"]["tokens_per_second"] / piped["step"]["tokens_per_second"] - 1
-    return [f"no pipeline: {what} alone wins; the best with one (pp {piped['layout']['pp']}) is {loss:.2%} slower, with "
-            f"{_time_word(max(more, 0.0))} more of waiting in the pipeline"]
+    return [f"no pipeline: {what} alone is the fastest; the best layout with a pipeline (pp {piped['layout']['pp']}) is {loss:.2%} slower, and its "
+            f"devices wait {_time_word(max(more, 0.0))} longer in the pipeline"]
 
 
 def _within(row: Mapping[str, Any], device: Accelerator) -> List[str]:
@@ -158,17 +158,16 @@ def _notes(rows: LayoutRows, words: JobWords, arguments: argparse.Namespace, mod
     seq = words.training.sequence_length
     lines = _margin(rows, model) + _why(rows) + _types(rows[0], words) + _within(rows[0], words.device)
     if "global_batch" not in dict(words.fixed):
-        lines.append(f"batch: {counted(batch, 'sequence')} of {seq} tokens, 4 Mi tokens rounded up, as --global-batch is not given")
+        lines.append(f"batch: {counted(batch, 'sequence')} of {seq} tokens (about 4 Mi tokens, rounded up), because --global-batch is not given")
     lines.append(f"overlapped, as recipes do (--overlap): {', '.join(hidden)}" if hidden else "overlapped: nothing (--overlap none)")
     margin = margin_of(arguments)
     lines.append(limit_line(margin, rows[0]["memory_limit"] + margin) if not words.types else "limit: " + ", ".join(
         f"{limit / GIB:.1f} GiB of {one.device.name}" for one, limit in zip(words.types, limits_of(words))))
     if any(row["memory_near_limit"] for row in rows):
-        lines.append("* memory within its known error of the limit" + ("" if words.types else f", {rows[0]['memory_limit'] / GIB:.1f} GiB"))
+        lines.append("* so close to the limit that the known error of the memory estimate may decide" + ("" if words.types else f", {rows[0]['memory_limit'] / GIB:.1f} GiB"))
     counts = rows.counts
-    lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} left out by their bound on memory, {counts['slower']} "
-                 "by their bound on time, "
-                 f"{counts['priced']} priced")
+    lines.append(f"{counted(counts['layouts'], 'layout')}: {counts['over_limit']} ruled out by a lower bound on their memory, "
+                 f"{counts['slower']} ruled out by a lower bound on their time, {counts['priced']} estimated")
     return [*lines, *model.table_notes(), *estimate_line(vars(arguments), model).split("\n")]
 
 
@@ -179,7 +178,7 @@ def _nearest_words(rows: LayoutRows) -> str:
     for row in nearest:
         layout = row["layout"]
         sizes = ", ".join(f"{name.replace('_', ' ')} {layout[name]}" for name in NAMES if name != "chunks" or layout["chunks"] > 1)
-        told.append(f"{sizes} lacks {max(row['lacks'], 0.0) / GIB:.2f} GiB")
+        told.append(f"{sizes} lacks {max(row['lacks'], 0.0) / GIB:.2f} GiB of memory")
     return "; ".join(told)
 
 

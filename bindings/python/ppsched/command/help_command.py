@@ -12,12 +12,11 @@ from .usage import ALL, Parser, UsageError, print_help
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("help", help=COMMANDS["help"].summary, allow_abbrev=False,
-                                 description="Shows the help of ppsched, or of a command. It shows the main options, or all options with the word "
-                                             "all.")
+                                 description="Shows the help of ppsched, or of a command. Without the word all, it shows only the main options.")
     parser.add_argument("topic", nargs="?", metavar="COMMAND", help="the command whose help is shown")
-    parser.add_argument("length", nargs="?", choices=(ALL,), metavar=ALL, help="show all its options")
+    parser.add_argument("length", nargs="?", choices=(ALL,), metavar=ALL, help="show all options of the command")
     parser.add_argument("--man", action="store_true", help="print the help as a man page")
-    parser.add_argument("--completion", choices=tuple(SHELLS), help="print the script with which this shell completes ppsched commands")
+    parser.add_argument("--completion", choices=tuple(SHELLS), help="print a script for this shell, with which it completes the words of ppsched commands")
     parser.set_defaults(run=lambda arguments: _run(arguments, parser))
 
 
@@ -25,7 +24,7 @@ def _run(arguments: argparse.Namespace, parser: Parser) -> None:
     topic: Optional[str] = arguments.topic
     if arguments.completion is not None:
         if topic is not None or arguments.man:
-            raise UsageError("--completion prints one script for all commands; leave out the rest")
+            raise UsageError("--completion prints one script for all commands; leave out the other words")
         print_help(completion_of(parser.program, arguments.completion))
         return
     if topic is not None and topic not in parser.family:

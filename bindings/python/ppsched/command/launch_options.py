@@ -21,16 +21,16 @@ LOSSES_IN_ORDER = ("torchtitan", "pytorch")
 
 def add_launch_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
-                        help=f"print launch arguments for a training runtime instead: {', '.join(RUNTIME_NAMES)}; -o FILE.csv also "
-                             f"writes the CSV that {', '.join(READ_CSV)} read")
+                        help="instead of the schedule, print the arguments with which a training runtime runs it: "
+                             f"{', '.join(RUNTIME_NAMES)}. -o FILE.csv also writes the CSV that {', '.join(READ_CSV)} read")
     add_batch_arguments(parser)
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """The options for the batch size in launch lines."""
-    parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="samples per microbatch, for launch lines")
+    parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="number of samples per microbatch, for the launch arguments")
     parser.add_argument("--data-parallel-size", type=whole, metavar="N",
-                        help="replicas of the pipeline, for launch lines (default: 1)")
+                        help="number of replicas of the pipeline, for the launch arguments (default: 1)")
     add_host_argument(parser)
 
 

@@ -27,7 +27,7 @@ def _refuse_rest(values: Mapping[str, Any]) -> None:
     if other is not None:
         raise UsageError(f"{option_word(other)} is not for layers that form a graph (after); leave it out")
     if values.get("objective") not in (None, "makespan", "throughput"):
-        raise UsageError(f"--objective {values['objective']} is not for layers that form a graph (after); give makespan, or throughput for forwards alone")
+        raise UsageError(f"--objective {values['objective']} is not for layers that form a graph (after); give makespan, or throughput for a problem with only forwards")
     if values["options"]:
         raise UsageError(f"option {next(iter(values['options']))} is not for layers that form a graph (after); leave it out")
     for name, word in (("num_devices", "--devices"), ("num_batches", "--microbatches")):

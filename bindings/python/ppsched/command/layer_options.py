@@ -26,7 +26,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", metavar="FILE", help="layers of the model: a JSON or YAML file that is a list or has the key \"layers\", "
                         "or the list itself as JSON")
     parser.add_argument("--num-layers", type=whole, metavar="N",
-                        help="N equal layers with the costs of -f, -bw and so on; --embedding and --head are additional layers")
+                        help="number of equal layers, each with the costs of -f, -bw and so on; --embedding and --head are additional layers")
     parser.add_argument("--empty-stages", action="store_true", default=None, help="allow stages without layers, except the first and the last")
 
 
@@ -35,8 +35,8 @@ def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     add_layer_arguments(parser)
     add_count_argument(parser, "--split", metavar="N", help="with --layers or --num-layers: number of layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
-                        help="layers to recompute: a number from 0, or first-last, and the kind of recomputation. In ppsched schedule also chunks=N: "
-                             "recompute N stages of each device by RECOMPUTE ops")
+                        help="layers to recompute, and the kind of recomputation, such as 3:full, or 0-3:full for layers 0 to 3. In ppsched schedule "
+                             "and live also chunks=N: recompute N stages of each device by ops RECOMPUTE")
 
 
 def has_layers(values: Mapping[str, Any]) -> bool:
@@ -46,7 +46,7 @@ def has_layers(values: Mapping[str, Any]) -> bool:
 def _one(name: str, value: object) -> float:
     given = numbers(name, value)
     if len(given) != 1:
-        raise Error(f"{name} has {len(given)} values; --num-layers needs one, as its layers are equal; for others give --layers FILE")
+        raise Error(f"{name} has {len(given)} values; --num-layers needs one value, because its layers are equal; for other layers give --layers FILE")
     return given[0]
 
 
@@ -85,7 +85,7 @@ def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
     if values.get("layers") is not None and values.get("num_layers") is not None:
         raise UsageError("--layers, --num-layers: give one of them")
     if is_layer_graph(values.get("layers")):
-        raise UsageError("layers with after form a graph; pick finds splits of these, and its json has a \"config\" of stages for the other commands")
+        raise UsageError("layers with \"after\" form a graph; only pick splits them, and its JSON has a \"config\" with stages for the other commands")
     unread = next((name for name in UNREAD if values.get(name) is not None), None)
     if unread is not None:
         instead = "; use mem_static and mem_forward of layers, and mem_other of devices" if unread.startswith("mem_") else ""
@@ -142,7 +142,7 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
             if match[3] not in names[layer]:
                 raise Error(f"--recompute {word}: layer {layer} has no kind {shown(match[3])}; it has {', '.join(names[layer]) or 'none'}")
             if kinds[layer]:
-                raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has one")
+                raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has only one kind")
             kinds[layer] = names[layer].index(match[3]) + 1
     return kinds
 

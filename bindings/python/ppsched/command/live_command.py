@@ -36,15 +36,15 @@ def add_commands(commands: Commands) -> None:
     parser.examples = ("ppsched live                                              # opens the page in a browser",
                        "ppsched live -o live.html                                 # writes it, one file",
                        "ppsched live --strategy zb_auto --devices 8 --microbatches 16")
-    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="number of slices into which the sequences of each microbatch are cut (default: 1)")
     add_size_arguments(parser.group(LAYERS))
     add_memory_saving_arguments(parser.group(KEPT))
     add_split_arguments(parser.group(LAYERS))
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy; ppsched strategies lists them")
     parser.add_argument("--beside", metavar="NAME[:V]", nargs="+", action="extend",
-                        help="also draw these strategies below, with V stages per device; at most three. They follow the controls of the "
-                             "page, and are in the link")
-    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the page to this .html file, and open nothing")
+                        help="also draw these strategies, at most three, below the first one, with V stages per device. The controls of the page "
+                             "change them, too, and the address of the page contains them")
+    parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the page to this .html file instead of opening it")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 
@@ -69,7 +69,7 @@ def _check_told(arguments: argparse.Namespace, values: Values) -> None:
 def _check_problem(config: Config, strategy: str) -> None:
     """The checks that a schedule needs before it is built."""
     if config._graph or any(isinstance(devices, list) for devices in config._map or []):
-        raise Error("the page knows chains of stages with one device each, no stage graph; schedule -o FILE.svg draws one")
+        raise Error("the page supports only chains of stages with one device each, not stage graphs; schedule -o FILE.svg draws a stage graph")
     config.validate()
     call(lib.ppsched_strategy_fits, strategy.encode(), config._handle)
 

@@ -18,15 +18,16 @@ LOWERINGS = tuple(name for name in names_of(Lowering) if name != "none")
 REDUCTIONS = {"plain": 1, "waits": 3, "deferred": 4}  # reduce_grad of Schedule.lower
 LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # those with a name
 PASSES = {
-    "unshard": "gather the parameters of a stage before its ops and drop them afterwards; a device holds the parameters of at most N stages at once "
-               "(PyTorch: 3)",
-    "reduce_grad": "reduce the gradients of a stage after its last backward. waits: the device waits for the reduction at once, as in "
-                   "PyTorch 2.15; deferred: it waits before its next reduction, as PyTorch's defer_reduce_grad_wait; plain, or no value: the device does not wait",
-    "merge_backwards": "turn each I that has its W right after it into a B",
-    "split_backwards": "turn each B into an I with its W right after it",
-    "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
-    "reduce_every": "with --reduce-grad: sum up the gradients of N iterations before they are reduced (default: 1); N must divide --iterations",
-    "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
+    "unshard": "gather the parameters of a stage before its ops, and free them afterwards; a device holds the parameters of at most N stages at the "
+               "same time (PyTorch: 3)",
+    "reduce_grad": "reduce the gradients of a stage after its last backward. waits: the device waits for this reduction at once, as in "
+                   "PyTorch 2.15; deferred: the device waits just before its next reduction, as with PyTorch's defer_reduce_grad_wait; plain, or no value: "
+                   "the device does not wait",
+    "merge_backwards": "join each I and the W of the same microbatch right after it to one B",
+    "split_backwards": "divide each B into an I and, right after it, a W",
+    "defer_receives": "with --lower pytorch: defer receives, as with PyTorch's defer_pp_recv",
+    "reduce_every": "with --reduce-grad: add up the gradients of N iterations, then reduce them once (default: 1); N must divide --iterations",
+    "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before the op that needs it (default: 1; 0 with --blocking)",
 }
 OF_PLANS = ("unshard", "reduce_grad", "reduce_every", "receive_prefetch")
 CHANNEL = {
@@ -60,8 +61,9 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of lowering that plans have, too."""
     parser.add_argument("--unshard", type=whole, metavar="N", default=0, help=PASSES["unshard"])
     parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
-                        help="with --unshard N: how many of the next stages are gathered ahead. full: N (the default); auto: r + 2 on device r, at "
-                             "most N; a number per device, such as 2,3,3; needed: gather as late as possible without delaying compute ops")
+                        help="with --unshard N: for how many of the next stages a device gathers parameters in advance. full: N (the default); auto: "
+                             "r + 2 on device r, but at most N; a number per device, such as 2,3,3; needed: gather as late as possible without "
+                             "delaying compute ops")
     parser.add_argument("--reduce-grad", nargs="?", const="plain", choices=REDUCTIONS, help=PASSES["reduce_grad"])
     parser.add_argument("--reduce-every", type=whole, metavar="N", help=PASSES["reduce_every"])
     parser.add_argument("--receive-prefetch", "--receive-lead", type=whole, metavar="N", help=PASSES["receive_prefetch"])
@@ -69,9 +71,9 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
-                        help="channels of a device; sends and receives of one channel wait for each other. group: one channel for all; "
-                             "direction: one for activations, one for gradients; pair: one for each sender and receiver; sends: one for all "
-                             f"sends, in which a send waits until the value of the send before it has arrived; none: no channels (default: {default})")
+                        help="which channels a device has for its sends and receives; those of one channel wait for each other. group: one channel for "
+                             "all; direction: one for activations, one for gradients; pair: one for each sender and receiver; sends: one for all "
+                             f"sends, in which a send waits until the value of the previous send has arrived; none: no channels (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 

@@ -50,6 +50,8 @@ def _options(parser: Parser) -> Iterator[str]:
         actions = [action for action in group._group_actions if not isinstance(action, argparse._SubParsersAction)]
         if actions:
             yield f'.SS "{_escaped(group.title or "options")}"'
+            if group.description:
+                yield _escaped(group.description)
             for action in actions:
                 yield from _option(parser, action)
 

@@ -40,6 +40,6 @@ def with_margin(arguments: argparse.Namespace, values: Mapping[str, Any], device
         return dict(values)
     for name in ("mem_limit", "device_types"):
         if values.get(name) is not None:
-            raise UsageError(f"--memory-margin, --{name.replace('_', '-')}: the latter states what may be used; give one of them")
+            raise UsageError(f"--memory-margin, --{name.replace('_', '-')}: the second option states the memory that may be used; give one of them")
     check_margin(margin, device)
     return {**values, "mem_limit": [device.memory - margin]}

@@ -52,7 +52,7 @@ def _line(items: List[MemoryItem]) -> str:
 def _device_lines(timeline: Timeline, device: int) -> List[str]:
     figures, op = timeline.device_metrics[device], _peak_op(timeline, device)
     units = timeline.config.units
-    when = "always" if op is None else f"at {figures.peak_time:g}{units.after_time} with {op}"
+    when = "always" if op is None else f"at time {figures.peak_time:g}{units.after_time} with {op}"
     items = sorted((item for item in timeline.peak_items(device) if item.memory != 0), key=_place)
     limit = "" if figures.memory_limit == float("inf") else f" of {figures.memory_limit:g}{units.after_memory}"
     return [f"device {device}: {figures.peak_memory:g}{units.after_memory}{limit}, {when}",

@@ -18,17 +18,17 @@ def add_memory_saving_arguments(parser: argparse.ArgumentParser) -> None:
                         help="copy activations to the host and back. chunks=N: activations of N stages of each device; all: all "
                              "activations; limit: only as many as needed to fit --mem-limit")
     parser.add_argument("--offload-share", metavar="SHARE", type=real,
-                        help="with --offload: copy only the activations that each device holds longest, up to this share of the memory of all its "
-                             "activations, above 0 and at most 1 (default: 1)")
+                        help="with --offload: copy only the activations that each device holds longest. SHARE, above 0 and at most 1, is the largest "
+                             "share of the memory of all its activations (default: 1)")
     parser.add_argument("--reload-prefetch", "--reload-lead", metavar="N", type=whole,
-                        help="with --offload chunks=N or all: number of ops of the device between a reload and its backward (default: reloads come "
-                             "as late as possible while their copies are still done in time)")
+                        help="with --offload chunks=N or all: number of ops of the device between a reload (the copy back) and the backward that "
+                             "needs it (default: each reload is as late as possible, but its copy still ends in time)")
     add_link_argument(parser)
 
 
 def add_link_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host-links", choices=("none", "pairs", "all"),
-                        help="which devices share a host link: none, pairs (0 and 1, 2 and 3, and so on), or all (default: none)")
+                        help="which devices share one link to host memory: none, pairs (0 and 1, 2 and 3, and so on), or all (default: none)")
 
 
 def _chunks_of(option: str, word: str) -> int:
@@ -79,7 +79,7 @@ def _check_places(values: Mapping[str, Any]) -> None:
         if values.get("offload") is None:
             raise UsageError(f"{option}: nothing is offloaded; give --offload, or leave this option out")
         if values["offload"] == "limit" and (name == "reload_prefetch" or chooses_offload(values.get("strategy") or "1f1b")):
-            raise UsageError(f"{option}: --offload limit chooses the copies and their times itself; leave one of them out")
+            raise UsageError(f"{option}: --offload limit itself chooses which activations are copied and when; leave one of these options out")
     share, distance = values.get("offload_share"), values.get("reload_prefetch")
     if share is not None and not 0 < share <= 1:
         raise UsageError(f"--offload-share {share:g}: it must be above 0 and at most 1")
@@ -135,7 +135,7 @@ def keep_less(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     for option, count in chunks.items():
         _check_chunks(most, option, count)
     if "offload" in words and chunks.get("offload", most) <= chunks.get("recompute", 0):
-        raise UsageError(f"--offload {words['offload']}: --recompute chunks={chunks['recompute']} recomputes all that could be offloaded; leave one of them out")
+        raise UsageError(f"--offload {words['offload']}: --recompute chunks={chunks['recompute']} recomputes everything that could be offloaded; leave one of them out")
     if "recompute" in words:
         schedule = schedule.recompute(chunks["recompute"])
     if "offload" not in words:

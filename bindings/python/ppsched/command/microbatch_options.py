@@ -14,7 +14,7 @@ from .usage import UsageError
 
 def add_order_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order-microbatches", action="store_true", default=None,
-                        help="search for the best order of the microbatches of --microbatch-scale, and print it")
+                        help="search for the best order of the microbatches, which differ by --microbatch-scale, and print this order")
 
 
 OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end", "throughput")
@@ -22,10 +22,10 @@ OBJECTIVES = ("makespan", "span", "mean_end", "quantile_end", "throughput")
 
 def add_request_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--requests", type=whole, nargs="+", metavar="CHUNKS",
-                        help="with --forward-only: number of chunks of each request. A chunk is a microbatch, and runs after the chunk before")
+                        help="with --forward-only: number of chunks of each request. A chunk is one microbatch; the chunks of a request run in order")
     parser.add_argument("--objective", choices=OBJECTIVES,
-                        help="what auto minimises (default: makespan). With --forward-only also: the mean or a quantile of the times at which "
-                             "requests end (mean_end; quantile_end with --set quantile=90); or throughput, which auto maximises")
+                        help="what the strategy auto minimises (default: makespan). With --forward-only also: the mean or a quantile of the times at "
+                             "which requests end (mean_end; quantile_end with --set quantile=90); or throughput, which auto maximises")
 
 
 def take_objective(values: Dict[str, Any], is_told: bool) -> None:
@@ -78,11 +78,11 @@ def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
     add_count_argument(parser, "--slices", metavar="K", dest="slice_counts",
                        help="numbers of slices per microbatch to try; costs are for whole microbatches")
     add_number_argument(parser, "--slice-time", metavar="T",
-                        help="with --slices: how much longer F, B and I of a slice take than their share of a microbatch, because kernels are less "
-                             "efficient on short sequences")
+                        help="with --slices: how much longer each F, B and I of a slice takes than its share of the microbatch's time, because kernels "
+                             "are less efficient on short sequences")
     add_number_argument(parser, "--attention-share", metavar="A",
-                        help="with --slices: the share of causal attention in the times of ops; attention takes longer in each later "
-                             "slice (default: the share of the stage's layers, else 0)")
+                        help="with --slices: the share of causal attention in the times of ops; attention takes longer in each later slice (default: "
+                             "for each stage the share of its layers; without layers 0)")
 
 
 def one_number(name: str, given: Any) -> float:

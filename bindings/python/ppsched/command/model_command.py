@@ -35,16 +35,16 @@ def add_commands(commands: Commands) -> None:
         description="Reads the description of a model and estimates the parameters, times and memory of its layers on a device. No run is needed.")
     add_model_arguments(parser, beside_batches=False)
     parser.add_argument("-c", "--config", metavar="FILE",
-                        help="JSON or YAML with Megatron-LM's argument names, for training and model")
+                        help="JSON or YAML file with Megatron-LM's argument names, for training and model")
     parser.add_argument("--recompute", "--recompute-granularity", choices=RECOMPUTE, dest="recompute_kind",
-                        help="recomputation of all decoders (default: none)")
+                        help="kind of recomputation of all decoders (default: none)")
     parser.add_argument("--megatron-formula", action="store_true",
                         help="also print the result of Megatron-LM's theoretical_memory_usage.py")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
     parser.add_argument("--describe", action="store_true",
-                        help="write the description of the model instead (with -o to a file). For an unknown model type, write a first draft of a "
-                             "description with \"unknown\", and exit with code 1")
+                        help="write the description of the model instead (with -o to a file). For an unknown model type, write a first "
+                             "draft, which lists under \"unknown\" the fields that are not understood, and exit with code 1")
     parser.set_defaults(run=run_model)
 
 
@@ -217,7 +217,7 @@ def run_model(arguments: argparse.Namespace) -> None:
     job = job_of(found, {**with_precision(arguments, options, [device]), "rank_order": order}, device)
     tell_one_pod(arguments, device, job.devices)
     if job.recompute == "selective" and not job.model.training.keeps_scores:
-        tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")
+        tell(arguments.command, "warning: recompute selective has no effect, because attention scores are not kept; --keep-scores keeps them")
     _tell_cut(arguments.command, job)
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,

@@ -26,17 +26,17 @@ from .usage import MODEL, Parser, UsageError
 
 # Options that take a number: other names, help. Several numbers make several layouts to compare.
 NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
-    "tp": (("--tensor-model-parallel-size",), "devices that share each layer"),
-    "pp": (("--pipeline-model-parallel-size",), "devices of the pipeline"),
-    "dp": ((), "replicas of the pipeline"),
-    "cp": (("--context-parallel-size",), "devices that share each sequence"),
-    "ep": (("--expert-model-parallel-size",), "devices that share the experts"),
-    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: as --tp)"),
-    "seq": (("--seq-length",), "tokens per sequence (default: the model's maximum, at most 8192)"),
-    "micro_batch": ((), "sequences per microbatch"),
+    "tp": (("--tensor-model-parallel-size",), "tensor parallelism: number of devices that share each layer"),
+    "pp": (("--pipeline-model-parallel-size",), "number of devices of the pipeline"),
+    "dp": ((), "data parallelism: number of replicas of the pipeline"),
+    "cp": (("--context-parallel-size",), "context parallelism: number of devices that share each sequence"),
+    "ep": (("--expert-model-parallel-size",), "expert parallelism: number of devices that share the experts"),
+    "etp": (("--expert-tensor-parallel-size",), "number of devices that share each expert (default: the number in --tp)"),
+    "seq": (("--seq-length",), "number of tokens per sequence (default: the model's maximum, but at most 8192)"),
+    "micro_batch": ((), "number of sequences per microbatch"),
     "global_batch": (("--global-batch-size",),
-                     "sequences per step (default: each replica has as many microbatches as the pipeline has devices)"),
-    "zero": ((), "what data parallelism shards: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights"),
+                     "number of sequences per step (default: each replica has as many microbatches as the pipeline has devices)"),
+    "zero": ((), "what data parallelism shards. 0: nothing; 1: optimizer states; 2: also gradients; 3: also weights"),
 }
 ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
@@ -77,34 +77,36 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     """beside_batches: the command has --micro-batch-size and --data-parallel-size already."""
     group = parser.group(MODEL)
     group.add_argument("--model", metavar="FILE",
-                       help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
+                       help="description of the model: Hugging Face's config.json, or a JSON or YAML file with Megatron-LM's argument names")
     group.add_argument("--device", metavar="NAME", type=kind_of_device("--devices {0}, with --model --gpus {0}" if beside_batches else "the product of --tp, --pp and --dp"),
-                       help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
+                       help="kind of device: " + f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     add_pod_arguments(group)
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
         ranges: Dict[str, Any] = {"type": batches} if name == "global_batch" else {}
         add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text, **ranges)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
-                       help="stages per device, for model and price; pick has --chunks")
+                       help="number of stages per device, only for the commands model and price; pick has --chunks instead")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
                        help="also divide norms and residuals by --tp (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--precision", choices=PRECISIONS,
-                       help="data type of linear layers (default: as in the file, else bf16, or fp16 if a device lacks bf16)")
+                       help="data type of linear layers (default: the type in the file; without one bf16, or fp16 if a device has no bf16)")
     group.add_argument("--expert-load", type=real, metavar="X",
-                       help="rows that the experts of the busiest device get, divided by the rows of an even distribution (default: 1)")
+                       help="number of rows (tokens) that the experts of the busiest device get, divided by the number in an even distribution "
+                            "(default: 1)")
     group.add_argument("--pair-windows", nargs="*", metavar="WHAT",
-                       help="compute the times of overlapped pairs from windows of the layers. WHAT runs at the same time as compute: "
-                            "exchanges of experts (ep), collectives of tensor and context parallelism (tp, cp) (default: ep)")
+                       help="compute the times of overlapped pairs (a forward and a backward at the same time) from the windows of the layers (the "
+                            "parts of an op on one channel each). WHAT runs at the same time as compute: the exchanges of experts (ep), or the "
+                            "collectives of tensor or context parallelism (tp, cp) (default: ep)")
     group.add_argument("--lora-rank", type=whole, metavar="R",
-                       help="freeze the weights, and train adapters (LoRA) of this rank; 0: train all weights (default: as in the file, else 0)")
+                       help="freeze the weights, and train adapters (LoRA) of this rank; 0: train all weights (default: the rank in the file, else 0)")
     group.add_argument("--lora-targets", nargs="+", metavar="NAME",
                        help=f"matrices that have adapters: {', '.join(TARGETS)} (default: all but router and head)")
     group.add_argument("--lora-dropout", action=argparse.BooleanOptionalAction, default=None,
-                       help="each adapter keeps a copy of its input after dropout (default: as in the file, else it does not)")
+                       help="whether each adapter keeps a copy of its input after dropout (default: what the file says, else it does not)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
                        help="bytes per parameter of weight, gradient and optimizer states, and bytes per element of activations (default: weight=2 "
                             "gradient=4 optimizer=12 activation=2)")
@@ -112,11 +114,11 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table that ppsched model prints, PASS "
                             "is forward, input or weight")
     group.add_argument("--layer-table", metavar="FILE",
-                       help="CSV or JSON file with measured costs of layers and collectives by layout; the cost model fills the gaps")
+                       help="CSV or JSON file with measured costs of layers and collectives; costs that are not in the file come from the cost model")
     group.add_argument("--step-time", metavar="TIME",
                        help="measured time of a step with 1F1B and an even split, such as 2.1s; the times of all layers are scaled to match it")
     group.add_argument("--tokens-per-second", type=real, metavar="N",
-                       help="in place of --step-time: measured tokens per second of all devices together")
+                       help="instead of --step-time: measured number of tokens per second of all devices together")
 
 
 # --- reading the options ---
@@ -216,7 +218,7 @@ def check_beside_table(arguments: argparse.Namespace) -> None:
     """Refuses other sources of times beside a table."""
     name = next((name for name in BESIDE_TABLE if getattr(arguments, name, None) is not None), None)
     if getattr(arguments, "layer_table", None) is not None and name is not None:
-        raise UsageError(f"--layer-table, {option_word(name)}: both say what layers take; give one of them")
+        raise UsageError(f"--layer-table, {option_word(name)}: both give the times of layers; give one of them")
 
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]], also_taken: Sequence[str]) -> None:

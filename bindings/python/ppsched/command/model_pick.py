@@ -311,7 +311,7 @@ def _comparison(found: List[Found]) -> str:
                       candidate_name(best),
                       str(best.chunks), time_word(one.step.step_time), f"{one.step.tokens_per_second:,.0f}", f"{one.step.mfu:.1%}",
                       f"{max(device.total for device in one.memory) / GIB:.1f}"])
-    note = "ranked by tokens/s per device, as numbers of devices differ; --gpus N compares layouts of N devices\n" if gpus else ""
+    note = "ranked by tokens/s per device, because the layouts have different numbers of devices; --gpus N compares layouts of N devices\n" if gpus else ""
     return (columns(lines) if len(lines) > 1 else "") + note + "".join(reasons)
 
 
@@ -363,8 +363,8 @@ def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]
     name = next((name for name in ("step_time", "tokens_per_second") if getattr(arguments, name) is not None), None)
     if name is not None and len(layouts) > 1:
         several = ", ".join(f"--{key.replace('_', '-')}" for key in NUMBERS if len({layout.get(key) for layout in layouts}) > 1)
-        raise UsageError(f"--{name.replace('_', '-')} was measured in one layout, but there are {len(layouts)}; give one number for {several}, that "
-                         "of the measurement, or use --layer-times")
+        raise UsageError(f"--{name.replace('_', '-')} was measured in one layout, but there are {len(layouts)} layouts; give only the "
+                         f"measured number for {several}, or use --layer-times")
 
 
 def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
@@ -374,7 +374,7 @@ def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     for name, other, default in (("micro_batch", "micro_batch_size", 0), ("dp", "data_parallel_size", 1)):
         given, also = getattr(arguments, name), getattr(arguments, other)
         if also != default and given not in (None, [also]):
-            raise UsageError(f"--{name.replace('_', '-')}, --{other.replace('_', '-')}: both are the same option; give one of them")
+            raise UsageError(f"--{name.replace('_', '-')}, --{other.replace('_', '-')}: these are two names of the same option; give one of them")
         if also != default:
             setattr(arguments, name, [also])
     file, options = described(arguments)
@@ -431,7 +431,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
         return
     check_gpus_alone(arguments)
     if arguments.gpus is not None:
-        tell(arguments.command, f"note: with {other} layouts are planned one by one: what is not given of --tp, --pp, --cp and --ep is 1")
+        tell(arguments.command, f"note: with {other} layouts are planned one by one: those of --tp, --pp, --cp and --ep that are not given are 1")
     check_words(arguments)
     files = files_of(arguments)
     check_page_words(arguments, files.answers)

@@ -18,8 +18,8 @@ def _stages(job: Job, count: int) -> List[List[str]]:
     """The layers of each stage, with an even split."""
     names, decoders = layer_names(job.model), decoder_count(job.model)
     if not 2 <= count <= decoders:
-        raise Error(f"{counted(count, 'measured stage')}: with --model give the times of all stages of an even split, 2 to {decoders}, "
-                    "one number each")
+        raise Error(f"{counted(count, 'measured stage')}: with --model give the times of all stages of an even split, one number per "
+                    f"stage, for 2 to {decoders} stages")
     return stage_names(names, even_split(job.model, count), False)
 
 

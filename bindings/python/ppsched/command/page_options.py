@@ -20,10 +20,10 @@ _WORDS = ("title", "baseline", "timelines", "live")
 def add_page_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
     parser.add_argument("--baseline", metavar="NAME[:V]",
-                        help="the strategy that you use today, if needed with its stages per device (default: 1f1b). The page shows its "
-                             "timeline next to the timeline of the best candidate")
+                        help="the strategy that you use today, if needed with its number V of stages per device (default: 1f1b). The page shows the "
+                             "timeline of this strategy next to the timeline of the best candidate")
     parser.add_argument("--timelines", nargs="+", metavar="N",
-                        help="timelines of the page: the best candidate of each of N strategies (default: 8), strategies by name, or all")
+                        help="which timelines the page shows. N: the best candidate of each of N strategies (default: 8); names of strategies; or all")
     parser.add_argument("--live", action="store_const", const=True,
                         help="include the library in the page, so that the page can rank candidates again with other limits and times")
 

@@ -33,21 +33,22 @@ class Asked(NamedTuple):
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "pair", help=COMMANDS["pair"].summary, allow_abbrev=False,
-        description="Finds the best order of the windows of a forward and a backward that run at the same time. Windows are parts such as "
-                    "attention, dispatch and experts; each runs on one channel. A window starts as soon as it is ready and its channel is free.")
+        description="Finds the best order of the windows of a forward and a backward that run at the same time. Windows are parts of an op, such as "
+                    "attention, dispatch and experts. Each window runs on one channel, such as compute or network. A window starts as soon as it is "
+                    "ready and its channel is free.")
     parser.add_argument("file", metavar="FILE",
-                        help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, optional \"weight\": "
-                             "[[channel, time, after]] and \"slowdown\": {channel: factor}; or, with --stages, a list with such an object per "
-                             "stage; or a trace with ranges such as attn(F), mlp(B) and mlp(W)")
+                        help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, and optionally "
+                             "\"weight\": [[channel, time, after]] and \"slowdown\": {channel: factor}. With --stages: a list with one such object "
+                             "per stage. Or a trace with ranges such as attn(F), mlp(B) and mlp(W)")
     parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"),
                         help="if FILE has a list of stages: pair the forward of stage I with the backward of stage J")
     parser.add_argument("--order", metavar="FBW",
-                        help="compute the time of this order of windows, such as FBFBW: each letter says whether the next window belongs "
-                             "to F, B or W; each channel "
-                             "runs its windows in this order, and waits for the next one. own: the order of a trace (default: find the best order)")
+                        help="compute the time of this order of windows, such as FBFBW: each letter says whether the next window belongs to F, B or "
+                             "W. Each channel runs its windows in this order, and waits until its next window is ready. own: the order of a trace "
+                             "(default: find the best order)")
     parser.add_argument("--pairs", type=whole, metavar="N", default=1,
-                        help="number of pairs in a row; a pair may start before the pair before it ends. Also prints the time that one more pair "
-                             "takes (default: 1)")
+                        help="number of consecutive pairs (default: 1). A pair may start before the previous pair ends. With N above 1, also print "
+                             "the additional time of one more pair")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")
@@ -79,15 +80,15 @@ def _text(asked: Asked, is_given: bool) -> str:
     def time(value: float) -> str:
         return f"{value:.6g}{units.after_time}"
 
-    proof = "no order is shorter" if found.is_best else f"no order is shorter than {time(found.bound)}"
-    gain = f"{found.serial / found.time:.2f} times as fast" if found.time else "no time at all"
+    proof = "no order takes less" if found.is_best else f"no order takes less than {time(found.bound)}"
+    gain = f"with overlap {found.serial / found.time:.2f} times as fast" if found.time else "no window takes any time"
     lines = [f"time {time(found.time)}{' in the given order' if is_given else ''}; {proof}",
-             f"one after another {time(found.serial)}: {gain}",
+             f"without overlap {time(found.serial)}; {gain}",
              f"forward ends at {time(found.forward_end)}, backward at {time(found.backward_end)}"]
     if asked.traced is not None:
-        lines.append(f"measured {time(asked.traced.time)}; its own order takes {time(_own(asked))}")
+        lines.append(f"measured {time(asked.traced.time)}; computed for the measured order {time(_own(asked))}")
     if asked.cycle is not None:
-        lines.append(f"one more pair in a row takes {time(asked.cycle.time)}; no order is shorter than {time(asked.cycle.bound)}")
+        lines.append(f"each additional pair takes {time(asked.cycle.time)}; no order takes less than {time(asked.cycle.bound)}")
     lines += ["", *_picture(found, units)]
     return "\n".join(lines) + "\n"
 
@@ -127,7 +128,7 @@ def _ask(arguments: argparse.Namespace) -> Asked:
     order = arguments.order
     if order == OWN:
         if traced is None:
-            raise UsageError(f"--order {OWN}: it goes with a trace, and {path} is none")
+            raise UsageError(f"--order {OWN}: it needs a trace, but {path} is not a trace")
         order = traced.order
     pairs, where = arguments.pairs, f"{path}: "
     if order and pairs > 1:

@@ -45,7 +45,8 @@ SPLIT_EFFORT = 3  # the default of plans
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("pick", help=COMMANDS["pick"].summary, allow_abbrev=False,
-                                 description="Ranks candidates in the same way as compare, but prints only the best candidate that fits, or the best N with --top N.")
+                                 description="Ranks candidates (strategies with their sizes and options) in the same way as compare, but prints only the best "
+                                             "candidate that fits the memory limit, or the best N with --top N.")
     parser.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "model",
                     "runtime", "top", "output")
     parser.examples = ("ppsched pick --devices 8 --microbatches 32 --mem-limit 12",
@@ -61,8 +62,8 @@ def add_commands(commands: Commands) -> None:
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself in this format; chakra writes one trace per rank, to -o PREFIX")
     answer.add_argument("-o", "--output", metavar="FILE", nargs="+", action="extend", default=[],
-                        help="write to files: .json, .txt, or .html for a page with timelines; for the best schedule itself .png .svg .pdf "
-                             "(a picture), .csv or .trace.json")
+                        help="write to files. The answer: .json, .txt, or .html for a page with timelines. The best schedule itself: .png, .svg or "
+                             ".pdf for a picture, .csv, or .trace.json")
     add_export_arguments(answer)
     add_chakra_arguments(parser.group("--format chakra"))
     model_pick.add_arguments(parser)
@@ -193,7 +194,7 @@ def _take_pipeline(arguments: argparse.Namespace) -> None:
     if arguments.pp is None or len(arguments.pp) > 1:
         return
     if arguments.num_devices not in (None, *arguments.pp):
-        raise UsageError(f"--pp {arguments.pp[0]}, --devices {arguments.num_devices}: without --model they say the same; give one of them")
+        raise UsageError(f"--pp {arguments.pp[0]}, --devices {arguments.num_devices}: without --model these options have the same meaning; give one of them")
     arguments.num_devices, arguments.pp = arguments.pp[0], None
 
 
@@ -201,7 +202,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     take_pick_config(arguments)
     if arguments.model is not None:
         if arguments.measured_run is not None or arguments.measured_split is not None:
-            raise UsageError("--measured goes with --layers or --num-layers, not with --model; --slow-rank RANK:FACTOR or --device-speeds do")
+            raise UsageError("--measured needs --layers or --num-layers; with --model give --slow-rank RANK:FACTOR or --device-speeds instead")
         model_pick.run_model_pick(arguments)
         return
     _take_pipeline(arguments)

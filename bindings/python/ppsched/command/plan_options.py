@@ -26,12 +26,13 @@ from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING,
 
 # What candidates differ in: option, argument of ppsched.plan, type, help. Config files have these keys, too.
 VARIED: Dict[str, Tuple[str, Callable[[str], Any], str]] = {
-    "strategies": ("strategies", str, "strategies to try (default: all that flush between iterations, but v_search and auto only with --effort)"),
+    "strategies": ("strategies", str, "strategies to try (default: all in which an iteration ends on all devices before the next one starts; of these, "
+                                     "v_search and auto only with --effort)"),
     "chunks": ("chunks", whole, "stages per device to try (default: 1 to 4)"),
-    "group_sizes": ("group_sizes", whole, "group sizes of interleaved strategies to try (default: all possible sizes, or some of them if there are "
-                                        "many)"),
+    "group_sizes": ("group_sizes", whole, "group sizes of interleaved strategies to try: numbers of microbatches that a device runs on one stage before it "
+                                        "goes on to its next stage (default: all possible sizes, or some of them if there are many)"),
     "slice_counts": ("slices", whole, "numbers of slices per microbatch to try; costs are for whole microbatches"),
-    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try for the same batch; costs are given for the number in "
+    "microbatch_counts": ("microbatches", whole, "numbers of microbatches to try; the batch stays the same, and costs are given for the number in "
                                                  "--microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try; each is the limit of every device"),
     "placements": ("placements", str, "placements to try: linear, loop, v, bidirectional"),
@@ -47,8 +48,8 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     add_ranking_arguments(command.group(VARYING))
     parser = command.group("what is tried")
     parser.add_argument("--objective", choices=[*names_of(Objective), "throughput"],
-                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span. throughput is "
-                             "only for schedules of forwards that pick makes for layers that form a graph")
+                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span. throughput "
+                             "works only in pick, for schedules with only forwards of layers that form a graph")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
@@ -57,27 +58,28 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
         elif name not in RENAMED:
             add_word_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
     parser.add_argument("--offload", action="store_true",
-                        help="also try rules with offload. They offload only as many activations as needed to fit the memory limit; "
-                             "without a limit they offload all. Needs --host-bandwidth")
+                        help="also try strategies of fixed order with offload: they copy activations to the host and back, only as many as needed to "
+                             "fit the memory limit, or all without a limit. Needs --host-bandwidth")
     add_link_argument(command.group(KEPT))
-    parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: also try v_search and auto, with this search effort")
+    parser.add_argument("--effort", type=whole, metavar="N", help="also try the strategies v_search and auto, which search for an order; N, 1 to 12, is the work of their search")
     layers = command.group(LAYERS)
     add_end_arguments(layers)
     add_layer_arguments(layers)
     layers.add_argument("--free-device-order", action="store_true", default=None,
-                        help="with layers: also search for the order of the devices: which device is in which place")
+                        help="with layers: also search for the best order of the devices, that is, which device is in which place of the pipeline")
     layers.add_argument("--split-effort", type=whole, metavar="N",
                         help="work of the search for splits of layers, 1 to 4; each value takes up to eight times as long as the value before "
                              "(default: 3)")
     add_batch_arguments(command.group(RUNTIMES))
     command.group(RUNTIMES).add_argument("--runtime", choices=RUNTIME_NAMES, help="rank only schedules that this training runtime can run")
     sends = command.group(SENDS)
-    sends.add_argument("--lower", choices=LOWERINGS, help="lower the candidates with this policy, and time them with their transfers")
+    sends.add_argument("--lower", choices=LOWERINGS, help="add sends and receives to the candidates by this policy, and include the transfers in their times. "
+                            "pytorch: as PyTorch does; by_time: by the times of ops; just_in_time: each receive right before it is needed")
     add_channel_arguments(sends)
     add_plan_arguments(sends)
     answer = command.group(ANSWER)
     add_page_arguments(answer)
-    answer.add_argument("--json", action="store_true", help="print JSON, with refused candidates")
+    answer.add_argument("--json", action="store_true", help="print JSON, which also has the refused candidates")
     add_quiet_argument(answer)
 
 
@@ -110,7 +112,7 @@ def _device_order(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]
     if values.get("device_order") is not None:
         raise UsageError("--free-device-order: --device-order states the order; leave one of them out")
     if not has_layers:
-        raise UsageError("--free-device-order: give --layers or --num-layers, which follow their devices")
+        raise UsageError("--free-device-order: give --layers or --num-layers, because the order of devices is searched only for layers")
     return {"free_device_order": True}
 
 
@@ -154,4 +156,4 @@ def check_words(arguments: argparse.Namespace) -> None:
     if arguments.unshard_lookahead is not None and not arguments.unshard:
         raise UsageError("--unshard-lookahead needs --unshard N, with 1 or more stages")
     if isinstance(arguments.unshard_lookahead, list):
-        raise UsageError("--unshard-lookahead: give full, auto or needed, as numbers for devices cannot apply to all candidates")
+        raise UsageError("--unshard-lookahead: give full, auto or needed, because numbers for devices cannot apply to all candidates")

@@ -17,10 +17,10 @@ PODS = ("pod_nodes", "pod_bandwidth")
 
 def add_pod_arguments(group: Any) -> None:
     group.add_argument("--pod-nodes", type=whole, metavar="N",
-                       help="number of nodes in a pod, such as the nodes below one switch; a pod has consecutive ranks (default: the device's value, else no "
-                            "pods)")
+                       help="number of nodes in a pod. A pod is a group of nodes with faster links than between pods, such as the nodes below one switch; "
+                            "it has consecutive ranks (default: the number in the device file; without one, there are no pods)")
     group.add_argument("--pod-bandwidth", metavar="RATE",
-                       help="with --pod-nodes: bandwidth of one device to other pods while all devices send, such as 12.5GB/s")
+                       help="with --pod-nodes: bandwidth from one device to other pods while all devices send, such as 12.5GB/s")
 
 
 def with_pods(device: Accelerator, nodes: Optional[int], given: Optional[str]) -> Accelerator:

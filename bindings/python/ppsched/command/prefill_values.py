@@ -40,7 +40,7 @@ def with_prefill(values: Dict[str, Any]) -> Dict[str, Any]:
         return values
     other = next((name for name in OTHERS if values.get(name) not in (None, 1)), None)
     if other is not None:
-        raise UsageError(f"prefill: its chunks are the microbatches of stages, so leave out {other}")
+        raise UsageError(f"prefill: chunks are microbatches, which prefill computes itself; leave out {other}")
     if values.get("forward_only") is False:
         raise UsageError("prefill has forwards only; leave out forward_only, or set it")
     if values.get("num_devices") is None and values.get("num_stages") is None:

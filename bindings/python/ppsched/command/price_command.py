@@ -26,7 +26,7 @@ from .no_effect import check_modules, check_overlaps, tell_no_effect
 from .number_options import add_count_argument, whole
 from .over_file import over_step, tell_if_other, tell_over, tell_over_devices
 from .price_runs import Priced, price_run, runs_row, runs_table, tell_open, tell_too_large, tell_unread
-from .price_job import OVERLAPS, Recompute, as_megatron, overlaps_of, priced, recompute_of
+from .price_job import Recompute, as_megatron, overlaps_of, priced, recompute_of
 from .pod_options import device_given, tell_one_pod
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
@@ -41,36 +41,38 @@ CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathere
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "price", help=COMMANDS["price"].summary, allow_abbrev=False,
-        description="Prices one layout: estimates the time of a step with its parts, the tokens per second, and the memory of each device. A file "
-                    "of Megatron-LM's arguments may contain the whole layout; options take precedence over the file.")
+        description="Prices one layout: estimates the time of a step and the parts of this time, the tokens per second, and the memory "
+                    "of each device. A file of Megatron-LM's arguments may contain the whole layout; options take precedence over the file.")
     add_model_arguments(parser, beside_batches=False)
     group = parser.add_argument_group("the step")
-    group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
+    group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with Megatron-LM's argument names, for training and model")
     group.add_argument("--strategy", help="strategy of the schedule (default: 1f1b, or interleaved_1f1b with --vpp above 1)")
     add_count_argument(group, "--split", metavar="N", help="number of decoders of each stage (default: the same for all stages)")
     group.add_argument("--layout", metavar="STRING", help="Megatron-LM's --pipeline-model-parallel-layout")
     group.add_argument("--account-for-embedding", action="store_true", default=None, help="count the embedding as a decoder in the even split")
     group.add_argument("--account-for-loss", action="store_true", default=None, help="count the head as a decoder in the even split")
     group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
-                       help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
+                       help="what is recomputed, in the words of Megatron-LM: none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
     group.add_argument("--offload-layers", type=whole, metavar="N",
                        help="keep the activations of the first N decoders of each stage on the host from forward to backward")
     group.add_argument("--overlap", nargs="+", metavar="WHAT",
-                       help=f"collectives that overlap with matrix products: some of {', '.join(OVERLAPS)} (default: none)")
+                       help="which collectives overlap with matrix products: sums of gradients (grad), gathers of weights (param), collectives of "
+                            "tensor, context or expert parallelism (tp, cp, ep) (default: none)")
     group.add_argument("--pair-rule", choices=names_of(PairRule),
-                       help="with --pair-windows: the order in which the windows of a pair run: the best order, or the order in which Megatron-LM "
-                            "launches them, without or with --delay-wgrad-compute (default: best)")
-    group.add_argument("--attention-fp8", action="store_true", default=None, help="compute the attention's scores in 8 bits, too")
-    group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
+                       help="with --pair-windows: the order in which the windows of a pair run. best (the default): the best order; megatron: the order "
+                            "in which Megatron-LM launches them; megatron_delayed: the same with its --delay-wgrad-compute")
+    group.add_argument("--attention-fp8", action="store_true", default=None, help="also compute the scores of the attention in 8 bits")
+    group.add_argument("--cuda-graph", action="store_true", default=None, help="the run launches its ops as CUDA graphs")
     group.add_argument("--one-copy-a-node", action="store_true", default=None,
-                       help="send a token once to each node with experts for it, as DeepEP and HybridEP do")
+                       help="send each token only once to each node that has experts for it, as DeepEP and HybridEP do")
     group.add_argument("--rank-order", choices=RANK_ORDERS, metavar="ORDER",
-                       help=f"order of ranks, {' or '.join(RANK_ORDERS)}; the groups of the last dimension cross nodes (default: the first order)")
+                       help=f"order in which ranks are numbered, {' or '.join(RANK_ORDERS)} (default: the first). The groups of the last dimension cross nodes")
     group.add_argument("--reduce-every", type=whole, metavar="N",
-                       help="the schedule runs N times in a step, each time with an equal part of the batch, before gradients are reduced (default: 1)")
+                       help="run the schedule N times in each step, each time with an equal part of the batch; gradients are reduced once after that "
+                            "(default: 1)")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="do not train the model's weights, as with LoRA")
     group.add_argument("--memory-margin", metavar="SIZE", help=HELP)
-    group.add_argument("--runs", metavar="CSV", help="file of measured runs: prices each row, and prints the errors of the prices")
+    group.add_argument("--runs", metavar="CSV", help="CSV file with one measured run per row: estimate each run, and print the errors of the estimates")
     parser.add_argument("--json", action="store_true", help="print JSON, in seconds and bytes")
     parser.examples = ("ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64",
                        "ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64 --recompute full")
@@ -140,7 +142,7 @@ def _with_pairs(arguments: argparse.Namespace, options: Dict[str, Any]) -> Dict[
         options = {**options, "pair_windows": _names(options["pair_windows"]) or ["ep"]}
     both = [name for name in options.get("pair_windows", ()) if name in _names(options.get("overlap") or ())]
     if both and arguments.pair_windows is not None and arguments.overlap is not None:
-        raise UsageError(f"--overlap {both[0]}, --pair-windows: both say how exchanges are hidden; give one of them")
+        raise UsageError(f"--overlap {both[0]}, --pair-windows: both state which exchanges overlap with compute; give one of them")
     if both and arguments.overlap is not None:
         tell_over(arguments, f"overlap {both[0]}", "overlapped pairs")
         options = {name: value for name, value in options.items() if name not in ("pair_windows", "pair_rule")}
@@ -154,7 +156,7 @@ def _with_strategy(arguments: argparse.Namespace, job: Job, options: Dict[str, A
         return options
     if str(options.get("pair_rule")).startswith("megatron"):
         if recompute.kind == "full":
-            raise Error("Megatron-LM overlaps no pairs with full recomputation; give --recompute selective, modules=... or none")
+            raise Error("Megatron-LM does not overlap pairs if it recomputes whole layers (full); give --recompute selective, modules=... or none")
         if options["pair_windows"] != ["ep"]:
             raise Error("Megatron-LM overlaps only the exchanges of experts; give --pair-windows ep, or --pair-rule best")
     own = "interleaved_1f1b_overlap" if job.vpp > 1 else "1f1b_overlap"

@@ -82,7 +82,7 @@ def split_of(model: Model, pp: int, vpp: int, options: Mapping[str, Any]) -> Opt
     before, decoders, mtps, after = _ends(model)
     if options.get("layout") is not None:
         if options.get("split") is not None or _is_told(options):
-            raise Error("--layout says the whole split; leave --split and --account-for-... out")
+            raise Error("--layout gives the whole split; leave --split and --account-for-... out")
         layout = Layout(options["layout"], pp, decoders=decoders, mtps=mtps)
         if layout.chunks != vpp:
             raise Error(f"--layout has {layout.chunks} stages for each of {pp} devices; give --vpp {layout.chunks}")

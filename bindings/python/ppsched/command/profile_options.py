@@ -21,14 +21,14 @@ def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
                         help="measured times: a profile file, or the PyTorch traces of all ranks. Options and the config file take precedence over "
                              "measured times")
     parser.add_argument("--statistic", metavar="X", default="mean",
-                        help="which time to use for an op with several samples: mean (default), median, or a quantile from 0 to 1")
-    parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
+                        help="which time to use if an op was measured several times: mean (default), median, or a quantile from 0 to 1")
+    parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit for the times from traces (default: ms)")
     parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="leave out the first N iterations of traces")
 
 
 def add_measured_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measured", nargs="+", metavar="TRACE",
-                        help="PyTorch traces of all ranks of a run of this schedule; compares planned and measured times")
+                        help="compare planned times with measured times: the PyTorch traces of all ranks of a run of this schedule")
 
 
 def profile_fault(values: Mapping[str, Any]) -> Optional[str]:

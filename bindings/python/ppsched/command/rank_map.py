@@ -16,7 +16,7 @@ REPLICAS_FIRST = ("colossalai",)  # whose ranks of a replica are consecutive; el
 
 def add_host_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host-gpus", type=whole, metavar="N",
-                        help="for launch lines with --device-order or --free-device-order: number of GPUs of each host. GPUs are numbered host after host (default: all "
+                        help="for launch arguments with --device-order or --free-device-order: number of GPUs of each host. GPUs are numbered host after host (default: all "
                              "are on one host)")
 
 

@@ -42,23 +42,24 @@ def add_commands(commands: Commands) -> None:
     change = parser.group(CHANGE)
     change.add_argument("--lost", nargs="+", type=whole, metavar="D", default=[], help="devices of the running job that are lost")
     change.add_argument("--added", type=whole, metavar="N", default=0,
-                        help="number of added devices: the last N of --devices are new. --split and --device-order are for the other devices "
-                             "(default: 0)")
+                        help="number of added devices (default: 0). --devices includes them, as the last N devices; --split and --device-order do "
+                             "not include them")
     change.add_argument("--slow-rank", metavar="RANK:FACTOR", action="append",
-                        help="measured factor on the times of all ops of a device; may be repeated. --device-speeds and --device-scale are other "
-                             "ways to give it")
+                        help="measured factor on the times of all ops of a device, such as 3:2 if device 3 takes twice as long; may be repeated. "
+                             "--device-speeds and --device-scale are other ways to give measured speeds")
     add_measured_run_argument(change, False)
     add_number_argument(change, "--layer-bytes", metavar="B",
                         help="bytes that a device receives when it gets a layer: one number, or one per layer (default: mem_static + mem_weights of "
                              "the layer)")
     add_number_argument(change, "--load-bandwidth", metavar="B",
                         help="bandwidth with which a device loads layers that no device holds any longer (default: infinite)")
-    add_number_argument(change, "--restart-time", metavar="T", help="time of a change in addition to the time of moving bytes (default: 0)")
+    add_number_argument(change, "--restart-time", metavar="T", help="time that a change of the running job takes in addition to the time of moving bytes (default: 0)")
     change.add_argument("--steps", type=real, metavar="N", default=0.0,
-                        help="number of steps that are still to run: minimise the time of these steps and of the move (default: many)")
+                        help="number of steps that the job still has to run: minimise the time of these steps and of the change together (default: "
+                             "minimise the time of a step)")
     change.add_argument("--group-size", type=whole, metavar="G", default=0,
-                        help="group size of strategies that have one (default: the number of devices)")
-    change.add_argument("--free-device-order", action="store_true", help="also search for the order of the devices")
+                        help="group size, for strategies with a group size (default: the number of devices)")
+    change.add_argument("--free-device-order", action="store_true", help="also search for the best order of the devices")
     change.add_argument("--split-effort", type=whole, metavar="N", default=0, help="work of the search for splits of layers, 1 to 4 (default: 3, or 2 with several stages per device or a free order)")
     answer = parser.group(ANSWER)
     answer.add_argument("--json", action="store_true", help="print JSON")
@@ -79,11 +80,11 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
     if model is None:
         raise UsageError("give --split: the layers of each stage of the running job")
     if values.get("empty_stages"):
-        raise UsageError("--empty-stages does not go with ppsched replan, which gives each stage a layer at least; leave it out")
+        raise UsageError("--empty-stages cannot be combined with ppsched replan, which gives each stage at least one layer; leave it out")
     added = values["added"]
     config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     if not 0 <= added < config.devices:
-        raise UsageError(f"--added {added}: it must be 0 to {config.devices - 1}; --devices counts those added, too")
+        raise UsageError(f"--added {added}: it must be 0 to {config.devices - 1}; --devices includes the added devices")
     if values.get("slow_rank"):
         speeds = list(config.device_speeds) * (config.devices if len(config.device_speeds) == 1 else 1) or [1.0] * config.devices
         factors = factors_of("slow_rank", values["slow_rank"], config.devices)
@@ -143,15 +144,15 @@ def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
     if found.group_size:
         lines.append(f"group size {found.group_size}")
     if not found.fits:
-        lines.append("it does not fit the memory limits")
+        lines.append("this split does not fit the memory limits")
     if found.stays:
-        return "\n".join([*lines, "the running split and order stay: nothing is better"]) + "\n"
+        return "\n".join([*lines, "the running split and order stay, because no others are better"]) + "\n"
     for move in found.moves:
         layers = f"layer {move.first}" if move.layers == 1 else f"layers {move.first}-{move.first + move.layers - 1}"
-        source = "is loaded, as no device holds it any more" if move.source is None else f"from device {move.source}"
+        source = "is loaded, because no device holds it any longer" if move.source is None else f"from device {move.source}"
         lines.append(f"  {layers} to device {move.target}, {source}: {move.size:.6g} bytes")
-    pays = f"; it pays after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}" if found.can_stay else ""
-    return "\n".join([*lines, f"moves {found.moved:.6g} bytes, loads {found.loaded:.6g}, in {found.move_time:.6g}{units.after_time}{pays}"]) + "\n"
+    pays = f"; after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}, the shorter steps have saved more time than the move took" if found.can_stay else ""
+    return "\n".join([*lines, f"moves {found.moved:.6g} bytes and loads {found.loaded:.6g} bytes in a time of {found.move_time:.6g}{units.after_time}{pays}"]) + "\n"
 
 
 def run_replan(arguments: argparse.Namespace) -> None:

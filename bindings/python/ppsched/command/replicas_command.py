@@ -27,7 +27,8 @@ def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "replicas", help=COMMANDS["replicas"].summary, allow_abbrev=False,
         description="Shares the microbatches of a global batch among replicas that differ in speed, and finds the split of the layers of "
-                    "each replica. The slowest replica then ends as early as possible.")
+                    "each replica. With this split and these shares, the last replica ends as early as "
+                    "possible.")
     parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "replica_speeds", "free_device_order", "json")
     parser.examples = ("ppsched replicas --devices 4 -b 48 --num-layers 32 --replica-speeds 1 --replica-speeds 1 --replica-speeds 1 1 1 0.5",
                        "ppsched replicas --devices 4 -b 64 --num-layers 32 --strategy zbv --vpp 2 --replica-speeds 1 --replica-speeds 0.6 --json")
@@ -37,12 +38,12 @@ def add_commands(commands: Commands) -> None:
     add_layer_arguments(parser.group(LAYERS))
     shared = parser.group(SHARED)
     shared.add_argument("--replica-speeds", nargs="+", type=real, action="append", metavar="F", default=None,
-                        help="speeds of the devices of one replica: one number, or one per device; --device-speeds multiplies them. Give "
-                             "the option once for each replica. --microbatches is the number for all replicas together")
+                        help="speeds of the devices of one replica: one number, or one per device; --device-speeds multiplies these speeds. "
+                             "Give the option once for each replica. --microbatches is the number for all replicas together")
     shared.add_argument("--vpp", type=whole, metavar="V", default=1, help="stages per device (default: 1)")
-    shared.add_argument("--group-size", type=whole, metavar="G", default=0, help="group size, for strategies with groups (default: the "
-                                                                                 "number of devices)")
-    shared.add_argument("--free-device-order", action="store_true", help="look for the order of the devices of each replica, too")
+    shared.add_argument("--group-size", type=whole, metavar="G", default=0, help="group size, for strategies with a group size "
+                                                                                 "(default: the number of devices)")
+    shared.add_argument("--free-device-order", action="store_true", help="also search for the best order of the devices of each replica")
     shared.add_argument("--split-effort", type=whole, metavar="N", default=0,
                         help="work of the search for splits of layers, 1 to 4 (default: 3, or 2 with several stages per device)")
     answer = parser.group(ANSWER)
@@ -57,7 +58,7 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
     if not given:
         raise UsageError("give --replica-speeds once for each replica, such as --replica-speeds 1 --replica-speeds 0.5")
     if values.get("empty_stages"):
-        raise UsageError("--empty-stages does not go with ppsched replicas, which gives each stage a layer at least; leave it out")
+        raise UsageError("--empty-stages cannot be combined with ppsched replicas, which gives each stage at least one layer; leave it out")
     base = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
     made: Dict[Tuple[float, ...], Config] = {}
     configs = []
@@ -99,7 +100,7 @@ def _rows(found: Replicas, units: Units) -> Dict[str, Any]:
 def _text(found: Replicas, units: Units) -> str:
     after = units.after_time
     equal = "" if found.equal_step_time is None else f"; {found.equal_step_time:.6g}{after} with equal shares"
-    lines = [f"step {found.step_time:.6g}{after}{equal}{', proved' if found.proved else ''}"]
+    lines = [f"step {found.step_time:.6g}{after}{', proved' if found.proved else ''}{equal}"]
     for number, replica in enumerate(found.replicas):
         order = "" if replica.device_order == sorted(replica.device_order) else f", devices {words_of(replica.device_order)}"
         lines.append(f"replica {number}: {counted(replica.microbatches, 'microbatch', 'es')} in {replica.step_time:.6g}{after}, split {' '.join(map(str, replica.split))}{order}")

@@ -13,7 +13,7 @@ from .usage import UsageError
 
 def add_robust_objective_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank-by", choices=RANKINGS[1:],
-                        help="with scenarios and strategy auto: what the search minimises over the scenarios")
+                        help="with scenarios and strategy auto: the search minimises the mean, a quantile or the worst of the times in the scenarios")
     parser.add_argument("--quantile", type=real, metavar="Q", help=f"with --rank-by quantile: which quantile (default: {QUANTILE})")
 
 

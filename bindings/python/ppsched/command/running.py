@@ -29,7 +29,7 @@ def _modules(asked: Iterable[str]) -> Dict[str, Any]:
 
 def parser_of(asked: Iterable[str] = COMMANDS) -> Parser:
     """Knows all commands by name, and the options of those that are asked for."""
-    parser = Parser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.", allow_abbrev=False)
+    parser = Parser(prog="ppsched", description="Generates, evaluates and draws pipeline-parallel schedules.", allow_abbrev=False)
     parser.add_argument("-v", "--version", action="version", help="print the version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     modules = _modules(asked)

@@ -23,23 +23,24 @@ _NEEDED = "needs --jitter, --slow-rank, or another option that makes times vary"
 
 def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=real, metavar="S",
-                        help="multiply the time of each op by a lognormal factor of mean 1; S is the standard deviation of its logarithm")
+                        help="multiply the time of each op by a random factor, lognormal with mean 1; S is the standard deviation of its logarithm")
     parser.add_argument("--message-jitter", type=real, metavar="S", help="the same as --jitter, for transfers between devices")
     add_slow_arguments(parser)
     parser.add_argument("--scenarios-from", choices=("profile",),
                         help="take the times of each scenario from one recorded iteration of --profile. This is the default for --scenarios "
                              "without --jitter, if the profile has several samples")
-    parser.add_argument("--scenarios", type=whole, metavar="N", help="if times vary: number of scenarios (default: 1000)")
+    parser.add_argument("--scenarios", type=whole, metavar="N", help="if times vary: number of scenarios, each with its own random times (default: 1000)")
     parser.add_argument("--seed", type=whole, metavar="K", help="seed of the random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,
-                        help="with scenarios: also compute the times of a runtime in which a device runs the first op of its order that is ready")
+                        help="with scenarios: also compute the times of a runtime in which a device does not wait for its next op, but runs the first "
+                             "op in its order that is ready")
 
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenario_arguments(parser)
     parser.add_argument("--rank-by", choices=RANKINGS,
-                        help="with scenarios: rank by the planned step, or by the mean, a quantile or the worst step over the scenarios "
-                             "(default: mean)")
+                        help="with scenarios: rank by the step time without scenarios (step), or by the mean, a quantile or the worst of the step "
+                             "times in the scenarios (default: mean)")
     parser.add_argument("--quantile", type=real, metavar="Q", help="with --rank-by quantile: which quantile (default: 0.9)")
 
 
@@ -190,5 +191,5 @@ def with_scenarios(found: Optional[Found], text: str, format: str) -> str:
         if found.ready is not None:
             row["dispatch"] = {**scenario_row(found.ready), "won": found.won, "peak_memory": found.ready.peaks}
         return json.dumps({**json.loads(text), "scenarios": row}) + "\n"
-    return (f"{text}in {row['count']} scenarios: {_figures(row)}; device {row['cause_device']} is longest on the critical path, "
-            f"{max(row['causes']):.0%} of it\n{_dispatch_line(found)}")
+    return (f"{text}in {row['count']} scenarios: {_figures(row)}; device {row['cause_device']} has the largest share of the critical path, "
+            f"{max(row['causes']):.0%}\n{_dispatch_line(found)}")

@@ -59,8 +59,7 @@ class _Format(argparse.Action):
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
-        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per stage, such as "
-                    "1 2 3 or 1,2,3. Give units to all of them, such as 6.1ms, 72GB, 400Gbps, or to none.")
+        description="Builds the schedule of a strategy and evaluates it: computes its times, memory and idle time.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
     parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
@@ -68,9 +67,9 @@ def add_commands(commands: Commands) -> None:
                        "ppsched schedule -c problem.yaml --explain")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="number of slices into which the sequences of each microbatch are cut (default: 1)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
-                        help="set an option of the strategy")
+                        help="set an option of the strategy; ppsched strategies lists them")
     add_size_arguments(parser.group(LAYERS))
     add_measured_argument(parser.group("measured times"))
     add_order_argument(parser.group(MICROBATCHES))
@@ -87,25 +86,27 @@ def add_commands(commands: Commands) -> None:
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA), action=_Format,
                         help="format of the output (default: by the file's ending, else text). csv is PyTorch's; chakra writes one trace per rank, "
                              "to -o PREFIX")
-    answer.add_argument("--json", nargs=0, action=_Format, dest="format", help="as --format json")
+    answer.add_argument("--json", nargs=0, action=_Format, dest="format", help="the same as --format json")
     answer.add_argument("-o", "--output", action=OneFile, metavar="FILE",
-                        help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
+                        help="write to a file: .png, .svg or .pdf for a picture; .csv, .json, .trace.json or .txt for the schedule")
     add_export_arguments(answer)
     add_chakra_arguments(parser.group("--format chakra"))
     add_quiet_argument(answer)
     answer.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
     answer.add_argument("--explain", action="store_true",
-                        help="with text or json: also show the critical path, the slack, and the stage that should get less work")
+                        help="with text or json: also show the critical path, how much later each op could start (its slack), and the stage that "
+                             "should get less work")
     answer.add_argument("--explain-memory", action="store_true",
                         help="with text or json: also show what each device holds in memory at its peak")
     answer.add_argument("--page-url", "--link", action="store_true",
                         help="only print the address of the live page (ppsched live) with this problem")
-    answer.add_argument("--page-url-base", "--link-base", metavar="URL", help="with --page-url: where the page is (default: ppsched.html)")
+    answer.add_argument("--page-url-base", "--link-base", metavar="URL", help="with --page-url: the address of the page itself (default: ppsched.html)")
     answer.add_argument("--slots", action="store_true",
-                        help="with json: also write slots of activations and received values, and the rounds in which devices connect")
+                        help="with json: also write the slots (buffers) for activations and received values, and the rounds in which devices set up "
+                             "their connections")
     answer.add_argument("--capture", action="store_true",
-                        help="with text or json: also show whether the order can be captured as a CUDA graph. If so, show its communicators and "
-                             "buffers, else show why not")
+                        help="with text or json: also show whether the order can be captured as a CUDA graph. If it can, show the communicators and "
+                             "buffers of the graph; if not, show the reason")
     parser.set_defaults(run=run_schedule)
 
 

@@ -19,14 +19,14 @@ ENDS = {"embedding": "first", "head": "last"}
 def add_end_arguments(parser: argparse.ArgumentParser) -> None:
     for name, which in ENDS.items():
         parser.add_argument("--" + name, nargs="+", action="extend", metavar="KEY=VALUE",
-                            help=f"costs of the {which} stage that are not divided, such as forward_time=0.2 mem_static=3")
+                            help=f"costs of the {name}, which always stay in the {which} stage, such as forward_time=0.2 mem_static=3")
 
 
 def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunks", type=whole, metavar="V",
-                        help="V stages per device; the costs of the stages of -s are divided or added up")
+                        help="number of stages per device; the costs of the stages in -s are divided or added up to make these stages")
     parser.add_argument("--microbatch-count", type=whole, metavar="M",
-                        help="divide the same batch into M microbatches; costs are given for the microbatches of -b")
+                        help="divide the batch into M microbatches instead of the number in -b, for which the costs are given")
     add_end_arguments(parser)
 
 

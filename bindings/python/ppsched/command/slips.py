@@ -61,7 +61,7 @@ def unknown_option(name: str, parser: argparse.ArgumentParser, having: List[str]
     same = dashed if dashed in options else same_option(name, options)
     close = begun[0] if begun else misspelt(name, options)
     if having:
-        elsewhere = f"it goes with {' and '.join(f'ppsched {command}' for command in having[:2])}"
+        elsewhere = f"it is an option of {' and '.join(f'ppsched {command}' for command in having[:2])}"
         here = f"; did you mean {same or close}?" if same or (close and close not in begun) else ""
         return f"unknown option {name}; {elsewhere}{here}"
     meant = f"did you mean {same or close}?" if same or close else "" if is_known(name) else _like(plain_name(name), options)

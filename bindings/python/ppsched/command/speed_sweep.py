@@ -43,8 +43,8 @@ Steps = Dict[str, float]  # the best step time by strategy
 
 def add_speed_argument(group: Any) -> None:
     group.add_argument("--channel-speeds", metavar="CHANNEL=X,X,...",
-                       help="with windows (from --windows or from layers): print the best step of each strategy if a channel is X times "
-                            "as fast, and the speed from which on another strategy is the fastest")
+                       help="with windows (from --windows or from layers): print the shortest step of each strategy if a channel is X "
+                            "times as fast as given, and each speed from which on another strategy has the shortest step")
 
 
 # --- what is given ---

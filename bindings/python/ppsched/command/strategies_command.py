@@ -12,7 +12,7 @@ from .usage import OneFile
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("strategies", help=COMMANDS["strategies"].summary, allow_abbrev=False)
-    parser.add_argument("name", nargs="?", help="describe only this strategy")
+    parser.add_argument("name", nargs="?", help="name or alias of a strategy: describe only this one")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write to a file")
     parser.set_defaults(run=run_strategies)

@@ -16,7 +16,7 @@ NOTHING = frozenset(("_target_", PRETRAINED, "config", "torch_dtype", "trust_rem
                      "force_hf", "load_base_model", "output_hidden_states", "mtp_loss_scaling_factor", "use_cache", "is_meta_device", "text_config"))
 
 # What adds layers, or makes another model of it.
-REFUSED = {"drafter_path": "a drafter beside it", "pooling": "a pooled output", "extract_submodel": "a part of it alone", "pipeline_spec": "a model of images",
+REFUSED = {"drafter_path": "an additional drafter", "pooling": "a pooled output", "extract_submodel": "only a part of the model", "pipeline_spec": "a model of images",
            "mtp_use_repeated_layer": "MTP layers with one layer's weights"}
 
 
@@ -38,7 +38,7 @@ def _section(fields: Mapping[str, Any], name: str) -> Dict[str, Any]:
 def _check_kind(path: str, fields: Mapping[str, Any]) -> None:
     target = str(_section(fields, "model").get("_target_", ""))
     if "diffusion" in target.lower():
-        raise Error(f"{path}: its model makes images ({shown(target)}); language models are read")
+        raise Error(f"{path}: its model makes images ({shown(target)}); only language models are supported")
     other = next((text for name, text in REFUSED.items() if _section(fields, "model").get(name)), None)
     if other is not None:
         raise Error(f"{path}: its model has {other}, which is not counted; give a recipe of a language model alone")
@@ -123,14 +123,14 @@ def _adapters(path: str, peft: Mapping[str, Any], not_taken: List[str]) -> Optio
         return None
     target = str(peft.get("_target_", ""))
     if target and not target.endswith("PeftConfig"):
-        raise Error(f"{path}: its peft is {shown(target)}; adapters of LoRA (PeftConfig) are counted, so plan with them or leave peft out")
+        raise Error(f"{path}: its peft is {shown(target)}; only adapters of LoRA (PeftConfig) are supported; use these, or leave peft out")
     names, excluded = _patterns(path, peft, "target_modules"), _patterns(path, peft, "exclude_modules")
     if names and excluded:
         raise Error(f"{path}: peft has target_modules and exclude_modules; give one of them")
     matches = by_patterns(path, names or ["*_proj"]) if not peft.get("match_all_linear") and (names or not excluded) else all_linear(by_patterns(path, excluded))
     not_taken += ["peft.use_dora"] if peft.get("use_dora") else []
     is_before = peft.get("dropout_position") == "pre"
-    not_taken += ["peft.dropout (behind the adapters)"] if peft.get("dropout") and not is_before else []
+    not_taken += ["peft.dropout (after the adapters)"] if peft.get("dropout") and not is_before else []
     return Adapters(integer_of(path, "peft.dim", peft.get("dim", 8), 1), matches, bool(peft.get("dropout")) and is_before, scales_experts=bool(peft.get("moe_rank_scaling")))
 
 

@@ -98,9 +98,9 @@ def with_requests(values: Mapping[str, Any]) -> Mapping[str, Any]:
     if counts is None:
         return values
     if not values.get("forward_only"):
-        raise Error("requests are for forwards alone: set forward_only")
+        raise Error("requests need schedules with only forwards: set forward_only")
     if values.get("slices") not in (None, 1):
-        raise Error("requests have chunks in place of slices; leave out slices")
+        raise Error("requests have chunks instead of slices; leave out slices")
     if values.get("microbatch_request") is not None:
         raise Error("requests and microbatch_request are the same; give one")
     if any(count < 1 for count in counts):

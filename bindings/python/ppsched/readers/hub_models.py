@@ -25,5 +25,5 @@ def config_of(path: str, name: object) -> str:
     places = _places(path, name)
     found: Optional[str] = next((place for place in places if os.path.isfile(place)), None)
     if found is None:
-        raise Error(f"{path}: its model is {shown(name)} of Hugging Face, whose config.json is not here; put it at {places[-1]}, or give it instead")
+        raise Error(f"{path}: its model is {shown(name)} of Hugging Face, whose config.json is not here; put that file at {places[-1]}, or give it instead of this file")
     return found

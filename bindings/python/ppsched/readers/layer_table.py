@@ -218,7 +218,7 @@ def layer_table_of(text: str, name: str = "the table") -> LayerTable:
 
 
 def read_layer_table(path: str) -> LayerTable:
-    """The same from a file."""
+    """Reads a layer table from a file, CSV or JSON, in the form of layer_table_of."""
     return layer_table_of(file_text(path, MODEL), path)
 
 

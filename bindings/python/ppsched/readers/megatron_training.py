@@ -126,7 +126,7 @@ def _capacity(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             raise Error(f"{where}: {padding} is on, and there is no {name}; give one")
         return {}
     if factor < 1:
-        raise Error(f"{where}: {name} is {factor}, so that rows of an even share are dropped, which is not counted; give 1 or more")
+        raise Error(f"{where}: {name} is {factor}, so even with balanced experts rows are dropped, which is not counted; give 1 or more")
     return {"expert_load": float(factor)} if pads else {}
 
 

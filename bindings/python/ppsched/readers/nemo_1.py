@@ -34,7 +34,7 @@ drop_layers position_embedding_type peft mcore_customization_config fsdp embeddi
 NORMS = {"layernorm": "LayerNorm", "layernorm1p": "LayerNorm", "rmsnorm": "RMSNorm"}
 POSITIONS = {"learned_absolute": "learned_absolute", "rope": "rope", "alibi": "none", "kerple": "none", "none": "none", "yarn": "yarn"}
 # What makes another kind of model, and what it is then.
-KINDS = {"mm_cfg": "a tower for images in front", "img_h": "a model of images", "bert_binary_head": "an encoder alone", "retro": "a retriever", "hyena": "layers of Hyena",
+KINDS = {"mm_cfg": "a tower for images before the layers", "img_h": "a model of images", "bert_binary_head": "only an encoder", "retro": "a retriever", "hyena": "layers of Hyena",
          "logits_soft_cap": "recurrent layers", "encoder": "an encoder and a decoder", "decoder": "an encoder and a decoder", "vision": "a tower for images"}
 NAMES = ("falcon", "griffin", "gemma2", "hyena", "retro", "t5", "bert", "mt5", "ul2", "bart")  # in names of models with other layers
 
@@ -42,7 +42,7 @@ NAMES = ("falcon", "griffin", "gemma2", "hyena", "retro", "t5", "bert", "mt5", "
 def _check_kind(path: str, fields: Mapping[str, Any], model: Mapping[str, Any]) -> None:
     kind = next((text for name, text in KINDS.items() if model.get(name) not in (None, False)), None)
     if kind is not None:
-        raise Error(f"{path}: its model has {kind}; language models that are decoders alone are read")
+        raise Error(f"{path}: its model has {kind}; only decoder-only language models are supported")
     name = str(model.get("name") or fields.get("name") or "").lower()
     other = next((each for each in NAMES if each in name), None)
     if other is not None:
@@ -51,7 +51,7 @@ def _check_kind(path: str, fields: Mapping[str, Any], model: Mapping[str, Any]) 
         raise Error(f"{path}: its model is called {shown(name)}, and has no hybrid_override_pattern; add it, as M for each layer of Mamba")
     for field, usual in (("transformer_block_type", "pre_ln"), ("attention_type", "multihead"), ("headscale", False), ("drop_layers", [])):
         if model.get(field) not in (None, usual):
-            raise Error(f"{path}: {field} is {shown(model[field])}, which would change the answer and is not counted; read are files with {shown(usual)}")
+            raise Error(f"{path}: {field} is {shown(model[field])}, which would change the answer and is not counted; only files with {shown(usual)} are supported")
     customized = model.get("mcore_customization_config")
     used = [name for name, value in (customized or {}).items() if is_in_use(value)] if isinstance(customized, dict) else []
     if used:
@@ -71,7 +71,7 @@ def _check_names(path: str, model: Mapping[str, Any]) -> None:
 def _word(path: str, model: Mapping[str, Any], name: str, known: Mapping[str, str], default: str) -> str:
     value = str(model.get(name) or default).lower()
     if value not in known:
-        raise Error(f"{path}: {name} is {shown(model[name])}; read are {', '.join(known)}")
+        raise Error(f"{path}: {name} is {shown(model[name])}; supported are {', '.join(known)}")
     return known[value]
 
 

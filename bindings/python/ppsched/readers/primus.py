@@ -122,7 +122,7 @@ def _run_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, A
         raise Error(f"{path}: none of its modules has a model; give a run with one, or the model's own file")
     framework = framework_of(fields)
     if framework not in FRAMEWORKS:
-        raise Error(f"{path}: its framework is {shown(framework)}; files of {', '.join(FRAMEWORKS)} are read")
+        raise Error(f"{path}: its framework is {shown(framework)}; supported are {', '.join(FRAMEWORKS)}")
     values: Dict[str, Any] = {}
     if module.get("config") is not None:
         values = _merged(values, _extended(_find(path, module["config"], _folders(path, MODULES, framework)), read, MODULES, framework))
@@ -214,7 +214,7 @@ def _adapters(path: str, lora: object, values: Mapping[str, Any]) -> Optional[Ad
         raise Error(f"{path}: lora.target_modules must be a list of names, not {shown(names)}")
     matches = by_patterns(path, names)
     if values.get("num_experts") and any(matches(f"decoder.layers.0.mlp.experts.{name}", False) for name in ("linear_fc1", "linear_fc2")):
-        raise Error(f"{path}: lora has adapters beside experts, which are not read here; name modules without experts in lora.target_modules, or leave "
+        raise Error(f"{path}: lora has adapters of experts, which are not read here; name modules without experts in lora.target_modules, or leave "
                     "lora out, and give --lora-rank")
     is_before = lora.get("dropout_position", "pre") == "pre"
     return Adapters(integer_of(path, "lora.dim", lora.get("dim", 32), 1), matches, bool(lora.get("dropout")) and is_before, True)

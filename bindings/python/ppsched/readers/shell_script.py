@@ -268,7 +268,7 @@ class _Follower:
         at = 0
         self.nested += 1
         if self.nested > MOST_NESTED:
-            raise Error(f"{self.where}, line {statements[0].line if statements else 1}: more than {MOST_NESTED} conditions or loops are in each other")
+            raise Error(f"{self.where}, line {statements[0].line if statements else 1}: more than {MOST_NESTED} conditions or loops are nested")
         while at < len(statements):
             self.steps += 1
             if self.steps > MOST_STEPS:

@@ -76,7 +76,7 @@ def training_of(values: Mapping[str, Any], path: str) -> Dict[str, Any]:
         return {}
     is_megatron = _is_megatron(values)
     if _is_on(values, "freeze_llm", False):
-        raise Error(f"{path}: freeze_llm is on, so that towers alone learn, which is not counted; plan without it")
+        raise Error(f"{path}: freeze_llm is on, so only towers learn, which is not counted; plan without it")
     fields: Dict[str, Any] = dict(MEGATRON if is_megatron else ITSELF)
     if not is_megatron and not _is_on(values, "gradient_checkpointing", True):
         del fields["recompute_granularity"]

@@ -55,12 +55,12 @@ def model_values(where: str, family: object, flavour: object) -> Dict[str, Any]:
     """The model in the fields of config.json, or as a description."""
     known = SAME.get(str(family), str(family))
     if known in NO_LANGUAGE:
-        raise Error(f"{where}: {known} is no language model: {NO_LANGUAGE[known]}; families are {_listed(MODELS)}")
+        raise Error(f"{where}: {known} is not a language model: {NO_LANGUAGE[known]}; families are {_listed(MODELS)}")
     if known not in MODELS:
         if known in DROPPED:
-            raise Error(f"{where}: torchtitan {RELEASE} has no {known}, as releases before had; give Hugging Face's config.json")
-        raise Error(f"{where}: torchtitan {RELEASE} has no family {shown(family)}; {nearest(known, MODELS) or 'families are ' + _listed(MODELS)}; of others "
-                    "give Hugging Face's config.json")
+            raise Error(f"{where}: torchtitan {RELEASE} no longer has {known}; give Hugging Face's config.json")
+        raise Error(f"{where}: torchtitan {RELEASE} has no family {shown(family)}; {nearest(known, MODELS) or 'families are ' + _listed(MODELS)}; for other "
+                    "models give Hugging Face's config.json")
     flavours = MODELS[known]
     name = str(flavour)
     ending = next((ending for ending in ENDINGS if name.endswith(ending) and name not in flavours), "")
@@ -218,7 +218,7 @@ def _with_layers(path: str, values: Dict[str, Any], model: Section) -> Dict[str,
         return values
     count = integer_of(path, "n_layers", model["n_layers"], 1)
     if "num_hidden_layers" not in values or "layer_types" in values:
-        raise Error(f"{path}: n_layers is given, and the layers of {shown(model.get('name'))} differ or have a tower in front; leave it out")
+        raise Error(f"{path}: n_layers is given, and the layers of {shown(model.get('name'))} differ, or have a tower before them; leave n_layers out")
     return {**values, "num_hidden_layers": count}
 
 
