@@ -85,6 +85,7 @@ typedef struct ppsched_split_options {
  * The reason is causal attention: the attention work of slice k is (2k + 1) / K times the mean over
  * all slices of the microbatch. Set `size` to sizeof of this struct.
  *   - For a W, slice_time is not added.
+ *   - PPSCHED_QUANTITY_MICROBATCH_SCALE multiplies the whole formula, including slice_time.
  *   - Memory and bytes are divided by K. With layers, mem_slice_state and mem_slice_gradients
  *     (ppsched_layer) are then added.
  *   - With layers, each stage has its own attention_share: the mean of attention_share of its

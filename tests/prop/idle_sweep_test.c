@@ -207,11 +207,18 @@ static void test_each_cause_again(void **state)
 
 /* --- slow devices --- */
 
-/* Some devices that are slower, or slower in some kinds of ops, or with some stages. */
+/* Some devices that are slower, or slower in some kinds of ops, or with some stages; or whose ops take longer by the same time. */
 static void slow_down(ppsched_config *config, uint32_t devices, uint32_t stages, int variant, uint64_t *seed)
 {
     double list[4 * MOST_DEVICES * MOST_DEVICES * 3];
     const size_t scales = variant == 1 ? 4 * (size_t)devices : 4 * (size_t)devices * stages;
+    if (variant == 3 || random_below(seed, 3) == 0) {
+        for (uint32_t d = 0; d < devices; d++)
+            list[d] = random_below(seed, 4) / 4.0;
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_OVERHEAD, list, devices, NULL), NULL);
+    }
+    if (variant == 3)
+        return;
     for (uint32_t d = 0; d < devices; d++)
         list[d] = random_below(seed, 2) == 0 ? 1 : 0.25 + random_below(seed, 6) / 4.0;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, list, devices, NULL), NULL);
@@ -254,14 +261,14 @@ static void test_what_slow_devices_cause(void **state)
     uint64_t seed = 43;
     int seen[2] = {0};
     (void)state;
-    for (int trial = 0; trial < 420; trial++) {
+    for (int trial = 0; trial < 560; trial++) {
         const size_t row = (size_t)trial % 7;
         const struct uneven sizes = {2 + random_below(&seed, 4), chunks[row], 1 + random_below(&seed, 9),
                                      1 + random_below(&seed, 2), random_next(&seed)};
         const uint32_t stages = sizes.devices * sizes.chunks;
         ppsched_config *config = trial % 2 ? make_uneven(&sizes) : draw_with_ties(&sizes, &seed), *stated = NULL;
         expect_ok(ppsched_config_copy(&stated, config, NULL), NULL);
-        slow_down(config, sizes.devices, stages, trial / 7 % 3, &seed);
+        slow_down(config, sizes.devices, stages, trial / 7 % 4, &seed);
         if (ppsched_strategy_fits(names[row], config, NULL) == PPSCHED_OK) {
             ppsched_schedule *schedule = make_schedule(config, names[row]);
             ppsched_timeline *timeline = NULL, *plain = make_timeline(schedule, stated);
