@@ -207,7 +207,7 @@ static void test_each_cause_again(void **state)
 
 /* --- slow devices --- */
 
-/* Some devices that are slower, or slower in some kinds of ops, or with some stages; or each op takes more time by a constant. */
+/* Some devices that are slower, or slower in some kinds of ops, or with some stages; or all ops of a device take longer. */
 static void slow_down(ppsched_config *config, uint32_t devices, uint32_t stages, int variant, uint64_t *seed)
 {
     double list[4 * MOST_DEVICES * MOST_DEVICES * 3];
