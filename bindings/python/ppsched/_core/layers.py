@@ -211,7 +211,7 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
-        raise Error(f"{where}: it has a backward time but no forward_time; give that, too, or 0 if it takes none")
+        raise Error(f"{where}: it has a backward time but no forward_time; give forward_time, too, or 0 if the forward takes no time")
     parts = record.backward_input_time + record.backward_weight_time
     if not any(name in row for name in COSTS[1:4]):
         record.backward_time = 2 * record.forward_time

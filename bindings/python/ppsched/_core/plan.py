@@ -60,7 +60,7 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     refused = record.status != Status.OK
     left_out = not refused and not record.evaluated
     if left_out:
-        reason = "others rank before it, as its bound shows"
+        reason = "other candidates rank before it, as its lower bound shows"
     elif not refused and not record.fits:
         lack = f"{at_least(record.overshoot)}{units.after_memory}"
         reason = f"device {record.limit_device} is over its limit; the largest overshoot of a device is {lack}"

@@ -147,7 +147,7 @@ def _types(row: Mapping[str, Any], words: JobWords) -> List[str]:
     for name in dict.fromkeys(devices):
         last = first + devices.count(name)
         places = f"device {first}" if last == first + 1 else f"devices {first} to {last - 1}"
-        told.append(f"{name} has pipeline {places} (ranks {first * each} to {last * each - 1})")
+        told.append(f"{name} has {places} of the pipeline (ranks {first * each} to {last * each - 1})")
         first = last
     return ["; ".join(told)] if told else []
 
