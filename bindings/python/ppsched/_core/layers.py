@@ -61,9 +61,9 @@ class Layer(ChainLayer, total=False):
     """A layer, or `count` equal layers in a row, as in config files.
 
     place: "first" (embedding) or "last" (head) if the layer must be in that stage; with_next: it is in the same stage as the layer after it;
-    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
-    layers with place "first", except layers with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
-    forward.
+    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, other than the first stage, also
+    holds the weights of the layers with place "first", but not of those with not_copied (a tower). If no backward time is
+    given, the backward takes twice as long as the forward.
     several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
     mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
     attention_share: the share of causal attention in the layer's times, for plans with slices.
