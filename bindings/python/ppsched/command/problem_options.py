@@ -34,7 +34,7 @@ def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
                         help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that must split backwards are refused")
     parser.add_argument("--forward-only", action="store_true", default=None,
-                        help="the schedule has only forwards, as in inference; works with gpipe, looped_bfs and interleaved_1f1b. With slices, such a "
+                        help="the schedule has only forwards, as in inference; works with gpipe, looped_bfs, interleaved_1f1b and auto. With slices, such a "
                              "schedule is chunked prefill")
     parser.add_argument("--weight-versions", type=whole, metavar="N", help="number of versions of the weights that a device holds at the same time (default: what the strategy needs)")
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
