@@ -130,18 +130,25 @@ static void check_alike(const struct checking *c, uint32_t stage, uint32_t micro
         find(c, PPSCHED_FINDING_KIND_CONFLICT, devices[i], b, here, devices[0], a);
 }
 
-static ppsched_status index_all(const struct checking *c, ppsched_error *error)
+/* Refuses a schedule with ops that graphs do not support. Called before the first finding: a call that fails writes none. */
+static ppsched_status refuse_other_ops(const struct checking *c, ppsched_error *error)
+{
+    for (uint32_t d = 0; d < c->schedule->shape.devices; d++)
+        for (size_t i = 0; i < c->schedule->queues[d].count; i++) {
+            const ppsched_op *op = &c->schedule->queues[d].ops[i];
+            if (!ppi_is_comm(op) && (!ppi_is_compute(op->kind) || ppi_unit_length(op) == 2))
+                return ppi_refuse_graph(c->graph, "overlapped pairs, and ops other than F, B, I, W, sends and receives", error);
+        }
+    return PPSCHED_OK;
+}
+
+static void index_all(const struct checking *c)
 {
     const ppsched_schedule *schedule = c->schedule;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        for (size_t i = 0; i < schedule->queues[d].count; i++) {
-            const ppsched_op *op = &schedule->queues[d].ops[i];
-            if (ppi_is_comm(op))
-                continue;
-            if (!ppi_is_compute(op->kind) || ppi_unit_length(op) == 2)
-                return ppi_refuse_graph(c->graph, "overlapped pairs, and ops other than F, B, I, W, sends and receives", error);
-            index_op(c, d, (uint32_t)i);
-        }
+        for (size_t i = 0; i < schedule->queues[d].count; i++)
+            if (!ppi_is_comm(&schedule->queues[d].ops[i]))
+                index_op(c, d, (uint32_t)i);
     for (uint32_t s = 0; s < schedule->shape.stages; s++) {
         uint32_t count;
         const uint32_t *devices = ppi_devices_of(&schedule->placement, s, &count);
@@ -152,7 +159,6 @@ static ppsched_status index_all(const struct checking *c, ppsched_error *error)
                     check_alike(c, s, p, devices, i);
             }
     }
-    return PPSCHED_OK;
 }
 
 /* --- the run --- */
@@ -388,9 +394,11 @@ ppsched_status ppi_check_graph(const ppsched_schedule *schedule, struct ppi_find
                          .seats = ppi_seat_of(graph, schedule->shape.stages)};
     ppsched_status status = take_room(&c, error);
     if (status == PPSCHED_OK)
-        status = index_all(&c, error);
-    if (status == PPSCHED_OK)
+        status = refuse_other_ops(&c, error);
+    if (status == PPSCHED_OK) {
+        index_all(&c);
         run_iterations(&c);
+    }
     clear_room(&c);
     return status;
 }

@@ -42,4 +42,12 @@ struct gives_spans<Owner, std::void_t<decltype(std::declval<Owner>().spans(0))>>
 };
 static_assert(gives_spans<const Timeline &>::value && !gives_spans<Timeline>::value);
 
+template <typename Owner, typename = void>
+struct gives_peaks : std::false_type {
+};
+template <typename Owner>
+struct gives_peaks<Owner, std::void_t<decltype(std::declval<Owner>().peaks())>> : std::true_type {
+};
+static_assert(gives_peaks<const ppsched::Scenarios &>::value && !gives_peaks<ppsched::Scenarios>::value);
+
 } // namespace

@@ -108,7 +108,7 @@ def of_whole_nodes(rows):
 
 
 def families_table(rows):
-    lines = ["| model | runs | Spearman's correlation | runs with tensor parallelism of 8 or 16 | their correlation | additional time of the layout with the shortest predicted time, compared with the fastest layout |",
+    lines = ["| model | runs | Spearman's correlation | runs with tensor parallelism of 8 or 16 | correlation of these runs | additional time of the layout with the shortest predicted time, compared with the fastest layout |",
              "|---" * 6 + "|"]
     for name, group in families(rows).items():
         whole = of_whole_nodes(group)

@@ -35,7 +35,7 @@ CAUSES = [
     Cause("primus-llama31-8b-fp8-.*", "bytes of gradients and recomputation are not stated; with 2 bytes", {"gradient_bytes": 2.0}),
     Cause("bridge-26.02.01-.*LLAMA3_70B-GB300-.*", "no recipe has this layout, and with these settings it does not fit into memory"),
     Cause("bridge-25.09-.*Qwen3_235B.*", "use of CUDA graphs is not stated; with CUDA graphs", {"graphs": True}),
-    Cause("bridge-26.06-.*Nemotron_3_Super-B300.*", "CUDA graphs of some modules count as no graphs; with graphs of all modules", {"graphs": True}),
+    Cause("bridge-26.06-.*Nemotron_3_Super-B300.*", "only some modules have CUDA graphs, which counts as no graphs; with graphs of all modules", {"graphs": True}),
     Cause("bridge-26.06-.*Nemotron_3_Nano-B300.*", "not found; two fifths of the predicted time are Mamba's scans"),
     Cause("bridge-26.02.01-.*Qwen3_235B.*B300.*", "not found; see above"),
     Cause("bridge-25.11-.*DeepSeekV3-B200.*", "not found"),

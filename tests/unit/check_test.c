@@ -431,6 +431,27 @@ static void test_saving_is_refused(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A graph of stages refuses some ops. Then the call has failed, so it writes no finding, though there is one before them. */
+static void test_graphs_refuse_before_the_first_finding(void **state)
+{
+    const char *const rows[] = {"1F0 0F0 +0F1 0B0 0B1", "1F1 1B0 1B1"};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_finding findings[8], untouched[8];
+    ppsched_error error;
+    size_t count = 77;
+    (void)state;
+    expect_ok(ppsched_config_set_stage_inputs(config, (uint32_t[]){0, 0}, (uint32_t[]){0}, 2, &error), &error);
+    ppsched_schedule *schedule = build(config, rows);
+    memset(findings, 0x5A, sizeof findings);
+    memcpy(untouched, findings, sizeof findings);
+    assert_int_equal(ppsched_schedule_check(findings, 8, &count, schedule, &error), PPSCHED_ERROR_REFUSED);
+    assert_non_null(strstr(error.message, "overlapped pairs"));
+    assert_memory_equal(findings, untouched, sizeof findings);
+    assert_int_equal(count, 77);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_generator_callback),
         cmocka_unit_test(test_saving),
         cmocka_unit_test(test_saving_is_refused),
+        cmocka_unit_test(test_graphs_refuse_before_the_first_finding),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

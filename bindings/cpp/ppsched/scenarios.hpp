@@ -38,14 +38,18 @@ public:
 
     const ppsched_scenarios *get() const noexcept { return handle_.get(); }
 
-    View<double> makespans() const noexcept { return list(ppsched_scenarios_makespans); }
+    View<double> makespans() const &noexcept { return list(ppsched_scenarios_makespans); }
 
     /* For each device, the mean over the scenarios of its cause: the share of the makespan in which its ops are on the critical
      * path. */
-    View<double> causes() const noexcept { return list(ppsched_scenarios_causes); }
+    View<double> causes() const &noexcept { return list(ppsched_scenarios_causes); }
 
     /* For each device, the most memory that it holds in any scenario. */
-    View<double> peaks() const noexcept { return list(ppsched_scenarios_peaks); }
+    View<double> peaks() const &noexcept { return list(ppsched_scenarios_peaks); }
+
+    View<double> makespans() const && = delete;
+    View<double> causes() const && = delete;
+    View<double> peaks() const && = delete;
 
     ScenarioMetrics metrics() const { return detail::record_of<ScenarioMetrics>(ppsched_scenarios_get_metrics, get()); }
 
