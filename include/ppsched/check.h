@@ -65,8 +65,9 @@ typedef struct ppsched_finding {
  * all findings to `*count`. `count` may be NULL. A `capacity` below the number of all findings is
  * no error. The time of the call is linear in the number of ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; REFUSED for a stage graph with overlapped pairs, or with ops
- *   other than F, B, I, W, sends and receives; NO_MEMORY. On errors other than INVALID_SCHEDULE,
- *   the call writes neither findings nor `*count`. */
+ *   other than F, B, I, W, sends and receives; NO_MEMORY. On ARGUMENT and REFUSED, the call writes
+ *   neither findings nor `*count`. On NO_MEMORY, it does not write `*count`, but some findings may
+ *   be in `out`. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
                                                   size_t *count, const ppsched_schedule *schedule,
                                                   ppsched_error *error);

@@ -100,7 +100,9 @@ typedef struct ppsched_replan_options {
     double steps;               /* number of steps that are still to run. The result then minimises
                                    the time of these steps plus the time of the move. Default: the
                                    result has the shortest step. If several results have this step
-                                   time, the result is the one that moves the fewest bytes */
+                                   time, the result is the one whose move takes the shortest time;
+                                   if these times are equal too, the one that moves the fewest
+                                   bytes */
 } ppsched_replan_options;
 
 /* The figures of a result. Set `size` to sizeof of this struct. */
