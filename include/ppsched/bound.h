@@ -38,8 +38,8 @@ typedef struct ppsched_bound {
                            the last F, and the bound on the span is 0 */
     double memory;      /* bound from memory: each activation is held for at least the shortest
                            possible time, and the activations of a device must fit into its memory
-                           limit. Memory that is too small for another activation stays free. 0
-                           without a memory limit */
+                           limit. The bound also takes into account that a device cannot use free
+                           memory that is too small for an activation. 0 without a memory limit */
     double least_limit; /* the least memory limit, the same for all devices, under which a schedule
                            exists. This limit includes static memory and activations, and also the
                            activations that an I or a B adds. Schedules that hold memory for other
@@ -52,7 +52,7 @@ typedef struct ppsched_bound {
                            overlapped_times; two copies of the model; slices; microbatches that
                            differ; very many ops */
     double proof; /* `known` of ppsched_config_prove_bound, if the call proved that no schedule is
-                     better; 0 otherwise */
+                     better than `known`; 0 otherwise */
 } ppsched_bound;
 
 /* Finds the bounds for the config's placement (DEFAULT: loop) and `objective` (enum
@@ -62,8 +62,8 @@ typedef struct ppsched_bound {
  *     takes less time than its two ops together.
  *   - The bounds are computed even if the memory limits are too small for any schedule. Compare the
  *     limits with `least_limit`.
- *   - The values are sums of doubles. Because of rounding they may be slightly above the time of a
- *     schedule that reaches the bound.
+ *   - The values are sums of doubles. So a bound may be slightly above the time of a schedule that
+ *     reaches the bound, because of rounding.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE where the config's lists contradict each other; REFUSED
  *   where the sizes do not suit the placement; NO_MEMORY.
  * Source: Zero Bubble Pipeline Parallelism (Qi et al. 2023, section 2 and appendix B); this library

@@ -10,7 +10,8 @@
  *     that is assumed for measurements: the standard deviation of log(step time). enum
  *     ppsched_calibrator_constant has the spread of each constant.
  * So a constant moves away from its start value only if the runs require this. A single run already
- * moves the constants on which its time depends most. Many runs determine all constants.
+ * moves the constants on which the time of this run depends most. Many runs determine all
+ * constants.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -101,8 +102,9 @@ PPSCHED_API void ppsched_calibrator_destroy(ppsched_calibrator *calibrator);
  * `step_time` is the measured time of a step in seconds. `training` and `pipeline` may be NULL, as
  * in ppsched_model_create and ppsched_price_create. The call does not call the progress callback of
  * `pipeline`.
- * Errors: those of ppsched_model_create and ppsched_price_create; RANGE if `step_time` is not
- *   finite and above 0; NO_MEMORY. After an error the calibrator is unchanged. */
+ * Errors: those of ppsched_model_create and ppsched_price_create; RANGE if `step_time` is
+ *   infinite, not a number, or not above 0; NO_MEMORY. After an error the calibrator is
+ *   unchanged. */
 PPSCHED_API ppsched_status ppsched_calibrator_append_run(ppsched_calibrator *calibrator,
                                                          const ppsched_description *description,
                                                          const ppsched_training *training,
@@ -117,7 +119,7 @@ PPSCHED_API ppsched_status ppsched_calibrator_set_progress(ppsched_calibrator *c
                                                            ppsched_progress_function progress,
                                                            void *user, ppsched_error *error);
 
-/* Fits the constants to all runs. Then fits the constants again for each run, to all other runs.
+/* Fits the constants to all runs. Then, for each run, fits the constants again to all other runs.
  * The function may be called several times, also after an error.
  * Errors: ARGUMENT; REFUSED if there are no runs, or if a strategy that searches finds no schedule;
  *   RANGE if the price of a run is out of range with constants that the fit tries; CANCELLED if the

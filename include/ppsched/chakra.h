@@ -54,9 +54,9 @@ typedef struct ppsched_chakra_options {
     uint32_t reserved;   /* 0 */
     double time_scale;   /* number of microseconds per unit of time of the config; 0 means 1 */
     double bytes_scale;  /* number of bytes per unit of bytes of the config; 0 means 1 */
-    double memory_scale; /* number of bytes per unit of memory of the config. If it is set, F writes
-                            a tensor of the size of its memory, and B or W reads this tensor. 0: no
-                            tensors */
+    double memory_scale; /* number of bytes per unit of memory of the config. If it is set, each F
+                            writes a tensor, whose size is the memory of this F, and the B or W
+                            reads this tensor. 0: no tensors */
     double most_loss;    /* the largest change that rounding may make to a number, as a share of
                             this number, 0 to 1 */
 } ppsched_chakra_options;
@@ -73,9 +73,9 @@ typedef struct ppsched_chakra_options {
  *   - Tags distinguish transfers. A tag is (d * stages + stage) * microbatches + microbatch. Here d
  *     is 1 for a gradient and 0 for an activation, `stage` is the receiving stage, and
  *     `microbatches` is the number of microbatches in all iterations. With slices, the formula
- *     counts micro-slices (slices of a microbatch) in place of microbatches. ASTRA-sim does not
- *     distinguish tags of 500,000,000 or more. If the formula could give such a tag, all tags
- *     follow another rule: each tag is the number of earlier transfers on its link.
+ *     counts micro-slices (slices of a microbatch) in place of microbatches. There is one
+ *     exception, because ASTRA-sim does not distinguish tags of 500,000,000 or more. If the formula
+ *     could give such a tag, each tag is instead the number of earlier transfers on its link.
  * Schedule and config must have the same number of devices, and the same number of stages.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also for numbers that are too large for a trace;
  *   INVALID_SCHEDULE where a send or receive is missing, or the order cannot be run; NO_MEMORY;
@@ -83,8 +83,8 @@ typedef struct ppsched_chakra_options {
  *   - fewer than two devices, a schedule that is not lowered, a device without ops, and a stage
  *     graph;
  *   - an UNSHARD or REDUCE_GRAD that takes time;
- *   - a config with PPSCHED_QUANTITY_SEND_OVERHEAD, because a trace posts receives immediately, and
- *     a send in a trace delays no device;
+ *   - a config with PPSCHED_QUANTITY_SEND_OVERHEAD, because traces cannot express this overhead: in
+ *     a trace, receives are posted immediately, and a send delays no device;
  *   - RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP;
  *   - a message at time 0 that takes no time;
  *   - numbers that change by more than `most_loss` when they are rounded to whole microseconds,
@@ -127,17 +127,17 @@ typedef struct ppsched_chakra_trace {
  *     not the name of an op, the call fails. The message of `error` then has this name. It
  *     also says how many compute nodes the trace has, and their total time. If the trace names its
  *     program, the message names it, too.
- *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
- *     unit that the traces name, or microseconds if they name none.
- *   - Sizes of messages become bytes by stage; a size of 1 becomes 0 bytes. With TIMES the config
- *     also gets a bandwidth. There is one exception with TIMES. If messages of a stage differ in
- *     size, but all messages of a link have the same size, then sizes become latencies of links
- *     (PPSCHED_QUANTITY_P2P_TIME).
+ *   - Durations become times of F, B, I and W by stage, and times of overlapped pairs. The unit of
+ *     these times is the unit that the traces name. If the traces name no unit, it is microseconds.
+ *   - Sizes of messages become bytes by stage; a size of 1 becomes 0 bytes. If the traces were
+ *     written with TIMES, the config also gets a bandwidth, with one exception. If messages of a
+ *     stage differ in size, but all messages of a link have the same size, then sizes become
+ *     latencies of links (PPSCHED_QUANTITY_P2P_TIME).
  *   - Traces leave out UNSHARD, RESHARD, REDUCE_GRAD and all other ops that take no time. So the
  *     schedule does not have these ops.
- * The call refuses wrong input as strictly as ppsched_schedule_import. The time and memory of the
- * call are linear in the number of bytes. The schedule may be invalid: ppsched_schedule_check finds
- * what is wrong.
+ * If any part of a trace is wrong, the call fails, as ppsched_schedule_import does. The time and
+ * memory of the call are linear in the number of bytes. The schedule may be invalid:
+ * ppsched_schedule_check finds what is wrong.
  * Errors: SYNTAX where a trace is cut off or wrong, with its rank in `error->device` and the node
  *   in `error->position`; REFUSED where two ops of one stage and kind have different times, or two
  *   messages of one stage and direction have different sizes; all other errors as in

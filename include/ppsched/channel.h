@@ -20,7 +20,8 @@ extern "C" {
  * one after another, in the order of the device's queue. A send or receive may start when all sends
  * and receives before it in its channel are done. */
 enum ppsched_channel_order {
-    PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel per device: one communicator for all */
+    PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel per device: all sends and receives use one
+                                            communicator */
     PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* two channels per device: one for activations, one for
                                             gradients */
     PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one channel for each link (directed pair of devices) */
@@ -36,11 +37,11 @@ enum ppsched_channel_order {
 /* A channel model. Set `size` to sizeof of this struct. With all other fields 0, the order is GROUP
  * and no flag is set.
  *
- * A device issues a send or a receive when it reaches this op in its queue. Without `blocking`, it
- * then continues immediately: only compute ops make the device wait, for the receives of their
- * inputs. Within a channel, the transfers from one device to another arrive in the order in which
- * they are sent. A receive waits until its own transfer is the oldest that has not been received.
- * With NONE and SENDS, a receive never waits for other transfers.
+ * A device issues a send or a receive when it reaches this op in its queue. Without `blocking`, the
+ * device then continues immediately. It waits only before a compute op, until the receives of the
+ * inputs of this op are done. Within a channel, the transfers from one device to another arrive in
+ * the order in which they are sent. So a receive waits until its own transfer is the oldest that
+ * has not been received. But with NONE and SENDS, a receive never waits for other transfers.
  * Source: PyTorch's batched isend and irecv, NCCL's order of point-to-point calls. */
 typedef struct ppsched_channel_model {
     uint32_t size;
@@ -56,8 +57,9 @@ typedef struct ppsched_channel_model {
 /* One wait of a wait cycle. The device `device` waits in the op `op`, which is at `position` in the
  * device's queue. The device waits for the device of the next wait in the cycle. After the last
  * wait of the cycle, the next wait is the first. If this wait and the next wait have the same
- * device, `op` waits for another op of this device. That other op is before `op` in its channel, or
- * is the receive of a value that was sent earlier. 20 bytes, no padding. */
+ * device, `op` waits for another op of this device. There are two cases: the other op is before
+ * `op` in its channel, or it is the receive of a value that arrives first because it was sent
+ * first. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
@@ -67,9 +69,9 @@ typedef struct ppsched_wait {
 /* Proves that a lowered schedule runs to its end in a channel model, or finds a deadlock. The call
  * returns OK if the schedule runs to its end. Otherwise it returns INVALID_SCHEDULE, with the wait
  * cycle in the message of `error`.
- *   - The call writes up to `capacity` waits of the cycle to `out`. To `*count` (may be NULL) it
- *     writes how many there are in all: 0 if there is no deadlock. It is no error if there are more
- *     waits than `capacity`.
+ *   - The call writes up to `capacity` waits of the cycle to `out`. `*count` receives the number of
+ *     waits of the cycle, or 0 if there is no deadlock. `count` may be NULL. It is no error if the
+ *     cycle has more waits than `capacity`.
  *   - If there are several wait cycles, the call reports one of the shortest. The report begins
  *     with the lowest device of this cycle.
  *   - For each wait the message names the device for which the waiting device waits. If a device

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker finds out whether a schedule is complete and can be executed. If it is not, the
- * checker says what is wrong. */
+/* The checker finds out whether a schedule is complete and can be executed. If not, the checker
+ * says what is wrong with the schedule. */
 #ifndef PPSCHED_CHECK_H
 #define PPSCHED_CHECK_H
 
@@ -19,11 +19,13 @@ extern "C" {
 /* What is wrong in a schedule. */
 enum ppsched_finding_kind {
     PPSCHED_FINDING_KIND_MISSING = 1,   /* `op` is on no device, but belongs on `device` */
-    PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is already in the queue, or repeats work of `other`:
-                                           `op` is a second backward, or a W in addition to a B */
-    PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs on `other_device`; with
-                                           a stage graph, `other_device` is PPSCHED_NONE if the
-                                           stage does not have this op at all */
+    PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is in the queue a second time, or repeats work of
+                                           `other`: `op` is a second backward, or a W in addition to
+                                           a B */
+    PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs on `other_device`. With
+                                           a stage graph, `op` may belong on no device, because its
+                                           stage does not have this op; then `other_device` is
+                                           PPSCHED_NONE */
     PPSCHED_FINDING_KIND_CYCLE = 4,   /* one wait of a wait cycle: `op` waits for `other`, which is
                                          on the device of the next finding. In the last finding of
                                          the cycle, `other` is on the device of the first finding */
@@ -60,11 +62,12 @@ typedef struct ppsched_finding {
  *   - All queues can run to their end, without a wait cycle.
  * The result is OK for a valid schedule. Otherwise it is INVALID_SCHEDULE, with up to four findings
  * in the message of `error`. The call writes up to `capacity` findings to `out`, and the number of
- * all findings to `*count`. `count` may be NULL. It is no error if there are more findings than
- * `capacity`. The time of the call is linear in the number of ops.
+ * all findings to `*count`. `count` may be NULL. A `capacity` below the number of all findings is
+ * no error. The time of the call is linear in the number of ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; REFUSED for a stage graph with overlapped pairs, or with ops
- *   other than F, B, I, W, sends and receives; NO_MEMORY. On errors other than INVALID_SCHEDULE
- *   nothing is written. */
+ *   other than F, B, I, W, sends and receives; NO_MEMORY. On ARGUMENT and REFUSED, the call writes
+ *   neither findings nor `*count`. On NO_MEMORY, it does not write `*count`, but some findings may
+ *   be in `out`. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
                                                   size_t *count, const ppsched_schedule *schedule,
                                                   ppsched_error *error);

@@ -171,7 +171,8 @@ enum ppsched_sender_waits {
 /* Sets whether senders wait (enum ppsched_sender_waits). The default is NEVER. The setting applies
  * to evaluations of schedules that are not lowered. In lowered schedules, sends and receives are
  * ops, and the channel model says which of these ops wait. Bounds do not count the waits of
- * senders; they stay valid, because waits only add time. With LIKE_KIND, calls return REFUSED for
+ * senders. But bounds stay valid, because waits only add time. With LIKE_KIND, the following calls
+ * return REFUSED:
  *   - ppsched_schedule_lower, except with PPSCHED_LOWERING_NONE;
  *   - ppsched_schedule_evaluate_transfers;
  *   - evaluations of schedules with RECOMPUTE, OFFLOAD or RELOAD, or with a stage graph;
@@ -194,15 +195,16 @@ PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int
                                                      ppsched_error *error);
 
 /* Returns a list that was set, and writes its length to `*count`. The list is borrowed, and valid
- * until it is set again or the config is destroyed. For a list that has its default, the result is
- * NULL and `*count` becomes 0. */
+ * until the list is set again or the config is destroyed. For a list that has its default, the
+ * result is NULL and `*count` becomes 0. */
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
 
-/* Checks that the lists of each stage agree with each other:
- *   - If the times of B are given, and the times of only one of I and W, this one must not take
- *     longer than B. If the times of B are not given, those of I and W must both be given, or
- *     neither. If all three are given, B need not be I + W.
+/* Checks that the values of each stage agree with each other:
+ *   - If the times of B and I are given, but not of W, then I must not take longer than B. If the
+ *     times of B and W are given, but not of I, then W must not take longer than B.
+ *   - If the times of B are not given, the times of I and W must both be given, or neither of them.
+ *   - If the times of B, I and W are all given, B may take more or less time than I + W.
  *   - The changes of the memory of each stage pass must add up to 0
  *     (PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT).
  * Strategies build schedules without this check. Evaluation makes the check itself, and reports the
@@ -213,8 +215,9 @@ PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
 
 /* --- the strategy --- */
 
-/* Sets an option of the strategy. The call copies `name` and `value`. A strategy checks them only
- * when it builds a schedule. A NULL `value` removes the option. A config holds up to 256 options.
+/* Sets an option of the strategy. The call copies `name` and `value`. The strategy checks `name`
+ * and `value` only when it builds a schedule. A NULL `value` removes the option. A config holds up
+ * to 256 options.
  * Errors: ARGUMENT; RANGE for option 257; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
                                                      const char *value, ppsched_error *error);
@@ -229,11 +232,11 @@ typedef struct ppsched_progress {
 } ppsched_progress;
 
 /* Progress callback of a search. `progress` is valid only during the call.
- *   - While the search visits about 500,000 ops, which takes 10 to 30 ms, it calls the callback at
- *     least once. If one pass over all ops takes longer, the search calls the callback once per
- *     pass.
- *   - The callback returns 0 to continue the search. Any other value stops the search, which then
- *     fails with CANCELLED and makes nothing.
+ *   - The search calls the callback at least once for about 500,000 ops that it visits, which is
+ *     once in 10 to 30 ms. But if one pass over all ops takes longer, the search calls the callback
+ *     once per pass.
+ *   - If the callback returns 0, the search continues. If the callback returns another value, the
+ *     search stops, fails with CANCELLED, and makes no schedule.
  *   - The callback may read the config, but must not change it. */
 typedef int32_t (*ppsched_progress_function)(void *user, const ppsched_progress *progress);
 
@@ -272,10 +275,12 @@ typedef struct ppsched_model_end {
     double mem_weights;
 } ppsched_model_end;
 
-/* Makes a config of the same model with another number of stages. The caller destroys it.
- *   - If `config` has more stages, each new stage joins several old stages. Its costs are the sums
- *     of the costs of these old stages, and its work space is the largest of their work spaces. So
- *     the caller can make a config with one stage per layer, and give the costs of each layer.
+/* Makes a config of the same model with another number of stages. The caller destroys the new
+ * config.
+ *   - If `config` has more stages, each new stage joins several old stages. The costs of the new
+ *     stage are the sums of the costs of these old stages. But its work space is the largest of
+ *     their work spaces. So the caller can make a config with one stage per layer, and give the
+ *     costs of each layer.
  *   - If `config` has fewer stages, each old stage is divided evenly. The embedding stays whole in
  *     the first stage, and the head in the last stage. A NULL `embedding` or `head` has no cost.
  *   - A transfer from a new stage to the next stage has the bytes of the output at the border

@@ -71,15 +71,16 @@ extern "C" {
  *                        queries and of keys, with size d, and a heads of values, with size v. With
  *                        decay_rank the block is KDA (arXiv 2510.26692)
  *   MAMBA                heads state_size [head_size groups convolution]: Mamba-2 (arXiv
- *                        2405.21060). With the flag MAMBA_1: width state_size time_step_rank
- *                        [convolution]: Mamba (arXiv 2312.00752). In some models (Jamba), the inner
- *                        projections have norms. The parameters of these norms are not counted with
- *                        MAMBA_1: put them in extra_parameters
+ *                        2405.21060). With the flag MAMBA_1 the block is Mamba (arXiv 2312.00752),
+ *                        with the fields width state_size time_step_rank [convolution]. In some
+ *                        models (Jamba), the inner projections have norms. With MAMBA_1 the
+ *                        parameters of these norms are not counted. Put their number in
+ *                        extra_parameters
  *   CONVOLUTION          convolution: a gated short convolution of h channels (LFM2), 4 h h + c h.
  *                        The flag BIAS adds 5 h: 3 h for the first projection, h for the
  *                        convolution, h for the last projection
  *   COMPRESSED_ATTENTION heads query_rank output_groups output_rank window [head_size ratio
- *                        index_*]: DeepSeek-V4. There is one key, which is also the value
+ *                        index_*]: DeepSeek-V4. All heads share one key, which is also their value
  *   MLP                  width: 2 h f, with the flag GATED 3 h f
  *   EXPERTS              experts experts_per_token width [shared_width latent_size idle_experts]
  *   LINEAR               one matrix of h x h in place of a block (Nemotron-NAS) */
@@ -95,8 +96,8 @@ enum ppsched_block_kind {
     PPSCHED_BLOCK_KIND_LINEAR = 8
 };
 
-/* The name of a kind of block, as in names.h. Descriptions use the same names as `kind` of a
- * block. */
+/* The name of a kind of block, as in names.h. In the JSON of a description, "kind" of a block has
+ * the same name. */
 PPSCHED_API const char *ppsched_block_kind_name(int32_t block_kind);
 
 /* Properties of a block. "For ..." says which kinds of blocks may have the property. */
@@ -105,7 +106,7 @@ enum ppsched_block_flag {
      * adds its result to the same residual stream. */
     PPSCHED_BLOCK_FLAG_PARALLEL = 1,
 
-    /* For all kinds below: the block has biases.
+    /* For the kinds in this list: the block has biases.
      *   - Attention: the projections of queries, keys and values have biases.
      *   - Latent attention: the projections from h to the low-rank vectors have biases.
      *   - MLP and experts: all matrices have biases.
@@ -130,12 +131,12 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* for attention: the keys are also the values, so
                                                 values have no projection */
 
-    /* For attention: the block uses the keys and values of an earlier layer: the nearest one that
-     * computes keys and values and has the same window. */
+    /* For attention: the block uses the keys and values of an earlier layer. Of the earlier layers
+     * that compute keys and values and have the same window, this is the nearest layer. */
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
 
-    /* For latent attention: the block uses the index of an earlier layer. So no stage may begin
-     * with the layer of this block. */
+    /* For latent attention: the block uses the index of an earlier layer. So the layer of this
+     * block must not be the first layer of a stage. */
     PPSCHED_BLOCK_FLAG_SHARED_INDEX = 2048,
 
     PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,          /* for Mamba: the block is Mamba, not Mamba-2 */
@@ -167,8 +168,9 @@ typedef struct ppsched_block {
     uint32_t value_size;      /* size v of a value of a head; 0 means head_size */
     uint32_t rope_size;       /* size of the rotary part of latent queries and keys, in addition to
                                  head_size */
-    uint32_t query_rank;      /* rank q of queries: they have two matrices, through a vector of size
-                                 q. 0 means one matrix */
+    uint32_t query_rank;      /* rank q of queries: two matrices compute the queries, with a vector
+                                 of size q between the matrices. 0: one matrix computes the
+                                 queries */
     uint32_t key_value_rank;  /* rank r of keys and values */
     uint32_t window; /* number of tokens that a query sees, its own token included; 0 means no
                         limit */
@@ -228,7 +230,8 @@ typedef struct ppsched_tower {
     uint32_t tokens; /* number of tokens per sample; 0 means `sequence_length` of the training */
     uint32_t has_norm_bias;
     const ppsched_layer_kind *kind; /* the kind of all layers of the tower. It must not have
-                                       experts. Its name is replaced by the tower's name */
+                                       experts. The name of the tower replaces the name of the
+                                       kind */
     uint64_t extra_parameters;      /* number of parameters of patch embedding, positions and
                                        projections to the model */
     uint32_t deepstack_layers;      /* number N: the tower adds features to the outputs of the
@@ -288,9 +291,8 @@ typedef struct ppsched_description_info {
  * Thread-safety: any number of threads may use it at the same time. */
 typedef struct ppsched_description ppsched_description;
 
-/* Makes a description. Fields that are 0 get their defaults. The caller owns one reference to
- * `*out`. This also holds for the functions below that make a description. `environment` may be
- * NULL.
+/* Makes a description. Fields that are 0 get their defaults. `environment` may be NULL. The caller
+ * owns one reference to `*out`, also after the functions below that make a description.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message names the kind, the block and the wrong field,
  *   and says what would work); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description **out,
@@ -330,7 +332,7 @@ enum ppsched_transformer_flag {
 };
 
 /* A decoder-only transformer, described in one struct. Each layer has attention, and either an MLP
- * or experts. All MLPs have the same size, and so have all experts. Set `size` to sizeof of this
+ * or experts. All MLPs have one size, and all experts have one size. Set `size` to sizeof of this
  * struct. Fields of parts that the model does not have are 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
@@ -355,9 +357,9 @@ typedef struct ppsched_transformer {
     uint32_t expert_ffn_size;
     uint32_t shared_ffn_size; /* sum of the widths of all shared experts */
     uint32_t dense_layers;    /* number N: the first N layers have no experts */
-    uint32_t expert_interval; /* layer i (counted from 0 over all layers), if it is not a dense
-                                 layer, has experts if i + expert_offset is a multiple of this
-                                 number. 0: all layers after the dense layers have experts */
+    uint32_t expert_interval; /* says which of the layers after the dense layers have experts: each
+                                 layer i (counted from 0 over all layers) for which i +
+                                 expert_offset is a multiple of this number. 0: all these layers */
     uint32_t expert_offset;
     uint32_t mtp_layers;          /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
                                      2412.19437). Each of these layers is like the last layer, and
@@ -403,9 +405,9 @@ PPSCHED_API ppsched_status ppsched_description_get_info(ppsched_description_info
                                                         const ppsched_description *description,
                                                         ppsched_error *error);
 
-/* Warnings for the user, one line each. After ppsched_description_read, a warning names an unknown
- * field of the text, which is ignored. `index` is 0 to count - 1. For a larger index the result is
- * NULL. */
+/* Warnings for the user, one line each. After ppsched_description_read, each warning names a field
+ * of the text that is unknown, and was ignored. `index` is 0 to count - 1. For a larger index the
+ * result is NULL. */
 PPSCHED_API uint32_t ppsched_description_warning_count(const ppsched_description *description);
 PPSCHED_API const char *ppsched_description_warning_at(const ppsched_description *description,
                                                        uint32_t index);

@@ -15,9 +15,9 @@ extern "C" {
 enum ppsched_log_level {
     PPSCHED_LOG_LEVEL_WARNING = 1, /* something that the caller should know about a result, such as
                                       an exceeded memory limit */
-    PPSCHED_LOG_LEVEL_INFO = 2     /* one message per result that a call generated, built, read,
-                                      lowered, evaluated or planned. Also one message if a search
-                                      leaves out candidates to limit its work */
+    PPSCHED_LOG_LEVEL_INFO = 2     /* the library sends one message per result that a call
+                                      generated, built, read, lowered, evaluated or planned, and one
+                                      message if a search leaves out candidates to limit its work */
 };
 
 /* Returns `size` bytes of memory aligned for any type, or NULL if there is not enough. */
@@ -41,7 +41,7 @@ typedef void (*ppsched_log_function)(void *user, int32_t level, const char *mess
  *   use objects of one environment at the same time, the functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;
-    int32_t log_level; /* messages whose level is a larger number are dropped; 0 means
+    int32_t log_level; /* messages of a level above this number are dropped; 0 means
                           PPSCHED_LOG_LEVEL_WARNING */
     void *user;        /* first argument of each call of these functions */
     ppsched_allocate_function allocate;

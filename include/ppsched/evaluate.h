@@ -131,11 +131,12 @@ typedef struct ppsched_idle {
     double calls;        /* time in which the device is in the call of a SEND or RECV
                             (PPSCHED_QUANTITY_SEND_OVERHEAD). Also time in which another device is
                             in the call that sends the awaited input */
-    double slow_devices; /* additional idle time because of DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE
-                            and DEVICE_OVERHEAD: additional to the idle time of the same order of
-                            ops without these quantities. The other members do not include this
-                            time. It is subtracted first from imbalance, then from neighbour, fill,
-                            drain, transfer, link, head_of_line, weights, reload and calls */
+    double slow_devices; /* idle time because of DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE and
+                            DEVICE_OVERHEAD: how much longer the device is idle than in the same
+                            order of ops without these quantities. This time is subtracted from the
+                            other members, so that it counts once: first from imbalance, then from
+                            neighbour, fill, drain, transfer, link, head_of_line, weights, reload
+                            and calls */
 } ppsched_idle;
 
 /* Memory causes: the purposes for which a device holds memory. The comment of each cause names the
@@ -215,22 +216,23 @@ typedef struct ppsched_memory_point {
  *     OFFLOAD is done. The ops after such a B, I or OFFLOAD_WAIT in the queue wait, too.
  *   - The memory PPSCHED_QUANTITY_MEM_OFFLOAD is freed when the copy of OFFLOAD ends, and taken
  *     again when the copy of RELOAD starts. In the timeline, the start and end of OFFLOAD and
- *     RELOAD are the start and end of their copies. Latest starts assume that the times of copies
- *     and the lengths of ops do not change.
+ *     RELOAD are the start and end of their copies. Latest starts (ppsched_timeline_latest_starts)
+ *     assume that the times of copies and the durations of ops do not change.
  *   - While a copy of a device runs, compute ops of the device are slower by the factor
  *     PPSCHED_QUANTITY_COPY_SLOWDOWN.
  *   - All other ops, such as UNSHARD and REDUCE_GRAD, take no time in this call. They wait only for
  *     the ops before them in the queue, and for the flush.
  * Schedule and config must have the same number of devices, and the same number of stages. The
- * numbers of microbatches and iterations and the placement are those of the schedule. Results are
- * bit for bit the same on all platforms. Time and memory of the call are linear in the number of
- * ops. The caller destroys the timeline.
+ * placement, the number of microbatches and the number of iterations come from the schedule, not
+ * from the config. Results are bit for bit the same on all platforms. Time and memory of the call
+ * are linear in the number of ops. The caller destroys the timeline.
  * Errors: ARGUMENT; MISMATCH, also where the chunks of a request
  *   (PPSCHED_QUANTITY_MICROBATCH_REQUEST) do not run in order; RANGE as for
  *   ppsched_config_validate, and where a sum of times or memory is too large for a double;
  *   INVALID_SCHEDULE (the message has the wait cycle or the missing op); REFUSED where senders wait
- *   (ppsched_config_set_sender_waits) and the schedule has RECOMPUTE, OFFLOAD or RELOAD, or where
- *   there are requests, but also backwards or slices; NO_MEMORY. */
+ *   (ppsched_config_set_sender_waits) and the schedule has RECOMPUTE, OFFLOAD or RELOAD; REFUSED
+ *   where the config has requests and also backwards (ppsched_config_set_forward_only), or where
+ *   the config has requests and the schedule has slices; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
                                                      const ppsched_schedule *schedule,
                                                      const ppsched_config *config, uint32_t flags,
@@ -239,44 +241,46 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
 /* Computes when each op of a lowered schedule runs, including its sends and receives. If `model` is
  * NULL, the order is PPSCHED_CHANNEL_ORDER_NONE and sends do not wait for their receives. Transfers
  * then wait only for their links.
- *   - A link is a directed pair of devices. A send waits for its link from the moment when it may
- *     start in the channel model (channel.h). With `rendezvous`, the send also waits until its
+ *   - A link is a directed pair of devices. A send begins to wait for its link when the channel
+ *     model (channel.h) allows the send to start. With `rendezvous`, the send also waits until its
  *     receive may start. A link transfers values in the order in which their sends began to wait
  *     for the link.
  *   - A transfer occupies its link for bytes / bandwidth. After this time the send is done, and the
- *     value arrives one latency later. With PPSCHED_CHANNEL_ORDER_SENDS the send is done only when
- *     the value arrives.
- *   - A receive is done when its value has arrived and the receive may start in the channel model.
- *     The op that needs the value starts only when the receive is done.
- *   - When a device reaches a send or a receive, it is first in a call, which takes the time
- *     PPSCHED_QUANTITY_SEND_OVERHEAD. During the call the device computes nothing, so it is idle
- *     (`calls`). At the end of the call the device continues, and the send or receive may start.
- *     Sends and receives have the same overhead.
+ *     value arrives one latency later. But with PPSCHED_CHANNEL_ORDER_SENDS the send is done only
+ *     when the value arrives.
+ *   - A receive is done when its value has arrived, and the channel model allows the receive to
+ *     start. The op that needs the value starts only when the receive is done.
+ *   - When a device reaches a send or a receive, the device first makes a call, which takes the
+ *     time PPSCHED_QUANTITY_SEND_OVERHEAD. During the call the device computes nothing, so this
+ *     time is idle time (`calls` of ppsched_idle). At the end of the call the device continues, and
+ *     the send or receive may start. Sends and receives have the same overhead.
  *   - If the model is `batched`, consecutive sends and receives form a batch; a flush ends a batch.
  *     The calls of a batch run one after another, and the sends and receives of the batch may start
  *     only at the end of the last call. PyTorch's batch_isend_irecv does the same: it makes one
- *     call per op, in a group whose ops start only when the group ends. PyTorch's pipeline runtime
- *     calls batch_isend_irecv for each send or receive separately.
+ *     call per op, in a group whose ops start only when the group ends. But PyTorch's pipeline
+ *     runtime calls batch_isend_irecv for each send or receive separately, so each of its batches
+ *     has only one op.
  *   - In the timeline, a send starts when its transfer starts. Its receive starts at the same time,
  *     or later if the channel model does not allow it to start yet. The send and the receive end
  *     when they are done by the rules above.
- *   - UNSHARD and REDUCE_GRAD take the times of PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities
- *     after it. These ops run on a separate channel of their device, one after another in the order
- *     of its queue. An UNSHARD or REDUCE_GRAD starts no earlier than when the device reaches it in
- *     the queue. F, B, I and W of a stage wait for its UNSHARD; a REDUCE_GRAD starts after the last
- *     W. While an UNSHARD or REDUCE_GRAD runs, the device continues, but its ops are slower by the
- *     factor PPSCHED_QUANTITY_SHARDING_SLOWDOWN. The flush and the makespan wait for all UNSHARDs
- *     and REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the device does nothing until the REDUCE_GRAD is
- *     done.
+ *   - PPSCHED_QUANTITY_UNSHARD_TIMES and the quantities after it set the times of UNSHARD and
+ *     REDUCE_GRAD. These ops run on a separate channel of their device, one after another in the
+ *     order of the device's queue. An UNSHARD or REDUCE_GRAD starts no earlier than when the device
+ *     reaches it in the queue. F, B, I and W of a stage wait for the UNSHARD of the stage. A
+ *     REDUCE_GRAD starts after the last W of its stage. While an UNSHARD or REDUCE_GRAD runs, the
+ *     device continues, but its ops are slower by the factor PPSCHED_QUANTITY_SHARDING_SLOWDOWN.
+ *     The flush and the makespan wait for all UNSHARDs and REDUCE_GRADs. In a WAIT_REDUCE_GRAD, the
+ *     device does nothing until the REDUCE_GRAD is done.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate. Copies use
- *     only host links. If an UNSHARD or REDUCE_GRAD and a copy make an op slower, the factor of the
- *     copy multiplies the time that is already longer. If an op waits for its copy after its
- *     receive is done, this part of the wait is `reload`.
+ *     only host links. If a copy and also an UNSHARD or REDUCE_GRAD make an op slower, the factor
+ *     of the copy multiplies the time that the UNSHARD or REDUCE_GRAD has already made longer. If
+ *     an op waits for its copy after its receive is done, this part of the wait counts as `reload`
+ *     of ppsched_idle.
  * If three conditions hold, the times are exactly the times of ppsched_schedule_evaluate:
  * bandwidths are infinite; `model` is NULL; UNSHARD, REDUCE_GRAD and the calls of sends and
  * receives take no time. The timeline has no latest starts, because the order of transfers depends
- * on the times. `flags` is 0 or EARLIEST_ONLY (enum ppsched_evaluate_flag), which has no effect.
- * REUSABLE is an ARGUMENT error. The caller destroys the timeline.
+ * on the times. `flags` must be 0 or EARLIEST_ONLY (enum ppsched_evaluate_flag), which changes
+ * nothing in this call. With REUSABLE, the call returns ARGUMENT. The caller destroys the timeline.
  * Errors: as ppsched_schedule_evaluate and ppsched_schedule_prove; INVALID_SCHEDULE where the
  *   schedule deadlocks in the channel model; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits). */
@@ -287,13 +291,13 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate_transfers(
 /* Evaluates the schedule of a timeline again, as ppsched_schedule_evaluate would with this config
  * and the timeline's flags. The call is for a launcher that measures costs during training, and
  * plans each step with the latest costs. Pointers borrowed from the timeline become invalid. On an
- * error nothing changes. In most cases, the call allocates nothing. Only the first two updates may
- * allocate, if the config has at least one of these:
+ * error nothing changes. In most cases, the call allocates nothing. But the first two updates may
+ * allocate if the config has at least one of these:
  *   - one of the quantities PPSCHED_QUANTITY_MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT;
  *   - memory that rises in a backward: MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a
  *     positive MEM_BACKWARD_INPUT;
- *   - factors of microbatches or slices. Later updates then also allocate where SLICE_SCALE has
- *     another number of values than in the update before;
+ *   - factors of microbatches or slices. With these factors, a later update also allocates if
+ *     SLICE_SCALE has another number of values than in the update before;
  *   - senders that wait (ppsched_config_set_sender_waits);
  *   - windows (ppsched_config_set_windows);
  *   - speeds (DEVICE_SPEEDS, DEVICE_SCALE, STAGE_SCALE or DEVICE_OVERHEAD), if the timeline has
@@ -368,8 +372,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_p
                                                                 uint32_t device, int32_t cause,
                                                                 ppsched_error *error);
 
-/* A device's peak memory by cause, in the order of enum ppsched_memory_cause. If the parts are
- * added in this order, the sum is exactly the peak. Fills a buffer: see ppsched.h.
+/* The peak memory of a device, divided by cause, in the order of enum ppsched_memory_cause. If the
+ * parts are added in this order, the sum is exactly the peak. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity,
                                                             size_t *needed,

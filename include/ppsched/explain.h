@@ -30,10 +30,11 @@ enum ppsched_reason {
     PPSCHED_REASON_DEVICE = 2,  /* the previous F, B, I or W of its device ends at this time */
     PPSCHED_REASON_INPUT = 3,   /* an input from another device arrives at this time */
     PPSCHED_REASON_FLUSH = 4,   /* the iteration before ends at this time, on another device */
-    PPSCHED_REASON_COPY = 5,    /* a copy ends at this time. For a compute op, this is the copy of
-                                   its own RELOAD, or a copy for which its device waited in an
-                                   OFFLOAD_WAIT. For a copy, this is the copy before it on its
-                                   device or link or, for a RELOAD, the copy of its OFFLOAD */
+    PPSCHED_REASON_COPY = 5,    /* a copy ends at this time. If the op is a compute op, this is the
+                                   copy of its own RELOAD, or a copy for which its device waited in
+                                   an OFFLOAD_WAIT. If the op is an OFFLOAD or RELOAD, this is the
+                                   copy before its copy on the same device or link. For a RELOAD,
+                                   this may also be the copy of its OFFLOAD */
     PPSCHED_REASON_TRANSFER = 6 /* only where senders wait (enum ppsched_sender_waits): the device
                                    waited for a transfer that ends at this time. The wait was after
                                    the previous op of the device or, for a W, after the I of this
@@ -81,8 +82,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_o
                                                               ppsched_error *error);
 
 /* The first function returns for each device the least slack (latest start minus start) of its F,
- * B, I and W, in the caller's unit of time. The second function returns the same for each stage. If
- * all these ops of a device or stage start later by this slack, the makespan stays the same. The
+ * B, I and W, in the caller's unit of time. The second function returns this slack for each stage.
+ * If all these ops of a device or stage start later by this slack, the makespan stays the same. The
  * value is infinite for a device or stage without such ops. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, also with EARLIEST_ONLY; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_device_slack(double *out, size_t capacity,
@@ -104,8 +105,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  *     `more`.
  *   - Paths count as equally long if their lengths differ by less than 1e-12 of the makespan,
  *     because sums in different orders are rounded differently.
- *   - For the span, both `more` and `less` may be negative: a device that starts later and ends at
- *     the same time has a shorter span.
+ *   - For the span, both `more` and `less` may be negative, because a device that starts later and
+ *     ends at the same time has a shorter span.
  *   - An op that takes no time cannot take less time, so it counts only for `more`.
  *   - If an overlapped pair takes the sum of the times of both ops, both ops count. If the config
  *     gives the duration of the pair (PPSCHED_QUANTITY_OVERLAPPED_TIMES), neither op counts.
@@ -117,9 +118,9 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  *     the span, this time is also proportional to the number of devices that have the longest span.
  *     Example: v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s.
  *   - `tell` is a progress callback, which may stop the call, or NULL. `tell` runs on the caller's
- *     thread, with `user`. The call goes over the ops once for each group of 16 stages. It calls
- *     `tell` at least once for each 65,536 of these ops, which take some milliseconds. In the
- *     ppsched_progress that `tell` receives, `best` is always infinite.
+ *     thread, with `user`. The call goes over the ops once for each group of 16 stages. The call
+ *     runs `tell` at least once for each 65,536 ops that it goes over, which takes some
+ *     milliseconds. In the ppsched_progress that `tell` receives, `best` is always infinite.
  * Errors: ARGUMENT, also for a schedule with RECOMPUTE, OFFLOAD or RELOAD; BUFFER, NO_MEMORY;
  *   CANCELLED where `tell` returned a value other than 0 (`out` then has the stages that were
  *   done). */

@@ -44,9 +44,10 @@ enum ppsched_format {
                                         flags */
     PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON with tracks, arrows and memory counters,
                                         for Perfetto and chrome://tracing */
-    PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts
-                                        and order lists of 1F1B */
-    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids,
+    PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM, only for 1F1B and interleaved 1F1B: a JSON
+                                        object with the schedule table, the warm-up counts and the
+                                        order lists */
+    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed, only for 1F1B: instruction lists with buffer ids,
                                         one line per rank */
     PPSCHED_FORMAT_SAIL = 7          /* sail-sg's zero-bubble runtime: JSON with one list of
                                         scheduled nodes per rank */
@@ -56,9 +57,9 @@ enum ppsched_format {
  * struct. A field that is 0 has its default. */
 typedef struct ppsched_export_options {
     uint32_t size;
-    uint32_t text_columns; /* only for TEXT: the largest width of a device's row in columns. At
-                              least 20 of these columns are for ops. 0: the width that complete
-                              labels need */
+    uint32_t text_columns; /* only for TEXT: the largest width of a device's row, in columns. But
+                              at least 20 columns are for ops. 0: the row is as wide as its labels
+                              need in full */
     double time_scale;     /* only for CHROME_TRACE: microseconds per unit of time. 0 means 1 */
 } ppsched_export_options;
 

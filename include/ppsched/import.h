@@ -33,14 +33,14 @@ extern "C" {
  *
  * JSON: the object that ppsched_schedule_export writes. It is read without loss.
  *   - Times and metrics are ignored; the evaluator computes them.
- *   - Keys may come in any order, but not twice. Unknown keys are ignored.
+ *   - Keys may come in any order. No key may come twice. Unknown keys are ignored.
  *   - Without "placement", the placement is found from the queues.
  *
  * A UTF-8 byte order mark before the text is skipped. UTF-16 is refused; the message says so.
  *
  * The call reads each token completely, or fails. The schedule may be invalid:
- * ppsched_schedule_check finds what is wrong. Memory and time of the call are linear in `size`. So
- * the call refuses a text that states sizes much larger than its number of ops.
+ * ppsched_schedule_check finds what is wrong. Memory and time of the call are linear in `size`.
+ * For this reason the call refuses a text that states sizes much larger than its number of ops.
  *
  * Errors: SYNTAX if the text does not follow its format. For a token that cannot be read,
  *   `error->device` is the row, and `error->position` is the column (in JSON, the index in "ops").

@@ -7,8 +7,8 @@
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A job is used in one of two ways:
- *   - ppsched_job_run prices all layouts that their bounds do not rule out, and ranks the best
- *     layouts.
+ *   - ppsched_job_run prices all layouts, except those that are too slow or too large by their
+ *     bounds. It then ranks the best layouts.
  *   - The caller prices layouts with ppsched_job_evaluate_layout, in the order of their numbers,
  *     possibly in several threads or processes. Suppose that the caller wants the n best layouts.
  *     The caller then stops as soon as the bound of the next layout is above the n-th best time so
@@ -57,8 +57,9 @@ extern "C" {
 #endif
 
 /* Dimensions: the numbers in which layouts differ. The options may have a list of values for a
- * dimension. If the options have no such list, the values in the comment of the dimension are
- * tried. Values and combinations that the model or the devices do not allow are left out. */
+ * dimension. If the options have no such list, the values after "Tries" in the comment of the
+ * dimension are tried. Values and combinations that the model or the devices do not allow are left
+ * out. */
 enum ppsched_job_dimension {
     PPSCHED_JOB_DIMENSION_TENSOR = 0,  /* degree of tensor parallelism. Tries the divisors of the
                                           number of devices, up to the number of devices of a
@@ -88,8 +89,9 @@ enum ppsched_job_dimension {
                                                 n */
     PPSCHED_JOB_DIMENSION_RANK_ORDER = 9     /* enum ppsched_rank_order. Tries only DATA_FIRST.
                                                 PIPELINE_FIRST is left out if it gives the same
-                                                result: with one replica, with one device per
-                                                pipeline, or with all devices in one node */
+                                                result as DATA_FIRST. This is so with one replica,
+                                                with one device per pipeline, and with all devices
+                                                in one node */
 };
 
 /* The name of a dimension, as in options of the command and in JSON: "tp", "cp", "ep", "etp", "pp",
@@ -132,9 +134,9 @@ typedef struct ppsched_job_type {
  *   - Each device of a pipeline consists of GPUs of one type, and the devices of a type are
  *     consecutive in the pipeline. With up to 3 types, all orders of the types are tried. With more
  *     types, only the given order is tried.
- *   - Each type has its own nodes. A link between devices of two types has the larger latency and
- *     the smaller bandwidth of two links: for each type, its link between nodes or, if the type has
- *     pods, between pods.
+ *   - Each type has its own nodes. For a link between devices of two types, take one link of each
+ *     type: its link between pods if the type has pods, otherwise its link between nodes. The link
+ *     has the larger latency and the smaller bandwidth of these two links.
  *   - The order of ranks must be DATA_FIRST, and `table` must be NULL. */
 typedef struct ppsched_job_options {
     uint32_t size;
@@ -168,15 +170,15 @@ typedef struct ppsched_job ppsched_job;
  *   - The call ignores the parallelism, the sharding and the micro-batch size of `training`. The
  *     flags of `training` say what overlaps. WINDOWS flags are refused (RANGE).
  *   - With a table, the costs of all layouts come from the table, as in
- *     ppsched_model_create_measured. The rows of the table must state each size in which layouts
- *     differ. For example, a row with micro_batch_size 0 would give large micro-batches the cost of
- *     small micro-batches.
+ *     ppsched_model_create_measured. Each row of the table must have a value above 0 for each size
+ *     that differs between the layouts, such as micro_batch_size. The reason: a row with
+ *     micro_batch_size 0 would give large micro-batches the cost of small micro-batches.
  *   - If the options have `types`, `accelerator` is not read, and may be NULL.
  * Errors: ARGUMENT; STRUCT_SIZE; NO_MEMORY; UNKNOWN_STRATEGY; REFUSED for a strategy with which
  *   layouts cannot be priced (the message says why); RANGE, also if no layout is possible (the
  *   message says what would work, such as a batch that is a multiple of a possible number of
  *   replicas). With a table: also the errors of ppsched_model_create_measured, and RANGE for a row
- *   that does not state a size in which layouts differ. */
+ *   with 0 for a size that differs between the layouts. */
 PPSCHED_API ppsched_status ppsched_job_create(
     ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
     const ppsched_accelerator *accelerator, const ppsched_job_options *options,
@@ -239,8 +241,8 @@ typedef struct ppsched_job_found {
     int32_t state;    /* enum ppsched_job_state, except LISTED and OVER_LIMIT */
     uint32_t runs_on; /* the runtimes that can run the layout, as bits 1 << enum ppsched_runtime.
                          These runtimes can run exactly the order of ops, the split and the
-                         recomputation. Whether they support the parallelism is only a rule of
-                         thumb */
+                         recomputation. But the library decides only by a rule of thumb whether a
+                         runtime supports the parallelism of the layout */
     uint32_t tried;   /* number of pipelines (strategy, split and recomputation) that were priced
                          for the layout */
     double memory;    /* peak memory of one device in bytes, with its send and receive buffers. This

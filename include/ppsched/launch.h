@@ -37,11 +37,13 @@ enum ppsched_runtime {
 typedef struct ppsched_launch_options {
     uint32_t size;
     uint32_t exact;  /* 1: the call is refused if SAIL or PRIMUS would run another order than the
-                        order of the schedule. 0: see the function */
+                        order of the schedule. 0: SAIL and PRIMUS may run another order; see
+                        ppsched_schedule_write_launch_arguments */
     const char *csv; /* name of the file (PPSCHED_FORMAT_CSV) from which TORCHTITAN, PYTORCH,
                         COLOSSALAI and JAXPP read the order. NULL: no file if a schedule class of
                         the runtime has exactly this order, otherwise "schedule.csv". COLOSSALAI
-                        needs a file for every order on a V placement */
+                        has no such class for a V placement, so there it needs a file for every
+                        order */
     uint32_t layers; /* number of decoder layers of the model. From this number, SAIL and TORCHTITAN
                         compute the number of stages per device. 0: the number is unknown, or is the
                         number in `model` */
@@ -70,8 +72,8 @@ PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
  *     layers are decoders.
  *   - All runtimes except SAIL and PRIMUS run exactly the order of the schedule. SAIL runs the
  *     order of 1F1B exactly. PRIMUS runs some orders exactly. For all other orders, SAIL and PRIMUS
- *     compute an order of the same kind themselves (the name of the schedule says which kind), or,
- *     with `exact`, the call is refused.
+ *     compute an order of the same kind themselves; the name of the schedule says which kind. With
+ *     `exact`, the call is refused for these other orders.
  * Errors: ARGUMENT, also for an unknown runtime, for a file name with a control character, for
  *   `model` without `split` or `split` without `model`, and if `layers` is not the number of
  *   decoders of `model`; STRUCT_SIZE, RANGE, NO_MEMORY; MISMATCH if split and schedule have

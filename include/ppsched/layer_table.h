@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer table: measured costs of layers and collectives. A model uses them in place of its
+/* A layer table: measured costs of layers and collectives. A model uses these costs in place of its
  * formulas.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
@@ -9,13 +9,14 @@
  *   - A measured row fits a row of the model if both have the same kind, and each size of the
  *     measured row equals the size in the training. A size of 0 in a measured row fits any size. If
  *     several measured rows fit, the row with the fewest sizes of 0 is taken. If several of them
- *     have equally few sizes of 0, the mean of these rows is taken. Sizes of experts do not count
- *     for layers without experts.
+ *     have equally few sizes of 0, the mean of these rows is taken. For layers
+ *     without experts, expert_parallel and expert_tensor_parallel are not compared.
  *   - If no measured row fits, the nearest rows of the kind are taken. To find them, each size of a
  *     measured row is compared with the size in the training, and the larger of the two is divided
  *     by the smaller. The nearest rows have the smallest product of these quotients. The result is
- *     the cost model's value for the training, multiplied by the factor of the nearest rows: their
- *     measured value, divided by the value that the cost model predicts for their sizes.
+ *     the cost model's value for the training, multiplied by the factor of the nearest rows. The
+ *     factor of a row is its measured value, divided by the value that the cost model predicts for
+ *     the sizes of this row.
  *   - If all rows of the kind lack one of the times, the cost model's time is multiplied by the
  *     mean factor of the other times of this kind. If all rows of the kind lack one of the numbers
  *     of bytes, the cost model's bytes are multiplied by the mean of the factors that other kinds
@@ -31,13 +32,14 @@
  *   - mem_static is the number of bytes that a device holds without sharding. With sharding,
  *     mem_static is divided as in the cost model.
  *
- * The time of a collective comes from the measured collectives with the same group and span:
+ * The time of a collective comes from the measured collectives with the same group and span (see
+ * ppsched_measured_collective):
  *   - Between two measured numbers of bytes, the time is interpolated linearly.
  *   - Below the smallest measured number of bytes, the time of this smallest number is taken.
  *   - Above the largest measured number of bytes, the time is extrapolated from the two largest.
  *   - If only one number of bytes was measured, or if no measured collective has the same group and
- *     span, the nearest measured group is taken. The cost model's time is then multiplied by the
- *     ratio of measured to predicted time of this group. */
+ *     span, the measured collective with the nearest group and span is taken. The cost model's time
+ *     is then multiplied by the ratio of measured to predicted time of this measured collective. */
 #ifndef PPSCHED_LAYER_TABLE_H
 #define PPSCHED_LAYER_TABLE_H
 
@@ -115,7 +117,7 @@ typedef struct ppsched_layer_table {
  *   - `accelerator` is NULL;
  *   - a number is out of range or not finite, or a name is unknown;
  *   - the table has no row for a decoder of the model;
- *   - two measured rows that fit have the same kind and the same sizes;
+ *   - two of the measured rows that are taken (see above) have the same kind and the same sizes;
  *   - two collectives have the same kind, group, span and bytes;
  *   - there are more than 65536 rows of layers, or more than 65536 rows of collectives. */
 PPSCHED_API ppsched_status ppsched_model_create_measured(
@@ -129,10 +131,10 @@ enum ppsched_measure {
     PPSCHED_MEASURE_TABLE = 1,   /* the figure comes from a measured row that fits */
     PPSCHED_MEASURE_NEAREST = 2, /* the cost model's figure, scaled by the nearest measured rows of
                                     the same kind of layer */
-    PPSCHED_MEASURE_SAME = 3,    /* the cost model's figure, scaled by other figures of the same
-                                    kind of layer */
-    PPSCHED_MEASURE_OTHERS = 4   /* the cost model's figure, scaled by figures of other kinds of
-                                    layers */
+    PPSCHED_MEASURE_SAME = 3,    /* the cost model's figure, scaled by measurements of other figures
+                                    of the same kind of layer */
+    PPSCHED_MEASURE_OTHERS = 4   /* the cost model's figure, scaled by measurements of other kinds
+                                    of layers */
 };
 
 /* The name of an enumerator, as in names.h. */
@@ -168,9 +170,9 @@ PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *ou
 
 /* The latency (seconds) and bandwidth (bytes per second) of the link between neighbours of a
  * pipeline, in a job of `devices` devices.
- *   - If the whole job is in one node, this is a link inside the node. If the accelerator has pods,
- *     and the job is larger than one pod, it is a link between pods. Otherwise it is a link between
- *     nodes.
+ *   - If the whole job is in one node, the link is a link inside the node. If the accelerator has
+ *     pods, and the job is larger than one pod, the link is a link between pods. Otherwise the link
+ *     is a link between nodes.
  *   - If the model has a table with measured sends over such a link, the values come from these
  *     sends.
  * Either output may be NULL.

@@ -73,7 +73,7 @@ enum ppsched_layer_flag {
     /* Each stage with such a layer, except the first stage, holds a copy of the weights and static
      * memory of all layers with PPSCHED_LAYER_PLACE_FIRST. Example: in Megatron-LM, stages with MTP
      * layers (multi-token prediction) hold such a copy of the embedding. If the last stage has such
-     * a layer, it holds the copy in addition to tied weights. Not for a layer of the first
+     * a layer, this stage holds the copy in addition to tied weights. Not for a layer of the first
      * stage. */
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
 
@@ -163,11 +163,11 @@ typedef struct ppsched_layer {
      * (ppsched_slice_options). The next two values are for a whole microbatch. Each is 0 or
      * more. */
     double mem_slice_state;     /* memory of the state that a slice gets from the slice before, such
-                                   as the state of a scan. Each slice holds it from its F to its
-                                   backward */
+                                   as the state of a scan. Each slice holds this state from its F to
+                                   its backward */
     double mem_slice_gradients; /* memory of gradients of keys and values, which are summed over the
                                    backwards of the slices. With K slices, the device holds (K - 1)
-                                   / K of it */
+                                   / K of this memory */
     double attention_share;     /* share of causal attention in the layer's times, from 0 to 1.
                                    Plans with slices use it, because the time of attention grows
                                    from slice to slice */
@@ -186,9 +186,9 @@ typedef struct ppsched_split {
 
 /* Makes a list of layers from `count` entries. The caller owns one reference to `*out`.
  * `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; LENGTH if an entry with windows has none for F or none for the
- *   backward; RANGE, with the entry's index in `error->position`, also if windows do not take as
- *   long as their layer; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; LENGTH if an entry with windows has no window for F or no window
+ *   for the backward; RANGE for a value that is not allowed, or if the windows of an op do not take
+ *   as long as the op (`error->position` has the index of the entry); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
                                                  const ppsched_layer *const *layers, size_t count,
                                                  const ppsched_environment *environment,

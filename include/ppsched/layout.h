@@ -26,7 +26,7 @@ extern "C" {
 
 /* A layout, which follows Megatron-LM's rules:
  *   - The number of stages is a multiple of the number of devices. Any stage may be empty.
- *   - There is one embedding, the first layer, and one head, the last layer.
+ *   - The first layer is the embedding, and the last layer is the head. There is one of each.
  *   - MTP layers come after all decoders. All MTP layers are in one stage, and this stage is the
  *     last chunk of its device.
  * Lifetime: the caller destroys it.
@@ -47,10 +47,10 @@ typedef struct ppsched_layout_rules {
     uint32_t no_decoders; /* 1: a `decoders` of 0 means that the model has no decoders */
     uint32_t no_mtps;     /* 1: an `mtps` of 0 means that the model has no MTP layers, as in
                              Megatron-LM */
-    uint32_t launcher;    /* 1: a rule of Megatron-LM's launcher also applies: several chunks per
-                             device need more than 1 device */
-    uint32_t no_overlap;  /* 1: the launcher's rule for --no-overlap-p2p-communication also applies:
-                             several chunks per device need more than 2 devices. Only with
+    uint32_t launcher;    /* 1: several chunks per device need more than 1 device, as in
+                             Megatron-LM's launcher */
+    uint32_t no_overlap;  /* 1: several chunks per device need more than 2 devices, as in
+                             Megatron-LM's launcher with --no-overlap-p2p-communication. Only with
                              `launcher` */
     uint32_t reserved;    /* 0 */
     int64_t chunks;       /* number of stages per device (virtual_pipeline_model_parallel_size); 0:
@@ -79,8 +79,8 @@ typedef struct ppsched_megatron_split {
 /* --- making a layout --- */
 
 /* Makes a layout from `count` records, one for each stage. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; LENGTH if `count` is 0; RANGE; REFUSED, with `error->stage`, if
- *   the stages break a rule; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; LENGTH if `count` is 0; RANGE; REFUSED if the stages break a
+ *   rule (`error->stage` has the stage); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
                                                  const ppsched_layout_stage *stages, size_t count,
                                                  const ppsched_environment *environment,
@@ -96,17 +96,17 @@ PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t d
  * Time and memory of the call are linear in the number of characters that the string has after its
  * groups are expanded. This number is at most 2 * PPSCHED_MAX_LAYOUT_LAYERS.
  * Errors: ARGUMENT, STRUCT_SIZE; SYNTAX, with the index of the byte that cannot be read in
- *   `error->position`; RANGE if the layout or a number is too large; REFUSED, with `error->stage`
- *   and, if one byte is the reason, its index in `error->position`, if the layout breaks a rule;
- *   NO_MEMORY. */
+ *   `error->position`; RANGE if the layout or a number is too large; REFUSED if the layout breaks a
+ *   rule (`error->stage` has the stage; if one byte is the reason, `error->position` has the index
+ *   of this byte); NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
                                                            size_t size, int64_t devices,
                                                            const ppsched_layout_rules *rules,
                                                            const ppsched_environment *environment,
                                                            ppsched_error *error);
 
-/* Makes the layout that Megatron-LM uses for a model with `decoders` decoders if it gets no layout
- * string. The embedding is in the first stage, and the head in the last stage. `split` and
+/* Makes the layout that Megatron-LM, without a layout string, uses for a model with `decoders`
+ * decoders. The embedding is in the first stage, and the head in the last stage. `split` and
  * `environment` may be NULL.
  *   - Without flags, each stage gets the same number of decoders.
  *   - account_for_embedding: the embedding counts as a decoder, so the first stage gets one decoder

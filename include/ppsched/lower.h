@@ -40,16 +40,17 @@ extern "C" {
 enum ppsched_lowering {
     PPSCHED_LOWERING_NONE = 0,        /* adds no sends and no receives. All other passes of
                                          ppsched_lower_options run if they are set */
-    PPSCHED_LOWERING_PYTORCH = 1,     /* works as in PyTorch: all devices take turns, one op per
-                                         turn. When a value is sent, its receive is put at the place
-                                         in the queue that the receiving device has reached */
+    PPSCHED_LOWERING_PYTORCH = 1,     /* works as in PyTorch: devices take turns, and in its turn a
+                                         device runs one op. When a value is sent, its receive is
+                                         put at the place in the queue that the receiving device
+                                         has reached */
     PPSCHED_LOWERING_BY_TIME = 2,     /* works as in sail-sg and zeropipe: a receive is put before
                                          the op that the receiving device runs at the time when the
                                          value is sent. Needs the config's times */
-    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer, with one
-                                         exception. Suppose that devices block in sends and
-                                         receives: if they would then deadlock, the receive is put
-                                         earlier. So the result never deadlocks */
+    PPSCHED_LOWERING_JUST_IN_TIME = 3 /* a receive is put right before its consumer. But if devices
+                                         that block in sends and receives would deadlock because of
+                                         this, the receive is put earlier. So no channel model makes
+                                         the result deadlock */
 };
 
 /* How early a device gathers parameters. Before each op, the device looks at the next stages in its
@@ -60,18 +61,19 @@ enum ppsched_unshard_lookahead {
     PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,  /* the lookahead of each device is `unshard`, the largest
                                             number of stages whose parameters the device holds */
     PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,  /* the lookahead of device r is the smaller of r + 2 and
-                                            `unshard`. If an UNSHARD takes as long as a forward, the
-                                            device completes this number of UNSHARDs before its
-                                            first op has its input */
+                                            `unshard`. The reason for r + 2: if an UNSHARD takes as
+                                            long as a forward, device r can complete r + 2 UNSHARDs
+                                            before its first op has its input */
     PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,  /* the lookaheads are in `unshard_lookaheads`, one number
                                             for each device */
     PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3 /* each UNSHARD comes as late as it can without delaying a
                                             compute op. If possible, devices stay within their
                                             memory limits. The library finds these places from the
-                                            config's times. In the evaluation with transfers (with
-                                            PPSCHED_CHANNEL_ORDER_NONE and buffered sends), NEEDED
-                                            takes no longer than FULL, and no longer than AUTO, if
-                                            FULL and AUTO are within the limits */
+                                            config's times. If the schedule with FULL is within the
+                                            limits, the schedule with NEEDED takes no longer than
+                                            with FULL. The same is true for AUTO. The times compared
+                                            are those of the evaluation with transfers, with
+                                            PPSCHED_CHANNEL_ORDER_NONE and buffered sends */
 };
 
 /* The passes of the lowering. They run in this order: merge or split backwards, unshard, reduce
@@ -80,8 +82,8 @@ enum ppsched_unshard_lookahead {
 typedef struct ppsched_lower_options {
     uint32_t size;
     int32_t lowering;         /* enum ppsched_lowering */
-    uint32_t merge_backwards; /* 1: each I and the W of the same stage pass become one B, if the W
-                                 comes right after the I */
+    uint32_t merge_backwards; /* 1: if the W of a stage pass comes right after its I, the I and the
+                                 W become one B */
     uint32_t split_backwards; /* 1: each B becomes two ops: an I, and right after it a W. A B in an
                                  overlapped pair does not change */
     uint32_t unshard;         /* the largest number of stages whose parameters a device holds at the
@@ -89,15 +91,15 @@ typedef struct ppsched_lower_options {
                                  and no RESHARD. `unshard_lookahead` says how early an UNSHARD
                                  comes. The RESHARD of a stage comes as soon as the stage is not
                                  among the next `unshard` stages of the queue, and at the latest at
-                                 the end of the queue. There is one exception to the largest number:
-                                 if the last of the next stages is the stage of the first op of an
-                                 overlapped pair, and the second op has another stage, the device
-                                 holds one stage more */
+                                 the end of the queue. There is one exception, in which a device
+                                 holds one stage more than `unshard`: the first op of an overlapped
+                                 pair has the last of the next `unshard` stages, and the second op
+                                 has a stage that is not among these stages */
     uint32_t reduce_grad; /* 1: adds a REDUCE_GRAD after the last B or W of a stage in an iteration.
                              2: adds the same REDUCE_GRADs as 1. In the PYTORCH lowering, the device
                              also spends its next turn waiting for the REDUCE_GRAD, as in PyTorch
-                             2.15. This wait is not an op of the schedule, but receives after it may
-                             move.
+                             2.15. This wait is not an op of the schedule. But because the wait
+                             takes a turn, receives after it may have other places than with 1.
                              3: as 2, but the device waits with every lowering, and each wait is an
                              op: a WAIT_REDUCE_GRAD after its REDUCE_GRAD. Only receives may be
                              between these two ops.
@@ -116,8 +118,8 @@ typedef struct ppsched_lower_options {
                                 ppsched_schedule_prove */
 
     /* How early each UNSHARD comes, like unshard_lookahead of PyTorch. Only with `unshard`. All
-     * other ops keep their order, except that receives may move: in the PYTORCH lowering an UNSHARD
-     * takes a turn of its device, like any other op. */
+     * other ops keep their order, with one exception: in the PYTORCH lowering receives may move,
+     * because an UNSHARD takes a turn of its device, like any other op. */
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
     const uint32_t *unshard_lookaheads; /* only with LIST: for each device a number from 1 to
                                            `unshard`; borrowed */
@@ -135,9 +137,9 @@ typedef struct ppsched_lower_options {
      * reduced. A stage then has one REDUCE_GRAD in each group of `reduce_every` iterations, after
      * the stage's last B or W in the group. Until then a device holds the gradients. `reduce_every`
      * must divide the number of iterations of the schedule. 0 means 1. Example: suppose that a
-     * training script runs a schedule four times before each step of the optimizer. Such a run is
-     * described by one schedule of four iterations without flushes, with `reduce_every` 4. This
-     * schedule reduces the gradients only after the last iteration. */
+     * training script runs a schedule four times before each step of the optimizer. To describe
+     * this run, make one schedule of four iterations without flushes, and set `reduce_every` to 4.
+     * This schedule reduces the gradients only after the last iteration. */
     uint32_t reduce_every;
     uint32_t reserved; /* 0 */
 } ppsched_lower_options;
@@ -145,12 +147,12 @@ typedef struct ppsched_lower_options {
 /* Lowers a schedule; `schedule` does not change. The caller owns one reference to `*out`.
  *   - The schedule must be executable. It may have F, B, I, W, RECOMPUTE, OFFLOAD, RELOAD and
  *     OFFLOAD_WAIT, and no other ops.
- *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT stay between the same compute ops. OFFLOADs and
- *     RELOADs right after a compute op stay right after it, before its sends. An OFFLOAD_WAIT or a
- *     RECOMPUTE is put right before the next compute op. Ops of these four kinds between it and
- *     this compute op stay between the two.
- *   - None of these four ops can make another device wait forever. So ppsched_schedule_prove has
- *     the same result with and without them.
+ *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT stay between the same two compute ops, in their
+ *     order. OFFLOADs and RELOADs that come right after the first compute op stay there, before the
+ *     sends of this op. The first OFFLOAD_WAIT or RECOMPUTE between the two compute ops, and all
+ *     ops of these four kinds after it, are put right before the second compute op.
+ *   - No op of these four kinds can make another device wait forever. So ppsched_schedule_prove has
+ *     the same result with and without these ops.
  *   - `config` may be NULL, except with BY_TIME and NEEDED. These two use the times of the schedule
  *     without RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT.
  * Errors: ARGUMENT, also where an option is set without the other option or the config that it
@@ -161,8 +163,8 @@ typedef struct ppsched_lower_options {
  *   - an overlapped pair needs more stages than `unshard`;
  *   - with BY_TIME, an op that sends takes no time;
  *   - the config's sender_waits is LIKE_KIND, and the lowering is not NONE;
- *   - the stages are a graph, and the options have something other than JUST_IN_TIME and
- *     `receive_prefetch`. */
+ *   - the stages are a graph, and an option other than JUST_IN_TIME and `receive_prefetch` is
+ *     set. */
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
                                                   const ppsched_config *config,
@@ -170,11 +172,11 @@ PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   ppsched_error *error);
 
 /* Renumbers the microbatches of a schedule: in each iteration they get numbers in the order in
- * which the last stage runs their forwards. If microbatches have equal costs, times and memory do
- * not change. PyTorch needs this numbering: for microbatch m, PyTorch takes the m-th loss that the
- * last stage computes. The caller owns one reference to `*out`.
- * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; NO_MEMORY; REFUSED with two
- *   copies of the model, because their last stages run in parallel, and with a stage graph. */
+ * which the last stage runs their forwards. The times and the memory of the schedule do not change
+ * if all microbatches have equal costs. PyTorch needs this numbering, because for microbatch m it
+ * takes the m-th loss that the last stage computes. The caller owns one reference to `*out`.
+ * Errors: ARGUMENT; INVALID_SCHEDULE where the order cannot be run; NO_MEMORY; REFUSED with a stage
+ *   graph; REFUSED with two copies of the model, because their last stages run in parallel. */
 PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
                                                      const ppsched_schedule *schedule,
                                                      ppsched_error *error);

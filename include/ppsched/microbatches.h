@@ -38,14 +38,14 @@ typedef struct ppsched_order_options {
  *     new order. Evaluate the schedule with this copy. The caller destroys it.
  *   - For up to 7 microbatches all orders are tried. With more, the search starts from the best of
  *     five orders: the config's order, longest first, shortest first, short microbatches at both
- *     ends, and long microbatches at both ends. Then it moves and swaps microbatches. So the result
- *     is at least as good as each of these five orders.
+ *     ends, and long microbatches at both ends. Then the search moves and swaps microbatches. So
+ *     the result is at least as good as each of these five orders.
  *   - The search first minimises the memory above the limits of devices, and then the objective.
  *   - The call is deterministic. The config's progress callback may cancel it.
  * `options` may be NULL.
  * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as for ppsched_schedule_evaluate; REFUSED if
- *   all microbatches have equal costs, and with a stage graph; INVALID_SCHEDULE, CANCELLED, BUFFER,
- *   NO_MEMORY. */
+ *   all microbatches have equal costs; REFUSED with a stage graph; INVALID_SCHEDULE, CANCELLED,
+ *   BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
     uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
     const ppsched_schedule *schedule, const ppsched_config *config,
@@ -55,8 +55,8 @@ PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
  * struct. */
 typedef struct ppsched_balance {
     uint32_t size;
-    uint32_t is_best; /* 1 if no other distribution is better: `most` equals `bound`, or all
-                         distributions were tried */
+    uint32_t is_best; /* 1 if it is proved that no other distribution is better, because `most`
+                         equals `bound`, or because all distributions were tried */
     double most;      /* the largest sum of costs that a replica has */
     double bound;     /* lower bound on `most` */
 } ppsched_balance;

@@ -22,12 +22,12 @@
  * Number of operations for n tokens on one device, in F (forward), I (backward for the input
  * gradient) and W (backward for the weight gradient):
  *     matrix of m x k            2 * n * m * k, in each of F, I and W
- *     products of the scores     F has two (queries * keys, scores * values), with 2 * n * s * (key
- *                                size + value size) * a / t operations; half of this if the model
- *                                is causal and scores are not kept. I: twice the number of F if
- *                                scores are kept; otherwise five products, three of the key size
- *                                and two of the value size (FlashAttention-2, arXiv 2307.08691).
- *                                W: none
+ *     products of the scores     F has two products (queries * keys, scores * values) with 2 * n *
+ *                                s * (key size + value size) * a / t operations in all, or half of
+ *                                this if the model is causal and scores are not kept. I: if scores
+ *                                are kept, twice the operations of F; otherwise five products
+ *                                (FlashAttention-2, arXiv 2307.08691), three with the key size and
+ *                                two with the value size. W: none
  *     other operations           per element: norm F 9, I 14, W 7; softmax F 5, I 8; GELU or SiLU
  *                                F 8, I 13; residual F 1, I 2; dropout F 1, I 1
  * A matrix product reads the bytes of both factors, and writes the bytes of the result.
@@ -76,33 +76,33 @@ extern "C" {
 
 /* Properties of the training. */
 enum ppsched_training_flag {
-    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t, too
+    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* also divides norms and residuals among t devices
                                                     (Korthikanti et al., arXiv 2205.05198) */
     PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of attention. Without
                                                     this flag they are not kept (FlashAttention) */
-    /* Collectives that overlap with other work: those of tensor and context parallelism with matrix
-     * products of their layer, the all-to-all of experts with any work of another microbatch, sums
-     * of gradients with the last backwards, all-gathers of weights with the first forwards. Without
-     * its flag, the whole time of a collective counts. */
+    /* With an OVERLAPS flag, collectives overlap with other work: collectives of tensor and context
+     * parallelism with matrix products of their layer, the all-to-all of experts with any work of
+     * another microbatch, sums of gradients with the last backwards, all-gathers of weights with
+     * the first forwards. Without the flag, the whole time of these collectives counts. */
     PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* of tensor parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* of context parallelism */
     PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
     PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients */
     PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights */
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* products of the scores use 8 bits */
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs: no host_time */
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops run as CUDA graphs, without host_time */
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained: no weight
                                                        gradients, no optimizer. If adapter_rank is
                                                        above 0, only the adapters are trained */
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row for several experts of a node is sent
-                                                       to it once, then copied (DeepEP, HybridEP) */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,   /* a row is sent to a node once, and is copied
+                                                       there for each expert (DeepEP, HybridEP) */
     PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,   /* each adapter keeps its own copy of its input
                                                        after dropout, and the dropout mask */
     PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096,    /* queries, keys and values share one adapter.
                                                        The first two matrices of a gated MLP also
                                                        share one (Megatron-LM) */
-    /* Layers have windows, for overlapped pairs (pair.h). Compute is on channel 0. Each flag puts
-     * its collectives on another channel. It excludes their OVERLAPS flag. */
+    /* With a WINDOWS flag layers have windows for overlapped pairs (pair.h): compute on channel 0,
+     * collectives of the flag on another. The OVERLAPS flag of these collectives must be unset. */
     PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS = 8192, /* all-to-all of experts, on channel 1 */
     PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR = 16384, /* tensor parallelism, on channel 2 */
     PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT = 32768 /* context parallelism, on channel 3 */
@@ -122,7 +122,7 @@ enum ppsched_adapter_target {
     PPSCHED_ADAPTER_TARGET_ROUTER = 256,
     PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512, /* delta rule, Mamba, convolution: all matrices except
                                                 the last */
-    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024, /* their last matrix */
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024, /* delta rule, Mamba, convolution: the last matrix */
     PPSCHED_ADAPTER_TARGET_OTHER = 2048, /* matrices of output gates, indexes, compressors, experts'
                                             latents, gates of shared experts; MTP's projection */
     PPSCHED_ADAPTER_TARGET_HEAD = 4096
@@ -139,7 +139,7 @@ enum ppsched_recompute_module {
     PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
 };
 
-/* The data type of both factors of a matrix product in linear layers. Other values have 16 bits. */
+/* Data type of both factors of matrix products in linear layers. All other values have 16 bits. */
 enum ppsched_precision {
     PPSCHED_PRECISION_BF16 = 0,
     PPSCHED_PRECISION_FP16 = 1,
@@ -156,9 +156,9 @@ typedef struct ppsched_training {
     uint32_t micro_batch_size;       /* b, in samples */
     uint32_t tensor_parallel;        /* t */
     uint32_t context_parallel;       /* c */
-    uint32_t expert_parallel;        /* e: experts are divided over e devices of tensor, context and
-                                        data parallelism together */
-    uint32_t expert_tensor_parallel; /* each expert is divided by this. Default: tensor_parallel */
+    uint32_t expert_parallel;        /* e: experts are divided over e of the devices of tensor,
+                                        context and data parallelism together */
+    uint32_t expert_tensor_parallel; /* number of devices of an expert. Default: tensor_parallel */
     uint32_t data_parallel;
     uint32_t sharding; /* what is sharded over data and context parallelism: 0 nothing, 1 optimizer
                           states (ZeRO-1), 2 also gradients, 3 also weights (ZeRO-3, FSDP; arXiv
@@ -221,32 +221,32 @@ typedef struct ppsched_accelerator {
     ppsched_link_rate between; /* links between nodes */
     double rate_8bit;          /* peak rate of products in 8 bits; 0: not supported */
     double rate_4bit;          /* the same in 4 bits */
-    /* Measured values that data sheets do not have. 0: no effect, or as the comment says. */
+    /* Measured values that data sheets lack. 0 has no effect, unless the comment defines 0. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
     double mxfp8_share;     /* the same with MXFP8; 0: no MXFP8 */
     double nvfp4_share;     /* the same with NVFP4; 0 means 1 */
     double op_time;         /* seconds of the device for each op, in addition to the op's work */
-    double host_time;       /* seconds that the host needs to launch an op. F takes at least the sum
-                               of these times; so do I and W together */
+    double host_time;       /* seconds that the host needs to launch an op. F takes at least the
+                               time to launch its ops; I + W, at least the time to launch theirs */
     double hidden_share;    /* share of an overlapped collective that can be hidden; 0 means 1 */
-    double permute_traffic; /* how many times each row is moved to sort rows by expert and back */
+    double permute_traffic; /* number of moves of a row to sort rows by expert and undo the sort */
     double slowdown;        /* factor on matrix times while a collective runs; 0 means 1 */
     double fused_permute_traffic; /* permute_traffic if ONE_COPY_A_NODE is set */
-    double bias_traffic;          /* how many times adding the biases of experts moves each row */
-    double memory_hidden;         /* share of the memory time of a matrix product that overlaps with
-                                     its operations */
+    double bias_traffic;          /* number of moves of a row to add the biases of experts */
+    double memory_hidden;         /* share of a matrix product's memory time that overlaps with the
+                                     product's operations */
     double scan_share;            /* replaces matrix_share in chunked scans: delta rule, Mamba-2 */
     double host_bandwidth;        /* bytes per second to and from host memory; 0: unknown */
     uint32_t pod_nodes;           /* number of nodes of a pod; 0: all nodes are one pod. `between`
-                                     are the links inside a pod. Ranks of a pod are consecutive */
+                                     is for links inside a pod. Ranks of a pod are consecutive */
     uint32_t lacks_bf16;          /* 1: fp16 is the only type of 16 bits; bf16 is refused */
-    ppsched_link_rate beyond; /* links between pods while all devices send; only with pod_nodes */
+    ppsched_link_rate beyond; /* speed of links between pods if all devices send; needs pod_nodes */
     double scale_slowdown;    /* only for prices: share by which a pipeline takes longer for each
                                  doubling of the devices, because devices wait for the slowest */
-    double part_node_ports;   /* most ports that a ring over a part of a node uses; 0: no limit */
-    double pair_share;        /* share of `inside`'s bandwidth between two devices; 0: all of it */
+    double part_node_ports;   /* largest number of ports of a ring over a part of a node; 0: any */
+    double pair_share;        /* share of inside.bandwidth that two devices can use; 0: all of it */
 } ppsched_accelerator;
 
 /* The data sheets that the library has. `index` is 0 to ppsched_accelerator_count() - 1. For a
@@ -378,7 +378,7 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
  *     T * h * (10 + 24 / t + 5 * a * s / (h * t)); with sequence parallelism
  *     T * h * (34 + 5 * a * s / h) / t.
  * Gated MLPs keep 6 * T * f / t, not 4 * T * f / t. If scores are not kept, 4 bytes per token and
- * head remain. Routed tokens are divided evenly among experts. */
+ * head are kept instead. Routed tokens are divided evenly among experts. */
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
@@ -452,10 +452,10 @@ typedef struct ppsched_calibration {
  *   - With a WINDOWS flag a dense layer has two windows (attention, MLP); embedding, head and
  *     towers have one. With WINDOWS_EXPERTS a layer with experts has four: ops before the dispatch,
  *     dispatch, experts, combine. Collectives of WINDOWS_TENSOR and WINDOWS_CONTEXT are windows,
- *     too. A window of W comes after the windows of I for the same ops. The slowdown of channel 0
- *     is `slowdown` of the device.
- *   - Each layer except embedding and head has the recompute kinds "selective", "full" and, with
- *     recompute_modules, "modules", but only the kinds that reduce the layer's memory.
+ *     too. For the same ops, the window of W comes after the windows of I. The slowdown of channel
+ *     0 is `slowdown` of the device.
+ *   - All layers except embedding and head have recompute kinds. Of "selective", "full" and, with
+ *     recompute_modules, "modules", a layer has the kinds that reduce its memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, with more `rows` than the model has,
  *   or with a factor that is negative or not finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
@@ -465,14 +465,14 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 
 /* The result of megatron/training/theoretical_memory_usage.py (at d98e8a6) for the same model:
  * weights and optimizer states of the device that holds the most, and activations of the first
- * stage. The estimate assumes bf16, ignores full recomputation, and leaves experts and gates out of
- * activations. */
+ * stage. The estimate assumes bf16, ignores full recomputation, and counts no activations of
+ * experts and gates. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
     double weight_and_optimizer_bytes;
-    double activation_bytes; /* activation_bytes_with_sequence_parallel with sequence parallelism
-                                and selective recomputation, otherwise activation_bytes_without */
+    double activation_bytes; /* equals the next field if sequence parallelism and selective
+                                recomputation are used; otherwise equals the last field */
     double activation_bytes_with_sequence_parallel;
     double activation_bytes_without;
 } ppsched_megatron_memory;

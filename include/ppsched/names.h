@@ -4,7 +4,7 @@
  * number, the result is NULL. The names have static storage. Any thread may call these functions at
  * any time.
  *
- * Every enum except enums of flags has such a function. Some of these functions are declared next
+ * Every enum has such a function, except enums of flags. Some of these functions are declared next
  * to their enums: ppsched_kind_token, ppsched_quantity_name, ppsched_runtime_name,
  * ppsched_memory_cause_name, ppsched_status_name, and the functions of the headers that are marked
  * UNSTABLE. */

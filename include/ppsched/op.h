@@ -21,13 +21,14 @@ extern "C" {
  *
  * Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time
  * only in ppsched_schedule_evaluate_transfers. In that call, a device in a WAIT_REDUCE_GRAD does
- * nothing until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time. They only wait
+ * nothing until the REDUCE_GRAD is done. RESHARD and OPTIMIZER_STEP never take time, but they wait
  * for the ops before them in the queue.
  *
  * Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a
  * stage pass holds between its F and its backward (B or I).
  *   - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these ops. In
- *     the queue of the device, they come after the F of the stage pass and before its backward.
+ *     the queue of the device, RECOMPUTE, OFFLOAD and RELOAD come after the F of the stage pass and
+ *     before its backward.
  *   - An OFFLOAD may have one OFFLOAD_WAIT, anywhere after it in the queue. At the OFFLOAD_WAIT,
  *     the device does nothing until the memory of the OFFLOAD is free.
  *   - evaluate.h describes the time and memory of these ops (ppsched_schedule_evaluate).
@@ -91,8 +92,8 @@ enum ppsched_op_flag {
  *
  * UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a
  * microbatch. Their `microbatch` must be PPSCHED_NONE; a builder refuses other values. Their
- * `slice` is 0. These ops do not store an iteration. Their position in the queue shows to which
- * iteration they belong. */
+ * `slice` is 0. These ops do not store an iteration, because their position in the queue shows to
+ * which iteration they belong. */
 typedef struct ppsched_op {
     uint32_t microbatch; /* iteration * M + number in the iteration, where M is the number of
                             microbatches per iteration; or PPSCHED_NONE (see above) */

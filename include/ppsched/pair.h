@@ -19,8 +19,8 @@ extern "C" {
 
 /* Limits. PPSCHED_MAX_WINDOWS is the largest number of windows of a forward, a backward and its
  * weight gradient together. PPSCHED_MAX_WINDOW_CHANNELS is the largest number of channels of a
- * device. PPSCHED_EXACT_WINDOWS is the largest number of windows of a pair with a weight gradient
- * for which results are always exact. */
+ * device. If a pair with a weight gradient has at most PPSCHED_EXACT_WINDOWS windows, its results
+ * are always exact. */
 #define PPSCHED_MAX_WINDOWS 1000
 #define PPSCHED_MAX_WINDOW_CHANNELS 4
 #define PPSCHED_EXACT_WINDOWS 24
@@ -73,7 +73,7 @@ typedef struct ppsched_pair_times {
     uint32_t size;
     uint32_t is_best;    /* 1: no other order of the windows takes less time */
     double time;         /* time of the pair, from the first start to the last end */
-    double bound;        /* lower bound on the time of all orders; equal to `time` if `is_best` */
+    double bound;        /* no order takes less time than this; equal to `time` if `is_best` */
     double serial;       /* time of the pair if its windows run one after another: the sum of all
                             windows */
     double forward_end;  /* end of the last window of the forward */
@@ -89,13 +89,14 @@ typedef struct ppsched_pair_times {
  *   - While another channel is busy, a window on channel c does 1 / slowdown[c] of its work per
  *     unit of time.
  *   - Ends that differ by less than 1e-9 of the sum of all times count as equal.
- *   - The result is exact without `weight`. With `weight` it is exact for up to
- *     PPSCHED_EXACT_WINDOWS windows. With more windows the call is a search of limited work, and
- *     `is_best` says whether the result is proved.
+ *   - The result is exact without `weight`, and also with `weight` if there are at most
+ *     PPSCHED_EXACT_WINDOWS windows. With `weight` and more windows the call is a search of limited
+ *     work, and `is_best` says whether the result is proved to be the best.
  *   - `out` receives all windows in order of start; at equal starts the forward comes first, then
  *     the backward, then the weight gradient. The call fills a buffer: see ppsched.h.
- *   - If `out` is NULL, `times` may be NULL, too: the call then only writes `*needed`, and does not
- *     search. If only `out` is NULL, the call searches, and also writes `*times`.
+ *   - If `out` and `times` are NULL, the call only writes `*needed`, and does not search. If `out`
+ *     is NULL and `times` is not, the call searches, and also writes `*times`. If `out` is not
+ *     NULL, `times` must not be NULL.
  * The result is deterministic. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH where a forward or a backward has no windows, or there are
  *   more than PPSCHED_MAX_WINDOWS; RANGE where a time, a slowdown, a channel or `after` is out of
@@ -113,7 +114,7 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
  *     windows.
  *   - Each channel runs its windows in this order. A channel waits for a window that is not ready,
  *     even if a later window is ready. All other rules are the same as for ppsched_pair_find_order.
- *   - `bound` is a lower bound for all orders, also for orders in which a channel waits. `is_best`
+ *   - No order takes less time than `bound`, not even an order in which a channel waits. `is_best`
  *     says whether `time` equals `bound`.
  * Errors: as ppsched_pair_find_order; INVALID_SCHEDULE where `kinds` does not have each window
  *   once, or has a weight gradient before the windows of the backward that it needs. */
@@ -137,12 +138,13 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *     set, evaluation refuses schedules that have pairs with an I (MISMATCH).
  *   - The output of a pair's F is sent at the `forward_end` of the pair, and the output of its
  *     backward at the `backward_end`. So an op on another device can read an output before the pair
- *     ends. There are two exceptions, in which both outputs are sent when the pair has ended: in
- *     lowered schedules with a channel model, and if the caller has set the overlapped times.
+ *     ends. There are two exceptions, in which both outputs are sent when the pair has ended: a
+ *     lowered schedule is evaluated with a channel model, or the caller has set the overlapped
+ *     times.
  *   - If the config is converted to fewer stages, the windows of stages that are joined are put one
  *     after another. For backwards, the windows of the last stage come first. Windows cannot be
  *     divided, so a conversion to more stages is refused.
- *   - Times of ops or pairs that are set afterwards replace the windows.
+ *   - If the caller sets times of ops or of pairs after this call, these times replace the windows.
  * Errors: ARGUMENT; STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order; RANGE where stages
  *   have different slowdowns; RANGE where only some stages have a weight gradient; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,

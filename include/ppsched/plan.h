@@ -4,14 +4,14 @@
  * interleaved strategy, the group size is how many microbatches a device runs on one chunk before
  * it goes on to the next chunk.
  *
- * In this header, D is the number of devices, S of stages, V of stages per device, M of
- * microbatches, and K of slices per microbatch.
+ * In this header, D is the number of devices, S the number of stages, V the number of stages per
+ * device, M the number of microbatches, and K the number of slices per microbatch.
  *
  * Sample:
  *     const uint32_t chunks[] = {1, 2};
  *     const ppsched_plan_options options = {
  *         .size = sizeof options, .chunks = chunks, .chunk_count = 2};
- *     ppsched_config *config = NULL; // costs of 8 stages; the plan also tries them as 4
+ *     ppsched_config *config = NULL; // 8 stages; the plan also joins them to 4
  *     ppsched_plan *plan = NULL;
  *     ppsched_candidate best = {.size = sizeof best};
  *     ppsched_status status = ppsched_config_create(&config, 4, 8, 16, NULL, NULL);
@@ -58,13 +58,14 @@ extern "C" {
  *   plan. */
 typedef struct ppsched_plan ppsched_plan;
 
-/* The model by its layers: for each candidate, the plan searches for a split of the layers into
- * stages. Set `size` to sizeof of this struct. A field that is 0 has its default. With a split, the
- * options of the plan change as follows:
- *   - `chunks` has another default. Up to 16, it has all numbers from 1 to the number of layers per
- *     device. From 17 to 64, it has only quotients: the number of layers per device divided by 1,
- *     2, 3 and so on, and rounded down. For these quotients, layers that must be in the first or
- *     last stage do not count. On one device, the default is only 1, unless `strategies` is set.
+/* The layers of the model. For each candidate, the plan searches for a split of these layers into
+ * stages. Set `size` to sizeof of this struct. A field that is 0 has its default. If `split` of
+ * ppsched_plan_options is set, the other options of the plan change as follows:
+ *   - `chunks` has another default. The default has each number from 1 to 16 that is at most the
+ *     number of layers per device. Of the numbers from 17 to 64, the default has only quotients:
+ *     the number of layers per device divided by 1, 2, 3 and so on, and rounded down. In these
+ *     quotients, the number of layers per device does not count layers that must be in the first or
+ *     last stage. On one device, the default is only 1, unless `strategies` is set.
  *   - The plan ignores `embedding` and `head`, and the config's lists with values per stage.
  *   - The search for splits ignores `lower`. */
 typedef struct ppsched_split_options {
@@ -96,11 +97,12 @@ typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* length of `slices`; 0 if `slices` is NULL */
     const uint32_t *slices; /* numbers of slices K to try. For values above 1, the config must have
-                               whole microbatches. A value above 1 is tried only with strategies
-                               that support slices or, if `strategies` is set, with all of these
-                               strategies. Default: the config's number of slices */
+                               whole microbatches. If `strategies` is not set, a value above 1 is
+                               tried only with strategies that support slices. If `strategies` is
+                               set, each value is tried with all strategies in `strategies`.
+                               Default: the config's number of slices */
     double slice_time;      /* time that is added to F, B and I of each slice, in the caller's unit.
-                               It is for kernels that are less efficient on short sequences */
+                               It models kernels that are less efficient on short sequences */
     double attention_share; /* share of attention in the times of ops on all stages, 0 to 1:
                                attention_share in the formula above. Default: with layers their own
                                attention_share, otherwise 0 */
@@ -108,8 +110,8 @@ typedef struct ppsched_slice_options {
 
 /* How to rank candidates if times vary. Each scenario gives a candidate a step time: its makespan
  * in this scenario, divided by the number of iterations. Scenarios ignore the lowering. A plan
- * refuses stage_factors, because candidates have different stages. Set `size` to sizeof of this
- * struct. */
+ * refuses stage_factors in `scenario_options`, because candidates have different stages. Set `size`
+ * to sizeof of this struct. */
 typedef struct ppsched_ranking_options {
     uint32_t size;
     uint32_t scenario_count; /* number of scenarios. 0 means no scenarios. Then rank_by must be
@@ -122,7 +124,8 @@ typedef struct ppsched_ranking_options {
 } ppsched_ranking_options;
 
 /* The candidates to list, and how to evaluate and rank them. Set `size` to sizeof of this struct. A
- * field that is 0 has its default. Lists and structs behind pointers are read only during the call.
+ * field that is 0 has its default. The call copies what it needs from lists and structs behind
+ * pointers, so they may be freed afterwards.
  *
  * By default, the plan tries all strategies that flush between iterations, with the exceptions
  * below. (With a placement map or a stage graph, another rule holds: see ppsched_plan_create.)
@@ -130,8 +133,9 @@ typedef struct ppsched_ranking_options {
  *     `effort` is set.
  *   - It tries strategies that divide the head among devices (vocab_1f1b and interlaced) only if a
  *     time in `head` is above 0.
- *   - It does not try strategies with offload, nor strategies that differ from another strategy
- *     only if microbatches have slices.
+ *   - It does not try strategies with offload.
+ *   - It does not try strategies whose schedules, with whole microbatches, equal the schedules of
+ *     another strategy.
  *   - If the config does not allow I and W, it does not try strategies that must split backwards.
  *
  * By default, group size D is always tried. Other sizes from 1 to M are tried if the strategy
@@ -140,12 +144,12 @@ typedef struct ppsched_ranking_options {
  *     all sizes.
  *   - Otherwise, the list has 1, and the sizes from (D+1)/2 to 2D in steps of ceil(D/16). Further
  *     sizes up to M fill the gaps. After each size g in the list, the next size is c, unless the
- *     steps give a smaller one. c is the smallest size above 5 * g / 4 that gives fewer groups than
- *     the size c - 1. If c is above 3 * g / 2, and g is 32 or more, ceil(4 * g / 3) is used in
- *     place of c.
+ *     steps of ceil(D/16) give a smaller next size. Here c is the smallest size above 5 * g / 4
+ *     that gives fewer groups than the size c - 1. If c is above 3 * g / 2, and g is 32 or more,
+ *     ceil(4 * g / 3) is used in place of c.
  * With layers, each size needs a search for splits. So fewer sizes of this list are tried:
- *   - If M is above 64, or V above 16: only the sizes that divide M. If M * V * D is at most 5000,
- *     also the sizes from D to 2D.
+ *   - If M is above 64, or V is above 16: only the sizes that divide M and, if M * V * D is at most
+ *     5000, the sizes from D to 2D.
  *   - For group_interleaved_1f1b: no size above D, and always (D+1)/2.
  *   - For pipeoffload: only D, (D+1)/2 and 1. */
 typedef struct ppsched_plan_options {
@@ -155,8 +159,8 @@ typedef struct ppsched_plan_options {
     const char *const *strategies; /* names or aliases of the strategies to try. Default: see
                                       above */
     const uint32_t *chunks;        /* values of V (stages per device) to try. Default: 1 to 4.
-                                      Strategies on a loop are tried with V = 1 only if `strategies`
-                                      names them */
+                                      Strategies with the placement LOOP are tried with V = 1 only
+                                      if `strategies` names them */
     const uint32_t *group_sizes;   /* group sizes g to try with interleaved strategies. Default: see
                                       above */
     const uint32_t *microbatches;  /* values of M (number of microbatches) to try for the same
@@ -201,38 +205,42 @@ typedef struct ppsched_plan_options {
                               candidate says which of these runtimes run it. Default: none */
     int32_t runtime;       /* enum ppsched_runtime. Candidates that this runtime cannot run are
                               refused, and splits follow its rules. Default: none */
-    uint32_t offload;      /* 1: candidates are also listed a second time, as another candidate,
-                              with offload. Default: 0.
-                              - This second candidate exists for each strategy that is a rule and
-                                has no offload itself. Under a memory limit and without layers, it
-                                also exists for auto. The search of auto then chooses order and
+    uint32_t offload;      /* 1: the plan lists some candidates twice, once without offload and once
+                              with offload. The candidate with offload is called the second
+                              candidate here. Default: 0.
+                              - Each strategy that is a rule and has no offload itself has second
+                                candidates. Under a memory limit and without layers, auto also has
+                                second candidates. The search of auto then chooses the order and the
                                 offload together.
                               - Under a memory limit, the second candidate offloads only as much as
                                 it must to fit. Without a limit, it offloads everything
-                                (ppsched_schedule_offload). If it offloads nothing, it is refused;
-                                for instance, the schedule may fit without offload.
+                                (ppsched_schedule_offload). A second candidate that offloads nothing
+                                is refused. One reason to offload nothing is that the schedule fits
+                                without offload.
                               - The config must have host_bandwidth or, if there are no layers,
                                 offload_times.
                               - With layers, the search for splits also counts the offload
-                                transfers. Candidates with groups are listed a second time only for
-                                the group sizes D and (D+1)/2 or, if `group_sizes` is set, for all
-                                its sizes.
+                                transfers. If the strategy has groups, only the group sizes D and
+                                (D+1)/2 have second candidates or, if `group_sizes` is set, all
+                                sizes in that list.
                               - With `lower`, offload is added before the lowering.
                               - With scenarios, ppsched_plan_create returns ARGUMENT */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
                                    devices. If there are few different orders, the plan tries all of
                                    them, otherwise some of them. See ppsched_plan_get_device_order.
-                                   Lists by device or link, and device_factors and link_factors of
-                                   scenarios, have the numbers that devices have in the config.
-                                   Bounds hold for all orders. Default: 0 */
+                                   In lists by device or link, and in device_factors and
+                                   link_factors of scenarios, devices have the numbers of the
+                                   config, not of the order found. Bounds hold for all orders of the
+                                   devices. Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
                                      cannot be among the best. A candidate that is left out is not
                                      evaluated, and does not count as refused. It is ranked after
                                      all other candidates.
                                    - The best candidates and their ranks are the same as without
-                                     `top`. Candidates may change places only if their times or
-                                     their memory differ by less than a share of 2^-40.
+                                     `top`, with one exception: candidates may change places if
+                                     their times or their memory differ by less than a share of
+                                     2^-40.
                                    - All candidates are evaluated in three cases: with layers, with
                                      `order_effort`, and if candidates are ranked by scenarios */
     uint32_t reserved[7];       /* 0 */
@@ -254,8 +262,8 @@ typedef struct ppsched_candidate {
     uint32_t evaluated;    /* 1: the candidate is evaluated. If it is not evaluated, or is refused,
                               then `fits`, `step_time` and all members after `step_time` are 0,
                               except `slices` and `offloaded`. `limit_device` and `peak_device` are
-                              then PPSCHED_NONE. If the plan has left out the candidate (see `top`),
-                              `bound` is set, too */
+                              then PPSCHED_NONE. But if the plan has left out the candidate (see
+                              `top`), `bound` is set */
     uint32_t fits;         /* 1: the candidate is evaluated, and every device is within its limit */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;  /* the device with the largest peak memory */
@@ -272,13 +280,14 @@ typedef struct ppsched_candidate {
     double peak_memory;     /* peak memory of `peak_device` */
     double overshoot; /* the largest amount of memory by which a device exceeds its limit; 0 if the
                          candidate fits */
-    double bound; /* lower bound on `step_time`: no schedule of this placement within the limit is
-                     shorter (ppsched_config_find_bound). For a strategy that does not flush, the
-                     bound holds for schedules that do not flush. With offload, the bound ignores
-                     the limit. With layers, the bound holds for all splits, and also ignores the
-                     limit. The step time of a candidate over its limit may be below the bound. With
-                     scenarios, the bound is on the planned time, not on `scenario_time` */
-    double bytes; /* bytes sent between devices in an iteration */
+    double bound;     /* lower bound on `step_time`: no schedule that has this placement and stays
+                         within the memory limit has a shorter step time
+                         (ppsched_config_find_bound). For a strategy that does not flush, the bound
+                         holds for schedules that do not flush. With offload, the bound ignores the
+                         limit. With layers, the bound holds for all splits, and also ignores the
+                         limit. The step time of a candidate over its limit may be below the bound.
+                         With scenarios, the bound is on the planned time, not on `scenario_time` */
+    double bytes;     /* bytes sent between devices in an iteration */
     uint64_t transfers;   /* number of transfers between devices in an iteration */
     uint32_t runs_on;     /* which of the plan's `runtimes` run this candidate, as bits 1 << enum
                              ppsched_runtime */
@@ -302,19 +311,19 @@ typedef struct ppsched_candidate {
                                 which the split was found. 0: the option is not set, and the
                                 strategy computes a value from the costs */
     double imbalance; /* the part of bubble_of_total that exists because other devices have less
-                         work than the most loaded device. In the rest of bubble_of_total, the most
-                         loaded device is idle, too */
+                         work than the most loaded device. The rest of bubble_of_total is the share
+                         of the makespan in which the most loaded device is idle */
 } ppsched_candidate;
 
-/* --- making and running it --- */
+/* --- making and running a plan --- */
 
 /* Makes a plan and lists its candidates. No schedule is generated yet. `options` may be NULL. If
  * the config has a placement map or a stage graph, all candidates have the config's stages, and
  * `chunks` must not be given. `strategies` then has another default:
  *   - With a placement map, the default is only auto. A strategy that needs another placement is
  *     refused.
- *   - With a stage graph, the default is auto, and of 1f1b, vocab_1f1b and interlaced those that
- *     support the graph.
+ *   - With a stage graph, the default is auto, and each of 1f1b, vocab_1f1b and interlaced that
+ *     supports the graph.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE, UNKNOWN_STRATEGY, NO_MEMORY; REFUSED where senders wait
  *   (ppsched_config_set_sender_waits) and scenarios have dispatch READY. */
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
@@ -343,7 +352,7 @@ PPSCHED_API ppsched_status ppsched_plan_evaluate(ppsched_plan *plan, uint32_t ca
  *   change, evaluated candidates are kept, and the plan may be run again. */
 PPSCHED_API ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error);
 
-/* --- reading it --- */
+/* --- reading a plan --- */
 
 /* Number of candidates. */
 PPSCHED_API uint32_t ppsched_plan_count(const ppsched_plan *plan);
@@ -381,8 +390,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              ppsched_error *error);
 
 /* With `free_device_order`: for each place in the pipeline, the number that the plan's config gives
- * to the device in this place. In the candidate's own config and in all its figures, the number of
- * a device is its place. Fills a buffer: see ppsched.h.
+ * to the device in this place. In the candidate's own config and in all figures of the candidate,
+ * each device has the number of its place. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE for a candidate past the last; REFUSED if the candidate is not evaluated
  *   or is refused, or if no order was searched; BUFFER. */
 PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
@@ -407,15 +416,16 @@ PPSCHED_API ppsched_status ppsched_plan_create_timeline(ppsched_timeline **out,
                                                         const ppsched_plan *plan,
                                                         uint32_t candidate, ppsched_error *error);
 
-/* Finds the least memory limit under which at least one candidate fits, and this candidate. The
- * limit is the same for all devices. `candidate` may be NULL. The call is for plans in which no
- * candidate fits.
+/* Finds the least memory limit under which at least one candidate fits. `*out` receives this limit,
+ * and `*candidate` the number of this candidate. The limit is the same for all devices. `candidate`
+ * may be NULL. The call is for plans in which no candidate fits.
  *   - If several candidates need the same limit, `*candidate` is the candidate with the best rank.
- *   - If the strategy is a search, or a rule with offload, the call evaluates the candidate again
- *     under other limits. The call does not try searches with offload.
+ *   - If the strategy of a candidate is a search, or a rule with offload, the call evaluates the
+ *     candidate again under other limits. But the call does not try candidates with offload whose
+ *     strategy is a search.
  *   - With layers, splits and recomputation depend on the limit. So the call tries only a few
- *     candidates: the rules that need the least memory, and the searches with the best ranks. Then
- *     a candidate may also fit under a limit below the result.
+ *     candidates: the rules that need the least memory, and the searches with the best ranks. For
+ *     this reason, a candidate may also fit under a limit below the result.
  * Errors: ARGUMENT; REFUSED if no limit works; RANGE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *candidate,
                                                          const ppsched_plan *plan,

@@ -55,7 +55,7 @@
  *     strategies and their options are numbered from 0. A call takes these numbers as uint32_t, and
  *     returns RANGE for a number past the last. PPSCHED_NONE in place of a number means that there
  *     is none, for example no device.
- *   - Sizes that the caller sets, such as the number of devices, are int64_t. So the function can
+ *   - Sizes that the caller sets, such as the number of devices, are int64_t, so that functions can
  *     refuse negative sizes. Lengths of lists and texts are size_t.
  *   - Values of enums are int32_t. A call returns ARGUMENT for an unknown value. Later releases may
  *     add values.

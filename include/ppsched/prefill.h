@@ -44,8 +44,8 @@ typedef struct ppsched_prefill_figures {
     uint32_t size;
     uint32_t is_best;      /* 1: no other choice of chunks makes the strategy's schedule shorter */
     double makespan;       /* makespan of the strategy's schedule with the chosen chunks */
-    double equal_makespan; /* makespan with equally many chunks, cut into parts as equal as `block`
-                              allows */
+    double equal_makespan; /* makespan with the same total number of chunks, if all chunks are as
+                              equal as `block` allows */
 } ppsched_prefill_figures;
 
 /* Searches for the chunks of the prompts with which the makespan of the strategy's schedule is
@@ -62,9 +62,10 @@ typedef struct ppsched_prefill_figures {
  *     parts: the sum of their times, and the time of the longest chunk for each stage after the
  *     first. The sum depends only on n. So for each n, the call makes the longest chunk as short as
  *     possible.
- *   - If devices have several stages, or stages take different times: with up to 13 blocks in all,
- *     the call tries all possible chunks. With more blocks, the search starts from the chunks that
- *     would be best for equal stages, and moves tokens between neighbouring chunks.
+ *   - If devices have several stages, or if stages take different times, the call uses another
+ *     search. With up to 13 blocks in all prompts together, this search tries all possible chunks.
+ *     With more blocks, it starts from the chunks that would be best for equal stages, and moves
+ *     tokens between neighbouring chunks.
  * The config's progress callback may cancel the call.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE (the message has the wrong value and one that works);
  *   UNKNOWN_STRATEGY; REFUSED, as for ppsched_schedule_generate; CANCELLED, BUFFER, NO_MEMORY. */

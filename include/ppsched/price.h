@@ -146,8 +146,9 @@ PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 
 /* The time of a step, its parts, and figures computed from it. Set `size` to sizeof of this struct.
  * Times are in seconds. pipeline_time includes all exposed parts except exposed_data_parallel.
- * These parts are for the device with the most work. exposed_pipeline is the idle time of this
- * device. All other exposed parts are times of collectives that do not overlap with compute. */
+ * The exposed parts in pipeline_time are those of the device with the most work. exposed_pipeline
+ * is the idle time of this device. All other exposed parts are times of collectives that do not
+ * overlap with compute. */
 typedef struct ppsched_step_price {
     uint32_t size;
     uint32_t devices; /* number of devices of all replicas together */
@@ -215,9 +216,10 @@ PPSCHED_API ppsched_status ppsched_model_get_pipeline_link(double *latency, doub
                                                            uint32_t from, uint32_t to,
                                                            ppsched_error *error);
 
-/* Computes the cost of the update like ppsched_model_get_update_cost, but for a pipeline. The order
- * of ranks of the pipeline may put replicas farther apart. A NULL `pipeline` means one device. The
- * call reads only `devices` and `rank_order` of the pipeline.
+/* Computes the cost of the update like ppsched_model_get_update_cost, but for a pipeline. The costs
+ * of both functions may differ, because the order of ranks of the pipeline may put replicas farther
+ * apart. A NULL `pipeline` means one device. The call reads only `devices` and `rank_order` of the
+ * pipeline.
  * Errors: as ppsched_model_get_update_cost; RANGE for an order of ranks that expert parallelism
  * does not allow. */
 PPSCHED_API ppsched_status ppsched_model_get_pipeline_update_cost(

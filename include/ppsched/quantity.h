@@ -51,8 +51,8 @@ enum ppsched_quantity {
     /* Op overhead: the runtime's own time per op, in addition to the op's time. This time does not
      * depend on the size of the stage. The list has 1 value for all ops, or 4 values, for F, B, I
      * and W. An overlapped pair has the overhead of both ops. If OVERLAPPED_TIMES are given, they
-     * include this overhead. MICROBATCH_SCALE and SLICE_SCALE multiply the overhead like the op's
-     * time. Default: 0. */
+     * include this overhead. MICROBATCH_SCALE and SLICE_SCALE multiply both the op's time and the
+     * overhead. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
     /* Speed of a device: 1 or D values above 0. The speed divides the times of F, B, I, W,
@@ -61,19 +61,19 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
 
     /* Factors on the times of F, B, I and W on a device: 1 or 4 * D values above 0. The list has
-     * the factors of F on each device, then those of B, then those of I, then those of W. They
-     * apply in addition to DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of F.
-     * Default: 1. */
+     * the factors of F on each device, then those of B, then those of I, then those of W. The
+     * factors apply in addition to DEVICE_SPEEDS. Overlapped pairs and RECOMPUTE have the factor of
+     * F. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SCALE = 24,
 
     /* The type of a device: 1 or D whole numbers from 0 to 255. For each type, `device_scale` of
      * ppsched_layer has factors on the times of a layer. Used only with layers. Default: 0. */
     PPSCHED_QUANTITY_LAYER_TYPES = 25,
 
-    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D values. They
-     * apply in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each device,
-     * then for stage 1 and so on. The factors of B, of I and of W follow in the same form. Default:
-     * 1. */
+    /* Factors on the times of F, B, I and W of a stage on a device: 1 or 4 * S * D values. The
+     * factors apply in addition to DEVICE_SCALE. The list has the factors of F for stage 0 on each
+     * device, then for stage 1 and so on. The factors of B, of I and of W follow in the same form.
+     * Default: 1. */
     PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* Device overhead: a time per op that depends on the device, in addition to OP_OVERHEAD; 1 or D
@@ -90,11 +90,12 @@ enum ppsched_quantity {
      * 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
-    /* Change of a stage pass's memory by I, without recomputed activations: 1 or S values. If the
-     * value is negative, I releases this memory at its end. If the value is positive, I takes this
-     * memory at its start, and it is held until W ends; a B holds it while it runs. Example: output
-     * gradients that W needs. Default: 0, unless MEM_BACKWARD_WEIGHT is given. Then the default is
-     * -(MEM_FORWARD + MEM_BACKWARD_WEIGHT + MEM_RECOMPUTED_BACKWARD_INPUT). */
+    /* Change of a stage pass's memory by I, not counting recomputed activations: 1 or S values. If
+     * the value is negative, I releases this memory at its end. If the value is positive, I takes
+     * this memory at its start, and the memory is held until W ends. A B holds this memory while
+     * the B runs. Example of a positive value: output gradients that W needs. Default: 0, unless
+     * MEM_BACKWARD_WEIGHT is given. Then the default is -(MEM_FORWARD + MEM_BACKWARD_WEIGHT +
+     * MEM_RECOMPUTED_BACKWARD_INPUT). */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
     /* Change of a stage pass's memory when W ends: 1 or S values. Each value must be 0 or less.
@@ -115,9 +116,9 @@ enum ppsched_quantity {
     /* Memory limit of a device: 1 or D values. Default: no limit. */
     PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
-    /* Memory of activations that F does not keep, and that I recomputes: 1 or S values. They are
-     * held from the start of I until W ends, because W also needs them. This memory is in neither
-     * MEM_FORWARD nor MEM_BACKWARD_INPUT. Default: 0. */
+    /* Memory of activations that F does not keep, and that I recomputes: 1 or S values. This memory
+     * is held from the start of I until W ends, because W also needs these activations. MEM_FORWARD
+     * and MEM_BACKWARD_INPUT do not include this memory. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
     /* Memory of recomputed activations that a B holds while it runs: 1 or S values. The value may
@@ -157,7 +158,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
     /* Memory of the receive buffer of F: 1 or S values. The buffer is held from when the device
-     * reaches RECV_F until F starts. From then on, it is part of MEM_FORWARD. Default: 0. */
+     * reaches RECV_F until F starts. From then on, the buffer is part of MEM_FORWARD. Default:
+     * 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
     /* Memory of the receive buffer of B or I, held from when the device reaches RECV_B until B or I
@@ -275,7 +277,8 @@ enum ppsched_quantity {
      * above 0. The factor multiplies the memory that a stage pass takes and releases. In transfers
      * and in copies to the host, the factor multiplies the time of the bytes, not the latency. If
      * OVERLAPPED_TIMES are given, the time of a pair changes in the same ratio as the sum of its
-     * two ops. All iterations have the same microbatches. Default: 1. */
+     * two ops. The M factors apply to each iteration, because all iterations have the same
+     * microbatches. Default: 1. */
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
     /* Factor of a microbatch on memory and bytes only, for microbatches whose memory and times have
@@ -290,17 +293,17 @@ enum ppsched_quantity {
      * and b depend on the share of attention in the times of the stage. Default: 1. */
     PPSCHED_QUANTITY_SLICE_SCALE = 114,
 
-    /* Only for schedules with only forwards, without slices: the number of the request to which a
-     * microbatch belongs; 1 or M whole numbers. Consecutive microbatches with the same number are
-     * chunks of one request. On each stage, a chunk runs after the chunk before it. Default: each
-     * microbatch is a separate request. */
+    /* The number of the request to which a microbatch belongs: 1 or M whole numbers. This quantity
+     * is only for schedules that have only forwards, and whole microbatches. Consecutive
+     * microbatches with the same number are chunks of one request. On each stage, a chunk runs
+     * after the chunk before it. Default: each microbatch is a separate request. */
     PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
 };
 
 /* The quantity's name in config files, such as "forward_times" for PPSCHED_QUANTITY_FORWARD_TIMES.
- * On the command line, the name has '-' in place of '_'. The result is NULL for a number that is no
- * quantity. There are such numbers also between the first and the last quantity. The text has
- * static storage. */
+ * On the command line, the name has '-' in place of '_'. For a number that is no quantity, the
+ * result is NULL. Some numbers between the first and the last quantity are no quantities either.
+ * The text has static storage. */
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
  *         .size = sizeof decoder, .name = "decoder", .count = 32, .forward_time = 1};
  *     const ppsched_layer *const entries[] = {&decoder};
  *     const ppsched_layers *layers = NULL;
- *     ppsched_config *config = NULL; // all devices, those that are lost, too
+ *     ppsched_config *config = NULL; // all devices, lost devices included
  *     ppsched_replan *replan = NULL;
  *     ppsched_status status = ppsched_layers_create(&layers, entries, 1, NULL, NULL);
  *     if (status == PPSCHED_OK)
@@ -99,8 +99,10 @@ typedef struct ppsched_replan_options {
                                    layers */
     double steps;               /* number of steps that are still to run. The result then minimises
                                    the time of these steps plus the time of the move. Default: the
-                                   result has the shortest step; of several such results, it is the
-                                   one that moves the fewest bytes */
+                                   result has the shortest step. If several results have this step
+                                   time, the result is the one whose move takes the shortest time;
+                                   if these times are equal too, the one that moves the fewest
+                                   bytes */
 } ppsched_replan_options;
 
 /* The figures of a result. Set `size` to sizeof of this struct. */
@@ -147,8 +149,8 @@ typedef struct ppsched_layer_move {
  *     job continues with the number of microbatches of `config`. The call ignores lists of `config`
  *     with values per stage.
  *   - The strategy and the number of stages per device do not change. The call searches for splits
- *     as plans do. Then it moves layers back to the devices that hold them now, as long as this
- *     does not make the step longer.
+ *     as plans do. Then it moves layers back to the devices that hold them now, if this does not
+ *     make the step longer.
  *   - If several devices are equal, and the result has up to 256 devices, the call assigns the
  *     equal devices to places in the pipeline so that the fewest bytes move. With more than 256
  *     devices, there is no such assignment.

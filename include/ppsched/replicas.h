@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-/* The shares of replicas.
+/* The result: the share of each replica.
  * Lifetime: the caller destroys it.
  * Thread-safety: the shares never change; any number of threads may read them at the same time. */
 typedef struct ppsched_replicas ppsched_replicas;
@@ -105,9 +105,9 @@ typedef struct ppsched_replica {
  *     their lists with values per stage. Equal replicas may share one config. The call then takes
  *     less time.
  *   - For each number of microbatches, a replica has the split that the search of plans finds. With
- *     these splits, no other shares are better than the result. The call skips the search for a
- *     replica with m microbatches only if a lower bound on the time of this replica with m
- *     microbatches is above the step time of the result.
+ *     these splits, no other shares are better than the result. This holds although the call skips
+ *     some searches. It skips the search for a replica with m microbatches only if a lower bound on
+ *     the time of this replica with m microbatches is above the step time of the result.
  *   - Every replica takes at least one microbatch, and fits the memory limits.
  * In the training, the loss of a replica must be the sum of the losses of its microbatches, divided
  * by the number of microbatches of the whole global batch. It must not be the mean over the

@@ -38,7 +38,8 @@ typedef struct ppsched_op_buffer {
 } ppsched_op_buffer;
 
 /* Lists the links of a lowered schedule, in the order of their receiving devices. Links to the same
- * device are in the order of their first receives. Fills a buffer: see ppsched.h.
+ * device are in the order in which this device has its first receive of each link. Fills a buffer:
+ * see ppsched.h.
  * Errors: ARGUMENT; INVALID_SCHEDULE where sends and receives do not match; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity,
                                                       size_t *needed,
@@ -65,7 +66,7 @@ enum ppsched_connecting {
                                      round */
     PPSCHED_CONNECTING_STAGES = 1 /* a first message for each pair of neighbouring stages that are
                                      on different devices. All messages share one communicator. In a
-                                     round, each device is an end of at most one message */
+                                     round, each device sends or receives at most one message */
 };
 
 /* One connection: a communicator of two devices or, with STAGES, a message. 20 bytes, no
@@ -84,8 +85,8 @@ typedef struct ppsched_connection {
  * ppsched.h.
  *   - LINKS works like PyTorch's directed P2P groups. Each pair of devices, in ascending order, is
  *     put in the first round in which both devices are free. Then each round becomes two rounds. In
- *     the first of these, the device with the lower number sends to the other device of the pair.
- *     In the second, it receives from the other device.
+ *     the first of these two rounds, the device with the lower number sends to the other device of
+ *     the pair. In the second, the device with the lower number receives from the other device.
  *   - With STAGES, each pair of stages, in ascending order, is put in the first round in which both
  *     devices are free. Messages go only from a stage to the next.
  *   - On a stage graph, the neighbours of a stage are the stages that read its output. Each device
@@ -115,11 +116,11 @@ enum ppsched_slot_use {
  * and `last` are positions in the device's queue. An overlapped pair has the position of its first
  * op. 24 bytes, no padding. */
 typedef struct ppsched_lifetime {
-    uint32_t microbatch; /* number of the microbatch m, as in ppsched_op. For slice k of K slices it
-                            is m * K + k */
+    uint32_t microbatch; /* the number m of the microbatch, as in ppsched_op. If microbatches have K
+                            slices, slice k has the number m * K + k */
     uint32_t stage;      /* the stage; PPSCHED_NONE with MICROBATCH */
-    int32_t kind;        /* kind of op: F; with RECEIVE, RECV_F for an activation and RECV_B for
-                            a gradient */
+    int32_t kind;        /* with RECEIVE: RECV_F for an activation, RECV_B for a gradient. Otherwise
+                            F */
     uint32_t slot;       /* number of the slot in its arena, from 0 */
     uint32_t first;
     uint32_t last;
@@ -149,9 +150,11 @@ typedef struct ppsched_arena {
  *     value, this op is the F of the stage pass.
  *   - On a stage graph, a stage pass holds its slot until its backward has ended, and all ops that
  *     read its output have read it. These ops are its SEND_Fs, and on the same device the Fs of the
- *     stages that read its output. With RECEIVE there is an arena for each place at the other end
- *     (ppsched_schedule_place_of), in ascending order of places; the op at `first` names the place.
- *     A stage without a backward needs a received value until its F has ended.
+ *     stages that read its output.
+ *   - On a stage graph with RECEIVE, a stage has an arena for each place from which it receives.
+ *     See ppsched_schedule_place_of for places. The arenas are in ascending order of places. The op
+ *     at `first` names the place. A stage without a backward needs a received value until its F has
+ *     ended.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
  *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,

@@ -23,12 +23,12 @@ typedef struct ppsched_scenarios ppsched_scenarios;
 
 /* The order in which a device runs its ops. READY describes a runtime with dispatch when ready: a
  * free device runs an op whose inputs are there. Of several such ops, it runs the first in the
- * order of the schedule. The device is idle only if no op is ready, or if all ready ops are Fs and
- * overlapped pairs, and the memory rule below holds back the first of them.
- *   - An F or an overlapped pair may overtake ops, that is, run before ops that come earlier in the
- *     order. It may do so only if all ops that it overtakes can still run after it, in their order,
- *     within the device's memory limit. So there is no deadlock. If there is no limit, or the
- *     schedule exceeds it, the planned peak counts as the limit.
+ * order of the schedule. A free device is idle only in two cases: no op is ready; or all ready ops
+ * are Fs and overlapped pairs, and the first of these may not run yet because of the memory rule.
+ *   - The memory rule: an F or an overlapped pair may overtake ops, that is, run before ops that
+ *     come earlier in the order, only if all ops that it overtakes can still run after it, in their
+ *     order, within the device's memory limit. So there is no deadlock. If there is no limit, or if
+ *     the schedule exceeds the limit, the planned peak counts as the limit.
  *   - Of the Fs and overlapped pairs that are ready, only the first may run.
  *   - If several events happen at the same time, a device chooses its next op after all of them.
  *   - Flushes are kept: no op runs before a flush that comes before it in the order. */
@@ -61,8 +61,8 @@ enum ppsched_rank_by {
  *     normal quantile at (i + 1/2) / 4096 for i = 0 to 4095 (so |z| < 3.7). All values are divided
  *     by their mean.
  *   - The jitter of an op depends only on the seed, the number of the scenario, and the op's kind,
- *     stage, microbatch and slice. So all schedules of a problem have the same scenarios, and a
- *     call for more scenarios has the same scenarios and further ones.
+ *     stage, microbatch and slice. So all schedules of a problem have the same scenarios. If a
+ *     second call asks for more scenarios, the scenarios of the first call come first.
  *   - Jitter is drawn by applying splitmix64 (Steele, Lea and Flood, 2014) to a counter. The values
  *     are computed only with +, -, * and /. So the jitter is bit for bit the same on all
  *     platforms. */
@@ -72,11 +72,13 @@ typedef struct ppsched_scenario_options {
     uint64_t seed;                /* seed of the random numbers; any number */
     double jitter;                /* jitter of ops */
     double message_jitter;        /* jitter of messages between devices */
-    const double *device_factors; /* one factor per device, for all scenarios; or, one scenario
-                                     after another, one factor per device */
+    const double *device_factors; /* either one factor per device, the same in all scenarios; or the
+                                     factors of the devices in scenario 0, then those in scenario 1,
+                                     and so on */
     size_t device_factor_count;   /* length of `device_factors`: D, or number of scenarios * D */
-    const double *stage_factors;  /* one factor per stage, for all scenarios; or, one scenario
-                                     after another, one factor per stage */
+    const double *stage_factors;  /* either one factor per stage, the same in all scenarios; or the
+                                     factors of the stages in scenario 0, then those in scenario 1,
+                                     and so on */
     size_t stage_factor_count;    /* length of `stage_factors`: S, or number of scenarios * S */
     const double *link_factors;   /* one factor per link: the link from device i to device j has
                                      the index i * D + j */
@@ -98,9 +100,9 @@ typedef struct ppsched_scenario_metrics {
     double worst; /* the longest makespan */
 } ppsched_scenario_metrics;
 
-/* Sets the robust objective. Searches with an effort (auto) then minimise a figure over `count`
- * scenarios. `rank_by` selects this figure: the mean time, a quantile of the times (`quantile`, 0
- * to 1), or the longest time.
+/* Sets the robust objective. Strategies with the option effort (auto) then search for an order that
+ * minimises a figure over `count` scenarios. `rank_by` selects this figure: the mean time, a
+ * quantile of the times (`quantile`, 0 to 1), or the longest time.
  *   - The search first finds orders with the config's times or, if devices, stages or links have
  *     factors, with the times of an average scenario. Of these orders, it takes the order with the
  *     best figure in the first 256 scenarios, and improves this order move by move. More effort
@@ -110,7 +112,7 @@ typedef struct ppsched_scenario_metrics {
  *   - The result depends only on the problem and the objective, and is the same on all platforms.
  *   - PPSCHED_RANK_BY_STEP removes the robust objective. `count`, `options` and `quantile` are then
  *     ignored.
- *   - Strategies without an effort ignore the robust objective. Configs made by
+ *   - Strategies without the option effort ignore the robust objective. Configs made by
  *     ppsched_config_with_stages and similar calls do not have the robust objective.
  * The lists of `options` are copied.
  * Errors: ARGUMENT, also for dispatch READY; RANGE, MISMATCH, STRUCT_SIZE as for
@@ -126,13 +128,13 @@ PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
  *   - The time of the call is linear in ops * scenarios, and its memory is linear in ops +
  *     scenarios. A scenario allocates nothing.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for schedules with RECOMPUTE, OFFLOAD or
- *   RELOAD; MISMATCH for a list of the wrong length; REFUSED for dispatch READY if the config's
- *   senders wait, or if the stages are a graph; REFUSED if a stage is on several devices, and links
- *   have factors, or devices have both factors and speeds; STRUCT_SIZE; CANCELLED; NO_MEMORY; RANGE
- *   in these cases:
- *   - the number of scenarios is not from 1 to PPSCHED_MAX_SCENARIOS;
- *   - a jitter or a factor is out of range;
- *   - a sum of times is too large for a double. */
+ *   RELOAD; MISMATCH for a list of the wrong length; STRUCT_SIZE; CANCELLED; NO_MEMORY; RANGE where
+ *   the number of scenarios is not from 1 to PPSCHED_MAX_SCENARIOS, where a jitter or a factor is
+ *   out of range, or where a sum of times is too large for a double; REFUSED in these cases:
+ *   - the dispatch is READY, and the config's senders wait;
+ *   - the dispatch is READY, and the stages are a graph;
+ *   - a stage is on several devices, and links have factors;
+ *   - a stage is on several devices, and devices have both factors and speeds. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
     ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
     int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
@@ -145,9 +147,9 @@ PPSCHED_API const double *ppsched_scenarios_makespans(const ppsched_scenarios *s
                                                       size_t *count);
 
 /* Causes: which devices cause the makespan. In a scenario, the cause of a device is the share of
- * the makespan, 0 to 1, in which ops of the device are on the critical path. The remaining share is
- * that of messages on the path. The list has for each device the mean of its cause over the
- * scenarios. Borrowed.
+ * the makespan, 0 to 1, in which ops of the device are on the critical path. What remains after the
+ * causes of all devices is the share of the messages on the path. The list has for each device the
+ * mean of its cause over the scenarios. Borrowed.
  *   - The path is followed back from the op that ends last; of several such ops, from the op on the
  *     device with the lowest number.
  *   - If an op waited for the op before it on its device, the path goes to the op before it.

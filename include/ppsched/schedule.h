@@ -37,11 +37,11 @@ extern "C" {
 typedef struct ppsched_schedule ppsched_schedule;
 
 /* The ops of one device. A queue is borrowed from its schedule, and valid as long as the schedule.
- * Thread-safety: the rules for ppsched_schedule apply. */
+ * Thread-safety: as for ppsched_schedule. */
 typedef struct ppsched_queue ppsched_queue;
 
-/* Collects the ops of a custom schedule.
- * Lifetime: the caller must destroy it, also after ppsched_builder_finish.
+/* A builder collects the ops of a custom schedule.
+ * Lifetime: the caller must destroy the builder, also after ppsched_builder_finish.
  * Thread-safety: one thread at a time. */
 typedef struct ppsched_builder ppsched_builder;
 
@@ -60,7 +60,7 @@ PPSCHED_API const ppsched_schedule *ppsched_schedule_retain(const ppsched_schedu
 /* Releases a reference; the last release frees the schedule. NULL is accepted. */
 PPSCHED_API void ppsched_schedule_release(const ppsched_schedule *schedule);
 
-/* --- reading it --- */
+/* --- reading a schedule --- */
 
 /* Name of the strategy, or the name that was set in the builder; borrowed. */
 PPSCHED_API const char *ppsched_schedule_name(const ppsched_schedule *schedule);
@@ -78,15 +78,15 @@ PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 
 /* The device that runs a stage for a microbatch. Microbatches are counted over all iterations, as
- * in ppsched_op. In the bidirectional placement, a stage has two devices, and it depends on the
- * microbatch which of the two runs it. The result is PPSCHED_NONE if the stage or the microbatch is
- * out of range. */
+ * in ppsched_op. In the bidirectional placement, a stage has two devices, and the microbatch
+ * determines which of the two devices runs the stage. The result is PPSCHED_NONE if the stage or
+ * the microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
 
 /* The device at the other end of a transfer. For SEND_F and RECV_B this is the device of the stage
- * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. In a
- * schedule with a stage graph, it is the device of the place in `op->reserved` (see ppsched_op).
+ * after `op->stage`. For RECV_F and SEND_B it is the device of the stage before `op->stage`. But in
+ * a schedule with a stage graph, it is the device of the place in `op->reserved` (see ppsched_op).
  * The result is PPSCHED_NONE if the op is of another kind, if there is no stage at the other end,
  * or if the microbatch is out of range. */
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
@@ -104,9 +104,9 @@ PPSCHED_API uint32_t ppsched_schedule_peer_stage(const ppsched_schedule *schedul
 PPSCHED_API uint32_t ppsched_schedule_place_of(const ppsched_schedule *schedule, uint32_t stage,
                                                uint32_t device);
 
-/* The first function returns the i-th of the stages whose outputs a stage reads. The second
- * function returns the i-th of the devices that run a stage. Both count from 0, and return
- * PPSCHED_NONE if `i` is past the last. */
+/* The first function returns the i-th input of `stage`, which is a stage whose output `stage`
+ * reads. The second function returns the i-th device that runs `stage`. Both functions count from
+ * 0, and return PPSCHED_NONE if `i` is past the last. */
 PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
                                                   uint32_t i);
 PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
@@ -122,7 +122,7 @@ PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedul
 
 /* 0 if the stages are a chain, and each stage has one device, runs all microbatches, and has all
  * passes (PPSCHED_STAGE_PASSES_FORWARD_BACKWARD). Otherwise 1: the schedule has a stage graph.
- * Functions that need such a chain refuse schedules with a stage graph. */
+ * Functions that need a chain refuse schedules with a stage graph. */
 PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 
 /* 1 if the schedule flushes, which means that an iteration starts only after the iteration before

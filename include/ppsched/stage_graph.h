@@ -19,9 +19,9 @@ extern "C" {
 enum ppsched_stage_passes {
     PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1, /* a microbatch runs F on the stage, and then either
                                                   B, or I and W. This is the default */
-    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,    /* a microbatch runs F and I on the stage, because
-                                                  the stage's weights are frozen. The I releases all
-                                                  memory that was taken by the F */
+    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,    /* a microbatch runs F and I on the stage, but no W,
+                                                  because the stage's weights are frozen. The I
+                                                  releases all memory that was taken by the F */
     PPSCHED_STAGE_PASSES_FORWARD = 3           /* a microbatch runs only F on the stage. The memory
                                                   of F is freed when F ends */
 };
@@ -35,8 +35,8 @@ enum ppsched_stage_passes {
  *     stage's output and have a backward.
  *   - A microbatch skips stages that do not run it.
  *   - A stage sends its `activation_bytes` to each stage that reads its output. The stage sends its
- *     `gradient_bytes` to each of its inputs that has a backward. The default of `gradient_bytes`
- *     is the `activation_bytes` of the input.
+ *     `gradient_bytes` to each of its inputs that has a backward. If `gradient_bytes` is not set,
+ *     the stage sends to each such input the `activation_bytes` of this input.
  * Errors: ARGUMENT, LENGTH; RANGE where an input is not the number of a stage, is not lower than
  *   the number of its stage, or is listed twice for a stage; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,

@@ -14,8 +14,8 @@ extern "C" {
 /* Result of every call that can fail. A value never changes its meaning and is never reused. */
 typedef int32_t ppsched_status;
 
-/* Values of ppsched_status. Only these enumerators do not begin with the name of their enum,
- * because callers write them most often. */
+/* Values of ppsched_status. The names of these enumerators do not begin with the name of their
+ * enum, because callers write these names most often. The names of all other enumerators do. */
 enum ppsched_status_value {
     PPSCHED_OK = 0,
     PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or an unknown value */
@@ -24,9 +24,10 @@ enum ppsched_status_value {
                                            bounds; or the number of something that does not exist,
                                            such as a device */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
-    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set or not accepted; or bytes
-                                           after the last member that the library knows are not zero
-                                           (ppsched.h: sized structs) */
+    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set or not accepted; or the
+                                           caller's struct is longer than the library's, and the
+                                           additional bytes are not zero (ppsched.h: sized
+                                           structs) */
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has this name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
     PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement does not support the problem;
@@ -46,21 +47,20 @@ enum ppsched_status_value {
     PPSCHED_ERROR_SYNTAX = 16     /* a text that does not follow its format */
 };
 
-/* In place of a number, this value means that there is none: for instance, no device. */
+/* Where a call or member gives the number of something, such as a device, this value means that
+ * there is no such thing. */
 #define PPSCHED_NONE 4294967295u
 
 /* Details of a failed call. The caller owns the record, or passes NULL in its place. A call that
  * succeeds does not change the record. 512 bytes, no padding. */
 typedef struct ppsched_error {
     ppsched_status status;
-    uint32_t device;      /* the device that the error is about; PPSCHED_NONE where it does not
-                             apply */
-    uint32_t stage;       /* the stage that the error is about; PPSCHED_NONE where it does not
-                             apply */
-    uint32_t microbatch;  /* the microbatch that the error is about; PPSCHED_NONE where it does not
-                             apply */
-    uint32_t position;    /* index in a device's queue or in a list; PPSCHED_NONE where it does not
-                             apply */
+    uint32_t device;      /* the device that the error is about; PPSCHED_NONE if there is none */
+    uint32_t stage;       /* the stage that the error is about; PPSCHED_NONE if there is none */
+    uint32_t microbatch;  /* the microbatch that the error is about; PPSCHED_NONE if there is
+                             none */
+    uint32_t position;    /* index in a device's queue or in a list; PPSCHED_NONE if there is
+                             none */
     uint32_t reserved[3]; /* 0 */
     char message[480];    /* one line of UTF-8: what is wrong, where, and what is accepted */
 } ppsched_error;

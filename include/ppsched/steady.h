@@ -2,14 +2,14 @@
 /* Computes the figures of a strategy's schedule without making the whole schedule. If the order and
  * its times repeat, the time and memory of the call do not grow with the number of microbatches.
  *
- * The order of a rule has a prefix, a *block* of ops that repeats, and a suffix. After some
- * microbatches (the *transient*), the times of the ops repeat, too: every op starts a fixed time
- * later than the same op some blocks before. These blocks, one or more, are a *period*. The call
- * times more and more microbatches op by op, until the times have repeated in several successive
- * blocks. This proves the times of all later blocks.
+ * The order of a rule (a strategy with a fixed order) has a prefix, a *block* of ops that repeats,
+ * and a suffix. After some microbatches (the *transient*), the times of the ops repeat, too: every
+ * op starts a fixed time later than the same op some blocks before. These blocks, one or more, are
+ * a *period*. The call times more and more microbatches op by op, until the times have repeated in
+ * several successive blocks. This proves the times of all later blocks.
  *
- * ppsched_schedule_find_period computes something else with this name: the time that an iteration
- * takes in the long run.
+ * The result of ppsched_schedule_find_period is also called a period, but it is something else: the
+ * time that an iteration takes in the long run.
  *
  * Sample:
  *     ppsched_config *config = NULL;
@@ -100,8 +100,8 @@ typedef struct ppsched_steady_period {
  *   - Otherwise, this call rounds each time to such a multiple, by at most a share of 2^-40. So its
  *     figures differ by at most this share from the true figures, which are not rounded at all.
  *     ppsched_schedule_evaluate rounds each sum, so its figures also differ from the true figures.
- *   - Memory figures differ only by the rounding of sums. If all values of memory are multiples of
- *     one power of two, the memory figures of both calls are exactly equal.
+ *   - The memory figures of the two calls differ only by the rounding of sums. If all values of
+ *     memory are multiples of one power of two, the memory figures of both calls are exactly equal.
  * If no period is found, the call times all ops. Time and memory of the call are linear in the
  * number of ops that it times.
  * Errors: as ppsched_schedule_generate and ppsched_schedule_evaluate. */
@@ -113,9 +113,10 @@ PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
 
 /* Computes the time that an iteration takes in the long run, if each device repeats its queue
  * without end, and no device waits for an optimizer or for the end of an iteration. This period is
- * a time, in the caller's unit, and not the period of ppsched_steady_period. It is at least the
- * work of the busiest device, and at most the span. For schedules of only forwards, the number of
- * requests divided by the result is the throughput, if the same requests are repeated without end.
+ * a time, in the caller's unit, and not the period of ppsched_steady_period. The result is at least
+ * the work of the busiest device, and at most the span. For schedules of only forwards, the number
+ * of requests divided by the result is the throughput, if the same requests are repeated without
+ * end.
  *   - If the schedule has several iterations, only the order of the first iteration counts.
  *   - With up to 64 devices, the result is exact, except for rounding. With more devices, the
  *     result is an upper bound, which is exact in most cases.

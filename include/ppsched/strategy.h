@@ -32,8 +32,9 @@ typedef struct ppsched_strategy_info {
     uint32_t splits_backward;  /* 1 if the strategy uses I and W; 0 if it uses B */
     uint32_t flushes;          /* 1 if each iteration starts only when the iteration before has
                                   ended on all devices */
-    uint32_t searches;         /* 1 if the strategy searches for the best order for the costs and
-                                  memory limits; 0 if it is a rule, which has a fixed order */
+    uint32_t searches;         /* 1 if the strategy searches for the order that is best for the
+                                  costs and memory limits; 0 if the strategy is a rule, which has a
+                                  fixed order */
     uint32_t searches_long;    /* 1 if the search may take seconds. By default, a plan tries such a
                                   strategy only if `effort` of its options is set */
     uint32_t takes_group_size; /* 1 if the strategy has the option "group_size" */
@@ -48,13 +49,13 @@ typedef struct ppsched_strategy_info {
                                   strategy auto never tries such a strategy */
     uint32_t reserved;         /* 0 */
 
-    uint64_t most_memory; /* the largest number of bytes that the search holds at one time, without
-                             memory that is linear in the number of ops. 0 if the search holds only
-                             memory that is linear in the number of ops */
+    uint64_t most_memory; /* the largest number of bytes that the search holds at one time, not
+                             counting memory that is linear in the number of ops. 0 if the search
+                             holds no other memory */
 
     const char *name;
     const char *summary;        /* one line */
-    const char *source;         /* paper or project that the rule comes from */
+    const char *source;         /* paper or project that the strategy comes from */
     const char *const *aliases; /* the `alias_count` other names of the strategy */
 } ppsched_strategy_info;
 
@@ -91,10 +92,10 @@ PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out,
 PPSCHED_API ppsched_status ppsched_strategy_find(uint32_t *out, const char *name,
                                                  ppsched_error *error);
 
-/* Checks whether a strategy supports the problem and the options of the config, without building a
- * schedule. Even if the check succeeds, a search may find no schedule within the memory limit.
- * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE; REFUSED (the message has the rule that
- *   is broken, and the nearest sizes that work). */
+/* Checks whether a strategy supports the problem and the options of the config. The call builds no
+ * schedule. So even if the check succeeds, a search may find no schedule within the memory limit.
+ * Errors: ARGUMENT, UNKNOWN_STRATEGY, UNKNOWN_OPTION, RANGE; REFUSED (the message names the
+ *   condition that is not met, and the nearest sizes that work). */
 PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config,
                                                  ppsched_error *error);
 

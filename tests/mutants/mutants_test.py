@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from run import EQUIVALENT, ROOT, all_mutations, read_equivalent
 
 SEED, SAMPLE, LEAST_KILLED = 20261, 20, 2  # which are chosen changes with the sources; chance alone does not kill fewer
 BUILD, PROGRAMS = pathlib.Path(), []
+INCLUDED = re.compile("^#include ?<(.*)>$", re.MULTILINE)
 
 C = """
 /* a < b + 1 */
@@ -109,20 +111,41 @@ class RulesTest(unittest.TestCase):
 
 
 class Library:
-    """The build's library with one file compiled anew."""
+    """The build's library with one file compiled anew: alone, or with the files that are compiled together with it."""
 
     def __init__(self, folder):
-        self.folder, self.target = pathlib.Path(folder), "lib/libppsched.so"
+        self.folder = pathlib.Path(folder)
         commands = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
-        self.of_library = [command for command in commands if command["output"].startswith(self.target)]
+        objects = {name for command in commands if (name := command["output"]).endswith("-unity0.c.o")}
+        folders = {os.path.dirname(name) for name in objects if name.startswith("lib/")}
+        self.of_library = [command for command in commands if command["output"].startswith("lib/libppsched.so")
+                           or os.path.dirname(command["output"]) in folders]
+        self.command_of = {path: command for command in self.of_library for path in self._sources(command)}
+
+    @staticmethod
+    def _sources(command):
+        """The files that a command compiles: its own, or those that it includes to compile them together."""
+        source = BUILD / command["file"]
+        together = INCLUDED.findall(source.read_text(encoding="utf-8")) if "-unity" in source.name else [source]
+        return [pathlib.Path(path).resolve() for path in together]
+
+    def _write(self, path, text, command):
+        """The file to compile instead of the command's."""
+        mutant, source = self.folder / pathlib.Path(path).name, BUILD / command["file"]
+        mutant.write_text(text, encoding="utf-8")
+        if "-unity" not in source.name:
+            return mutant
+        together = self.folder / source.name
+        together.write_text("".join(f"#include <{mutant if each == ROOT / path else each}>\n" for each in self._sources(command)),
+                            encoding="utf-8")
+        return together
 
     def make(self, path, text):
         """False where it does not compile."""
-        source, made = self.folder / pathlib.Path(path).name, self.folder / "mutant.o"
-        source.write_text(text, encoding="utf-8")
-        command = next(c for c in self.of_library if (BUILD / c["file"]).resolve() == ROOT / path)
+        made = self.folder / "mutant.o"
+        command = self.command_of[ROOT / path]
         words = [word for word in shlex.split(command["command"]) if word != "-Werror"]
-        words[words.index("-o") + 1], words[words.index("-c") + 1] = str(made), str(source)
+        words[words.index("-o") + 1], words[words.index("-c") + 1] = str(made), str(self._write(path, text, command))
         words += ["-Werror=incompatible-pointer-types", "-Werror=int-conversion", f"-I{(ROOT / path).parent}"]
         objects = [str(made) if c is command else c["output"] for c in self.of_library]
         linking = [words[0] if "ccache" not in words[0] else words[1], "-shared", "-o", str(self.folder / "libppsched.so.1"), *objects]
