@@ -73,7 +73,7 @@ class WhyTest(FolderTest):
         self.assertRegex(text, r"\nbest for each runtime +strategy +V +step time \(s\)\n")
         for name, strategy in (("megatron", "1f1b"), ("sail", "1f1b"), ("torchtitan", "dualpipe_v")):
             self.assertRegex(text, rf"\n[a-z ]*\b{name}\b[a-z ]*  {strategy} +\d  +[\d.]+\n")
-        self.assertRegex(text, r"\nmindspeed: no schedule fits in 60.0 GiB; dualpipe_v with V = 2 exceeds this by [\d.]+ GiB\n")
+        self.assertRegex(text, r"\nmindspeed: no schedule fits in 60.0 GiB; dualpipe_v with V = 2 exceeds this limit by [\d.]+ GiB\n")
 
     def test_colossalai(self):
         words = ("--num-devices", 4, "--num-layers", 8, "--runtime", "colossalai")

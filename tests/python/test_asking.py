@@ -168,7 +168,7 @@ class NotesTest(AskingTest):
 
     def test_stages(self):
         words = ("schedule", "--strategy", "interleaved_1f1b", "--devices", 4, "--microbatches", 8, "--p2p-time", 0.1)
-        note = "--stages {0} means {0} stages of cost 1: {1} the model of 4 stages; to split that model, give --devices 4 --chunks {2}"
+        note = "--stages {0} means {0} stages of cost 1 each, {1} as much as 4 stages; to divide the costs of 4 stages, give --devices 4 --chunks {2}"
         self.succeed(*words, "--stages", 8, speaks=True, notes=[note.format(8, "twice", 2)])
         self.succeed(*words, "--stages", 12, speaks=True, notes=[note.format(12, "3 times", 3)])
         self.succeed(*words, "--stages", 8, "-f", 1, speaks=True)
@@ -187,7 +187,7 @@ class NotesTest(AskingTest):
         limit = f"{peak * 1.05:.0f}B"
         result = run(*words, "--mem-limit", limit, speaks=True)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stderr, r"^ppsched pick: note: it fits with \d+\.\d GiB to spare, and the estimate of memory is off by up to 11%\n$")
+        self.assertRegex(result.stderr, r"^ppsched pick: note: it fits with \d+\.\d GiB to spare, but the estimate of memory may be wrong by up to 11%\n$")
         self.assertEqual(run(*words, "--mem-limit", limit, "--quiet", speaks=True).stderr, "")
 
     def test_a_refusal_is_one_line(self):

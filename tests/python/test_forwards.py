@@ -257,7 +257,7 @@ class Orders(unittest.TestCase):
             answer, text = json.loads(run("--json").stdout), run().stdout
             self.assertEqual([sum(own) for own in answer["chunk_tokens"]], [32768, 2048, 8192])
             self.assertEqual(len(answer["request_ends"]), 3)
-            self.assertIn("no others are faster", text)
+            self.assertIn("no other chunks are faster", text)
             self.assertIn(", 2048, ", text)
             told = run("--microbatches", "2").stderr
             self.assertIn("168 blocks of 3 prompts; give 3 to 168 chunks", told)
@@ -298,7 +298,7 @@ class Orders(unittest.TestCase):
             answer = json.loads(run("--json").stdout)
             self.assertEqual(answer["chunk_tokens"], [3840, 3584, 3584, 3328, 3328, 3072, 3072, 3072, 3072, 2816])
             self.assertEqual(len(answer["request_ends"]), 1)
-            self.assertIn("no others are faster; equal ones take 63.6127", run().stdout)
+            self.assertIn("no other chunks are faster; equal chunks take 63.6127", run().stdout)
             self.assertEqual(len(json.loads(run("--json", "--microbatches", "5").stdout)["chunk_tokens"]), 5)
             for wrong, part in (({"prefill": {**prefill, "d": 1}}, "prefill has no 'd'"), ({"prefill": {"c": 1}}, "prefill needs tokens"), ({"slices": 2}, "leave out slices"),
                                 ({"prefill": {**prefill, "chunks": 3}, "num_batches": 4}, "a microbatch is a chunk"), ({"forward_only": False}, "forwards only"),

@@ -251,7 +251,7 @@ class GpusTest(unittest.TestCase):
             measured = (row["layout"]["tp"], row["layout"]["cp"], row["layout"]["micro_batch"]) in ((1, 1, 1), (1, 1, 2), (2, 1, 1))
             (decoder,) = (note for note in row["layer_table"] if note.startswith("layer table, decoder:"))
             self.assertEqual("forward, input, weight, mem_forward, mem_static" in decoder, measured, decoder)
-            self.assertEqual("by the nearest rows" in decoder, not measured, decoder)
+            self.assertEqual("from the nearest rows" in decoder, not measured, decoder)
         (row,) = self.rows(*words, "--tp", 1, "--cp", 1, "--pp", 2, "--micro-batch", 2, "--zero", 1, "--overlap", "none", "--top", 1)
         layout, split = row["layout"], [count - 1 for count in row["split"]]  # without embedding and head
         done = run_command(("price", "--model", self.model, "--device", "h100", "--seq", 4096, "--pp", 2, "--vpp", layout["chunks"], "--dp", 4,

@@ -99,7 +99,7 @@ class TypesTest(unittest.TestCase):
         text = self.pick("--gpus", 16, "--device-types", "h100:8", "a100:8", "--global-batch", 64, "-o", f"{self.folder}/run/")
         self.assertEqual(text.returncode, 0, text.stderr)
         first = rows[0]["layout"]["device_types"]
-        self.assertIn(f"{first[0]} has pipeline device", text.stdout)
+        self.assertIn(f"{first[0]} has device", text.stdout)
         self.assertIn("(ranks 0 to 7); ", text.stdout)
         self.assertIn("GiB of h100, 80.0 GiB of a100", text.stdout)
         self.assertEqual(json.loads((self.folder / "run" / "layout.json").read_text())["layout"], rows[0]["layout"])

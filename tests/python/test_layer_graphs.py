@@ -396,7 +396,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         (row,) = json.loads(text)
         self.assertEqual((row["period"] * row["throughput"], row["proved"]), (8, row["period"] == row["bound"]))
-        self.assertIn("in the long run", answer(*words)[1])
+        self.assertIn("time of all microbatches in the long run", answer(*words)[1])
         with open(os.path.join(os.path.dirname(words[2]), "stages.json"), "w", encoding="utf-8") as file:
             json.dump(row["config"], file)
         self.assertAlmostEqual(json.loads(answer("schedule", "-c", file.name, "--json", "--quiet")[1])["throughput"], row["throughput"])

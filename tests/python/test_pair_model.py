@@ -227,7 +227,7 @@ class SpeedsTest(FolderTest):
     def test_the_text(self):
         text = self.done("compare", "--windows", self.write("layer.json", self.layer()), "--devices", 2, "--stages", 4, "--microbatches", 8,
                          "--channel-speeds", "network=1", *self.STRATEGIES)
-        self.assertIn("best step where network is so many times as fast:", text)
+        self.assertIn("shortest step if network is this many times as fast:", text)
 
     def test_refused(self):
         path = self.write("layer.json", self.layer())

@@ -176,7 +176,7 @@ class PlanTest(unittest.TestCase):
         for candidate in left_out:
             self.assertEqual((candidate.step_time, candidate.fits, candidate.proved), (None, False, False))
             self.assertGreater(candidate.bound, 0)
-            self.assertIn("others rank before it", repr(candidate))
+            self.assertIn("other candidates rank before it", repr(candidate))
         for at in range(2, len(some)):
             self.assertNotEqual(some[at].status == "left out", some[at].step_time is not None or some[at].status == "refused")
         self.assertEqual(len(some.rows()), len(whole))
@@ -307,7 +307,7 @@ class CommandTest(unittest.TestCase):
             result = run(command, "-s", 4, "-b", 8, "--mem-limit", 0.5)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
             self.assertIn("no candidate fits; closest is interleaved_zb", result.stderr)
-            self.assertIn("device 0 is over its limit by 2; the least limit that works is 1 (zb_auto, which finds no schedule below that)", result.stderr)
+            self.assertIn("device 0 is over its limit by 2; the least limit that works is 1 (zb_auto, which finds no schedule below this limit)", result.stderr)
         self.assertEqual(run("pick", "-s", 4, "-b", 8, "--mem-limit", 1).returncode, 0)
 
     def test_sharded_parameters(self):

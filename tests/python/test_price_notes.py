@@ -33,8 +33,8 @@ class NoEffectTest(NotesTest):
                 self.answer("price", "--model", model, *layout, "--recompute", f"modules={module}")
 
     def test_overlaps_of_nothing(self):
-        for words, line in ((("--zero", 0, "--overlap", "param"), "--overlap param: with --zero 0 each replica has all weights; leave param out"),
-                            (("--frozen-weights", "--overlap", "grad"), "--overlap grad: no weight has a gradient with --frozen-weights; leave grad out")):
+        for words, line in ((("--zero", 0, "--overlap", "param"), "--overlap param has no effect: with --zero 0 each replica has all weights; leave param out"),
+                            (("--frozen-weights", "--overlap", "grad"), "--overlap grad has no effect: no weight has a gradient with --frozen-weights; leave grad out")):
             self.assertIn(line, self.refused("price", "--model", self.llama, *LAYOUT, *words))
 
     def test_overlaps_have_an_effect_on_each_device(self):
@@ -52,7 +52,7 @@ class NoEffectTest(NotesTest):
                             (("--model", self.llama, "--pp", 4, "--sequence-parallel"), "--sequence-parallel has no effect: the layout has no --tp above 1"),
                             (("--model", self.llama, *LAYOUT, "--cuda-graph", "--device", "mi300x"), "--cuda-graph has no effect: mi300x has no host_time"),
                             (("--model", self.llama, "--pp", 4, "--rank-order", "tp-cp-ep-pp-dp"), "--rank-order has no effect: the layout has no --dp above 1"),
-                            (("--model", self.llama, "--account-for-loss"), "--account-for-loss has no effect: there is one stage"),
+                            (("--model", self.llama, "--account-for-loss"), "--account-for-loss has no effect: there is only one stage"),
                             (("--model", self.experts, "--vpp", 2, "--pp", 2, "--pair-windows"), "--pair-windows ep has no effect: the layout has no --ep above 1")):
             done = run_command(("price", *words))
             self.assertEqual((done.returncode, [text for text in done.stderr.splitlines() if "warning" not in text]), (0, [f"ppsched price: note: {line}"]))

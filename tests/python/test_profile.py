@@ -747,7 +747,7 @@ class ComparisonTest(FilesTest):
                      self.of_spans(spans_of(timeline)[::-1]))
         more = spans_of(timeline)
         more[0].append(("0W0", 40, 41))
-        self.refused("0W0 was measured alone, but the plan does not have it so", ppsched.compare_run, timeline, self.of_spans(more))
+        self.refused("0W0 was measured alone, but it is different in the plan", ppsched.compare_run, timeline, self.of_spans(more))
         path = self.write("p.json", {"stages": 2, "forward_times": 1, "backward_times": 2})
         of_file = ppsched.Profile.from_file(path)
         self.refused("a profile file does not say when ops ran", ppsched.compare_run, timeline, of_file)
@@ -813,7 +813,7 @@ class CommandTest(FilesTest):
         self.assertTrue(text.startswith("1f1b: makespan 21, span 21"))
         self.assertIn("\nmeasured, 1 iteration: makespan 22.00 ms, planned 21.00 (+4.8%)\n", text)
         self.assertRegex(text, r"\n +1 +1F1 +2\.00 +3\.00 +2\.00 +6\.00 +0\.00 +3\.00\n")
-        self.assertRegex(text, r"\ndevice 1: \S+ lags by \S+: slow op, 1F1 took 3\.00 longer than planned; the first cause\n")
+        self.assertRegex(text, r"\ndevice 1: \S+ lags by \S+: slow op: 1F1 took 3\.00 longer than planned; this is the first cause of all\n")
         tables = [block.splitlines() for block in text.split("\n\n")]
         for table in tables[2:5]:
             self.assertEqual(len({len(line) for line in table}), 1, table)

@@ -341,7 +341,7 @@ class OutputTest(CommandTest):
         self.refuse("must hold 60.8 GB for one microbatch; the least limit that works is 60.8 GB", "schedule", "--strategy",
                     "auto", *SIZES,
                     *TIMES, *MEMORY[:5], "60GB")
-        self.refuse("the least limit that works is 60.8 GB (zb_auto, which finds no schedule below that)", "pick", *SIZES, *TIMES, *MEMORY[:5], "60GB")
+        self.refuse("the least limit that works is 60.8 GB (zb_auto, which finds no schedule below this limit)", "pick", *SIZES, *TIMES, *MEMORY[:5], "60GB")
 
     def test_data(self):
         row = json.loads(self.succeed("schedule", *SIZES, *TIMES, "--format", "json"))

@@ -349,8 +349,8 @@ class Config:
 
     def replace(self, **changes: Any) -> "Config":
         """A copy of the problem with other values for the given arguments, which have the names and checks of ppsched.Config's
-        arguments. If `devices` is given without `stages`, and there were as many stages as devices, there are as many again. A
-        list of numbers that is given as () gets its default.
+        arguments. If `devices` is given without `stages`, and there were as many stages as devices, the number of
+        stages changes, too. A list of numbers that is given as () gets its default.
 
             config.replace(microbatches=16, mem_limit=80)
         """

@@ -144,7 +144,7 @@ def _factors(where: str, row: Mapping[str, Any], types: int) -> List[Sequence[fl
         return [(1.0,) * 4] * types
     own: List[Sequence[float]] = [(1.0,) * 4, *numbers_by_type(where, row)]
     if len(own) != types:
-        raise Error(f"{where}: device_scale has {len(own) - 1} types of devices, and another layer has {types - 1}; give all layers as many")
+        raise Error(f"{where}: device_scale has {len(own) - 1} types of devices, and another layer has {types - 1}; give all layers factors for the same number of types")
     return own
 
 

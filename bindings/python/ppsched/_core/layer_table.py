@@ -143,7 +143,7 @@ def naming_rows(table: LayerTable) -> Iterator[None]:
 
 # --- what is told ---
 
-_WORDS = {"nearest": "by the nearest rows", "same": "by its other times", "others": "by the other kinds"}
+_WORDS = {"nearest": "factor from the nearest rows", "same": "factor from its other times", "others": "factor from the other kinds of layers"}
 
 
 def _told(name: str, measure: RowMeasure, figures: Sequence[str]) -> str:
@@ -153,7 +153,7 @@ def _told(name: str, measure: RowMeasure, figures: Sequence[str]) -> str:
         found.setdefault(source, []).append(figure if source in ("table", "formula") else f"{figure} x {factor:.4g}")
     parts = [f"{', '.join(found.pop('table'))} measured"] if "table" in found else []
     plain = [f"{', '.join(found.pop('formula'))} not measured"] if "formula" in found else []
-    parts += [f"{', '.join(words)} of the cost model {_WORDS[source]}" for source, words in found.items()]
+    parts += [f"{', '.join(words)} of the cost model ({_WORDS[source]})" for source, words in found.items()]
     return f"layer table, {name}: {'; '.join(parts + plain)}"
 
 
@@ -163,4 +163,4 @@ def table_notes(table: LayerTable, measures: Dict[str, RowMeasure], again: Mappi
         return []
     notes = [_told(name, measure, [*RowMeasure._fields[:5], *again.get(name, ())]) for name, measure in measures.items()]
     unused = [kind for kind in dict.fromkeys(layer.kind for layer in table.layers) if kind not in measures]
-    return notes + ([f"layer table: rows of {', '.join(unused)} are not used, as the model has no such layers"] if unused else [])
+    return notes + ([f"layer table: rows of {', '.join(unused)} are not used, because the model has no such layers"] if unused else [])

@@ -61,9 +61,9 @@ class Layer(ChainLayer, total=False):
     """A layer, or `count` equal layers in a row, as in config files.
 
     place: "first" (embedding) or "last" (head) if the layer must be in that stage; with_next: it is in the same stage as the layer after it;
-    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, except the first, also holds the weights of
-    layers with place "first", except layers with not_copied (a tower). If no backward time is given, the backward takes twice as long as the
-    forward.
+    tied: the last stage also holds its weights; copies_embedding: each stage with this layer, other than the first stage, also
+    holds the weights of the layers with place "first", but not of those with not_copied (a tower). If no backward time is
+    given, the backward takes twice as long as the forward.
     several_streams: its output has several residual streams (hyper-connections), which some runtimes cannot send.
     mem_slice_state, mem_slice_gradients: what the layer holds in addition if a plan cuts microbatches into slices (docs/layers.md).
     attention_share: the share of causal attention in the layer's times, for plans with slices.
@@ -211,7 +211,7 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
-        raise Error(f"{where}: it has a backward time but no forward_time; give that, too, or 0 if it takes none")
+        raise Error(f"{where}: it has a backward time but no forward_time; give forward_time, too, or 0 if the forward takes no time")
     parts = record.backward_input_time + record.backward_weight_time
     if not any(name in row for name in COSTS[1:4]):
         record.backward_time = 2 * record.forward_time

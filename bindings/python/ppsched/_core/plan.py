@@ -60,7 +60,7 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     refused = record.status != Status.OK
     left_out = not refused and not record.evaluated
     if left_out:
-        reason = "others rank before it, as its bound shows"
+        reason = "other candidates rank before it, as its lower bound shows"
     elif not refused and not record.fits:
         lack = f"{at_least(record.overshoot)}{units.after_memory}"
         reason = f"device {record.limit_device} is over its limit; the largest overshoot of a device is {lack}"
@@ -498,9 +498,9 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
       slices: numbers of slices per microbatch, such as [1, 2, 4, 8], for a config with whole microbatches. An op of slice k of K takes
         (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time. With layers, the default of
         attention_share is the mean of attention_share of the stage's layers.
-      offload: candidates of rules are also listed with offload (Candidate.offloaded). Such a candidate offloads only as many
-        activations as needed to fit the memory limit; without a limit, it offloads all. The config must have host_bandwidth or
-        offload_times.
+      offload: candidates of rules (strategies with a fixed order) are also listed with offload (Candidate.offloaded). Such a
+        candidate offloads only as many activations as needed to fit the memory limit; without a limit, it offloads all. The
+        config must have host_bandwidth or offload_times.
 
     layers: ppsched.Layers, or their rows. Each candidate gets the best split into whole layers that is found. Layers are
       recomputed if the candidate does not fit without recomputation (Plan.split). With layers, the default of chunks is all

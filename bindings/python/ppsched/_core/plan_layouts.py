@@ -220,7 +220,7 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str,
     goal: "step" or "tokens". runtime: name of a runtime; only layouts that it runs are listed. memory_limit: bytes (default:
     memory of the device).
     executor: one of concurrent.futures, or an object that has submit, and futures with result, add_done_callback and cancel.
-    With an executor the rows are the same to the last bit. Layouts of workers that are killed are priced in this process, with
+    With an executor the rows are the same to the last bit as without one. Layouts of workers that are killed are priced in this process, with
     one RuntimeWarning. An exception in a worker is raised.
     progress: a function that is called with the share of the layouts that are done and the best step time; if it returns False,
     the search stops.

@@ -122,7 +122,7 @@ def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
     for candidate in candidates:
         reasons.setdefault(candidate.reason or "", []).append(candidate)
     for reason, refused in reasons.items():
-        more = f" (and {len(refused) - 1} more like it)" if len(refused) > 1 else ""
+        more = f" (and {len(refused) - 1} more candidates for the same reason)" if len(refused) > 1 else ""
         chunks = "" if refused[0].chunks == 1 else f", V = {refused[0].chunks}"
         yield f"  {candidate_name(refused[0])}{chunks}: {reason.removeprefix(refused[0].strategy + ': ')}{more}"
 
@@ -146,7 +146,7 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
             lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
     if refused:
         lines += ["refused:", *(paint(FAINT, line) for line in _refusals(refused))]
-    lines += [f"left out: {counted(len(left_out), 'candidate')}, as others rank before"] if left_out else []
+    lines += [f"left out: {counted(len(left_out), 'candidate')}, because other candidates rank before them"] if left_out else []
     lines += _folded_line(0 if everything else len(candidates) - len(refused) - len(left_out) - len(shown))
     return "\n".join(lines) + "\n"
 

@@ -50,7 +50,7 @@ class Replicas(NamedTuple):
 @names_checked
 def share_microbatches(configs: Sequence[Config], layers: Union[Layers, Sequence[Layer]], microbatches: int, *, strategy: str = "1f1b", chunks: int = 1,
                        group_size: int = 0, free_device_order: bool = False, split_effort: int = 0, progress: Optional[Progress] = None) -> Replicas:
-    """How replicas that differ share the microbatches of a global batch, so that the slowest of them ends as early as possible.
+    """Finds how replicas that differ should share the microbatches of a global batch, so that the slowest of them ends as early as possible.
 
     configs: one per replica, with its devices and their speeds, links and limits; replicas that are alike may have the same
     Config; the call then takes less time. The microbatches of the configs, and their lists for stages, are ignored.

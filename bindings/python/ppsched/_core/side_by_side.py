@@ -26,7 +26,7 @@ def _listed(timelines: Union[Timeline, Sequence[Timeline]]) -> List[Timeline]:
         raise Error("timelines: there is none; give at least one")
     for timeline in listed:
         if not isinstance(timeline, Timeline):
-            raise TypeError(f"timelines: {shown(timeline)} is none; a schedule has one after evaluate()")
+            raise TypeError(f"timelines: {shown(timeline)} is not a timeline; Schedule.evaluate() returns one")
     return listed
 
 

@@ -55,16 +55,16 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> List[str]:
 def _parting_lines(comparison: Comparison, number: Number) -> List[str]:
     if not comparison.partings:
         return [f"no op lags by more than {number(comparison.tolerance)}"]
-    lines = [f"ops that lag by more than {number(comparison.tolerance)}, the first of each device:"]
+    lines = [f"the first op of each device that lags by more than {number(comparison.tolerance)}:"]
     for parting in comparison.partings:
-        begins = "; the first cause" if parting == comparison.origin else ""
+        begins = "; this is the first cause of all" if parting == comparison.origin else ""
         lines.append(f"device {parting.device}: {parting.op} lags by {number(parting.lag)}: {_reason(parting, number)}{begins}")
     return lines
 
 
 def _reason(parting: Parting, number: Number) -> str:
     if parting.cause == LATE_DEVICE:
-        return f"late device, it was idle for {number(parting.amount)} although the input was there"
+        return f"late device: the device was idle for {number(parting.amount)} although the input had arrived"
     if parting.cause == LATE_INPUT:
-        return f"late input, {parting.other} of device {parting.other_device} ended {number(parting.amount)} late"
-    return f"slow op, {parting.other} took {number(parting.amount)} longer than planned"
+        return f"late input: {parting.other} of device {parting.other_device} ended {number(parting.amount)} late"
+    return f"slow op: {parting.other} took {number(parting.amount)} longer than planned"

@@ -112,8 +112,8 @@ def _margin(rows: LayoutRows, model: Model) -> List[str]:
         return ["the second layout is faster, but no runtime can run it"]
     if ratio >= 1:
         return [f"the second layout takes as long as the first{known}"]
-    return [f"if the estimate of the first layout is exact, the second layout is faster once its real step time is more than {1 - ratio:.2%} below "
-            f"its estimate{known}"]
+    return [f"assuming that the first layout takes its estimated time, the second layout is faster if its real step time is more than "
+            f"{1 - ratio:.2%} below its estimate{known}"]
 
 
 def _why(rows: LayoutRows) -> List[str]:
@@ -147,7 +147,7 @@ def _types(row: Mapping[str, Any], words: JobWords) -> List[str]:
     for name in dict.fromkeys(devices):
         last = first + devices.count(name)
         places = f"device {first}" if last == first + 1 else f"devices {first} to {last - 1}"
-        told.append(f"{name} has pipeline {places} (ranks {first * each} to {last * each - 1})")
+        told.append(f"{name} has {places} of the pipeline (ranks {first * each} to {last * each - 1})")
         first = last
     return ["; ".join(told)] if told else []
 

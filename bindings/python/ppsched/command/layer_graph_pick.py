@@ -54,7 +54,7 @@ def _text(found: GraphSplit) -> str:
     lines = [f"{' '.join(own['entries'])}: {_devices(own['devices'])}, layers per stage "
              f"{' '.join(map(str, own['layers']))}" + (f", recompute {own['recompute']}" if own["recompute"] else "") + "\n" for own in found.branches]
     if found.period is not None:
-        head += f"in the long run {found.period:g} for all microbatches\n"
+        head += f"time of all microbatches in the long run {found.period:g}\n"
     text = head + "".join(lines) + bound_text({"bound": found.bound, "proved": found.proved}, found.step)
     if not found.proved and found.order_bound is not None and found.order_bound > found.bound:
         text += f"no order of these stages {'is shorter' if found.period is None else 'repeats faster'} than {found.order_bound:g}\n"

@@ -147,7 +147,7 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
     others = [f"{row.parameters:,} in the {row.name} tower" for row in model.rows if row.role == "tower"]
     others += [f"{counts.mtp:,} in each MTP layer"] if counts.mtp else []
     others += [f"{_of_adapters(model):,} in adapters"] if model.training.adapter_rank else []
-    besides = f", {' and '.join(others)} besides" if others else ""
+    besides = f", in addition {' and '.join(others)}" if others else ""
     lines = [f"{counts.total:,} parameters, {counts.active:,} active{besides}\n", "\n", _layer_table(model, row["layers"]), "\n",
              f"even split, 1F1B, {counted(job.microbatches, 'microbatch', 'es')}, recompute {job.recompute}:\n", _device_table(memory)]
     if "megatron" in row:

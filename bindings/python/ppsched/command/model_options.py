@@ -89,7 +89,7 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="number of stages per device, only for the commands model and price; pick has --chunks instead")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
-                       help="also divide norms and residuals by --tp (default: if --tp is above 1)")
+                       help="also divide norms and residuals among the --tp devices (default: yes if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--precision", choices=PRECISIONS,

@@ -107,7 +107,7 @@ def _why_none(made: JobPlan) -> Error:
     if closest is None or closest.overshoot is None:
         return Error(why_none(made.plan))
     error = DoesNotFit(f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} exceeds "
-                       f"this by {closest.overshoot / GIB:.2f} GiB")
+                       f"this limit by {closest.overshoot / GIB:.2f} GiB")
     error.limit, error.made = made.limit, made
     return error
 

@@ -34,11 +34,11 @@ def check_overlaps(training: Training) -> None:
     for name, count in counts.items():
         if flags[name] and count == 1:
             wanted = "replicas (--dp, --cp)" if name in ("grad", "param") else f"--{name} above 1"
-            raise Error(f"--overlap {name}: the layout has no {wanted}; leave {name} out")
+            raise Error(f"--overlap {name} has no effect: the layout has no {wanted}; leave {name} out")
     if training.overlaps_parameters and training.sharding == 0:
-        raise Error("--overlap param: with --zero 0 each replica has all weights; leave param out")
+        raise Error("--overlap param has no effect: with --zero 0 each replica has all weights; leave param out")
     if training.overlaps_gradients and training.frozen_weights and training.adapter_rank == 0:
-        raise Error("--overlap grad: no weight has a gradient with --frozen-weights; leave grad out")
+        raise Error("--overlap grad has no effect: no weight has a gradient with --frozen-weights; leave grad out")
 
 
 def _reasons(arguments: argparse.Namespace, job: Job) -> Dict[str, str]:
@@ -55,7 +55,7 @@ def _reasons(arguments: argparse.Namespace, job: Job) -> Dict[str, str]:
     if job.pp == 1 or training.data_parallel == 1:
         reasons["rank_order"] = f"the layout has no --{'pp' if job.pp == 1 else 'dp'} above 1"
     if job.pp * job.vpp == 1:
-        reasons.update(account_for_embedding="there is one stage", account_for_loss="there is one stage")
+        reasons.update(account_for_embedding="there is only one stage", account_for_loss="there is only one stage")
     return reasons
 
 

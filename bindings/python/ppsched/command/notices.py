@@ -32,8 +32,8 @@ def _stages(values: Mapping[str, Any]) -> List[str]:
     if not devices or not stages or stages <= devices or any(values.get(name) is not None for name in stated):
         return []
     ratio = stages / devices
-    return [f"--stages {stages} means {stages} stages of cost 1: {'twice' if ratio == 2 else f'{ratio:g} times'} the model of {devices} stages; "
-            f"to split that model, give --devices {devices} --chunks {ratio:g}"]
+    return [f"--stages {stages} means {stages} stages of cost 1 each, {'twice' if ratio == 2 else f'{ratio:g} times'} as much as {devices} stages; "
+            f"to divide the costs of {devices} stages, give --devices {devices} --chunks {ratio:g}"]
 
 
 def tell_problem(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
@@ -45,4 +45,4 @@ def tell_spare(arguments: argparse.Namespace, peaks: Sequence[float], limit: flo
     """Of a model whose peaks, in bytes, are nearer to the limit than the estimate is exact."""
     spare, error = limit - max(peaks), ERRORS["memory"]
     if spare < error * max(peaks):
-        _say(arguments, [f"it fits with {max(0.0, spare) / GIB:.1f} GiB to spare, and the estimate of memory is off by up to {error:.0%}"])
+        _say(arguments, [f"it fits with {max(0.0, spare) / GIB:.1f} GiB to spare, but the estimate of memory may be wrong by up to {error:.0%}"])

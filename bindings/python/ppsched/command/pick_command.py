@@ -56,8 +56,8 @@ def add_commands(commands: Commands) -> None:
     add_measured_run_argument(parser.group(MEASURED), True)
     answer = parser.group(ANSWER)
     answer.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
-    answer.add_argument("--any", action="store_true", help="rank only by step time, including candidates that no runtime runs, such as "
-                                                           "candidates with offload")
+    answer.add_argument("--any", action="store_true", help="rank only by step time. Without --any, candidates that no runtime can run, such "
+                                                           "as candidates with offload, come after the others")
     answer.add_argument("--all", action="store_true", help="try all group sizes, even if there are many")
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself in this format; chakra writes one trace per rank, to -o PREFIX")

@@ -48,7 +48,8 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     add_ranking_arguments(command.group(VARYING))
     parser = command.group("what is tried")
     parser.add_argument("--objective", choices=[*names_of(Objective), "throughput"],
-                        help="which time is the step time: makespan (the default) if the optimizer synchronises the devices, else span. throughput "
+                        help="which time is the step time. makespan (the default) is right if the optimizer synchronises the devices, span if it does "
+                             "not. throughput "
                              "works only in pick, for schedules with only forwards of layers that form a graph")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:

@@ -31,7 +31,7 @@ def why_none(made: Plan) -> str:
     except Error:
         refused = next((candidate.reason for candidate in made if candidate.reason), "there are no candidates")
         found = f"{NOTHING}{_lack(made, closest)}{_too_large(made)}"
-        return f"{found}: {refused}" if closest is None else f"{found}; no limit was found that works"
+        return f"{found}: {refused}" if closest is None else f"{found}; no memory limit was found under which one fits"
 
 
 def _lack(made: Plan, closest: Optional[Candidate]) -> str:
@@ -46,7 +46,7 @@ def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) 
     words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that works is {at_least(least.limit)}{made.config.units.after_memory} "
     if closest is None or closest.number == least.candidate.number:
         return f"{words}({least.candidate.strategy})"
-    why = "finds no schedule below that" if least.candidate.overshoot is None else f"now exceeds its limit by {at_least(least.candidate.overshoot)} on one device"
+    why = "finds no schedule below this limit" if least.candidate.overshoot is None else f"exceeds the given limit by {at_least(least.candidate.overshoot)} on one device"
     return f"{words}({least.candidate.strategy}, which {why})"
 
 

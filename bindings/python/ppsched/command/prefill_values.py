@@ -80,5 +80,5 @@ def chunks_text(found: Chunks, has_prompts: bool) -> str:
     prompts = chunk_tokens(found, has_prompts)
     sizes = _sizes(found.tokens, 24) if not has_prompts else ", ".join(_sizes(own, 8) for own in prompts[:8] if isinstance(own, list))
     sizes += f" and of {len(prompts) - 8} more prompts" if has_prompts and len(prompts) > 8 else ""
-    proof = "no others are faster" if found.is_best else "the best that were found"
-    return f"chunks of {sizes} tokens, {proof}; equal ones take {found.equal_makespan:g}\n"
+    proof = "no other chunks are faster" if found.is_best else "the best chunks that were found"
+    return f"chunks of {sizes} tokens, {proof}; equal chunks take {found.equal_makespan:g}\n"

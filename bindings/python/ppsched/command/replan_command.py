@@ -29,8 +29,9 @@ CHANGE = "what changes"
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "replan", help=COMMANDS["replan"].summary, allow_abbrev=False,
-        description="Finds the best split and order of devices for a running job whose devices become slower, are lost or are added. Also finds "
-                    "which layers move between devices, and after how many steps the shorter step has saved more time than the move took.")
+        description="Finds the best split (number of layers of each stage) and order of devices for a running job whose devices become slower, are "
+                    "lost or are added. Also finds which layers move between devices, and after how many steps the shorter step has saved more time than "
+                    "the move took.")
     parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "split", "device_order", "slow_rank", "lost", "added", "measured_run", "layer_bytes",
                     "free_device_order", "json")
     parser.examples = ("ppsched replan --devices 4 -b 16 --num-layers 32 --split 8 8 8 8 --slow-rank 3:2 --layer-bytes 1",

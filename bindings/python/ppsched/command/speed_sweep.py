@@ -164,7 +164,7 @@ def _text(sweep: Sweep, rows: List[Tuple[float, Steps]], turns: List[Turn], unit
     unit = f" ({units.time})" if units.time else ""
     lines = [["speed", *names, "fastest"]]
     lines += [[f"{speed:g}", *(f"{steps[name]:.6g}" if name in steps else "-" for name in names), _fastest(steps)] for speed, steps in rows]
-    text = f"best step{unit} where {sweep.channel} is so many times as fast:\n{columns(lines)}"
+    text = f"shortest step{unit} if {sweep.channel} is this many times as fast:\n{columns(lines)}"
     return text + "".join(f"{turn.later} is as fast as {turn.first} at {turn.speed:.3g} times the speed\n" for turn in turns)
 
 

@@ -168,7 +168,7 @@ def _aligned(timeline: Timeline, profile: Profile) -> List[List[OpTimes]]:
             rows[-1].append(OpTimes(device, token, Span(span.start - first, span.end - first), ran[1]))
     for ops in measured:
         how = "in a pair" if len(ops) == 2 else "alone"
-        raise Error(f"{profile.name}: {ops[0]} was measured {how}, but the plan does not have it so; the schedules differ")
+        raise Error(f"{profile.name}: {ops[0]} was measured {how}, but it is different in the plan; the schedules differ")
     return rows
 
 
