@@ -57,9 +57,9 @@ typedef struct ppsched_channel_model {
 /* One wait of a wait cycle. The device `device` waits in the op `op`, which is at `position` in the
  * device's queue. The device waits for the device of the next wait in the cycle. After the last
  * wait of the cycle, the next wait is the first. If this wait and the next wait have the same
- * device, `op` waits for another op of this device. There are two cases: the other op is before
- * `op` in its channel, or it is the receive of a value that arrives first because it was sent
- * first. 20 bytes, no padding. */
+ * device, `op` waits for another op of this device. There are two cases. Either the other op is
+ * before `op` in the channel of `op`. Or `op` and the other op are receives, and the value of the
+ * other op was sent earlier, so it also arrives earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;

@@ -151,9 +151,9 @@ enum ppsched_sender_waits {
     /* A sender never waits: transfers run at the same time as compute. */
     PPSCHED_SENDER_WAITS_NEVER = 0,
 
-    /* A sender waits between two ops of one kind on the same stage. By default, senders in
-     * Megatron-LM wait in this way in warm-up and cool-down: a device sends and receives before it
-     * continues.
+    /* After an op, a device waits for its transfer if the next op is of the same kind and stage. By
+     * default, senders in Megatron-LM wait in this way in warm-up and cool-down: a device sends and
+     * receives before it continues.
      *   - This rule distinguishes two kinds: F is one kind, and B, I and W together are the other
      *     kind.
      *   - The rule applies to two successive ops of a device that have the same stage and the same

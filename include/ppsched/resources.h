@@ -145,9 +145,9 @@ typedef struct ppsched_arena {
  *     receive pools.
  *   - With RECEIVE, a schedule that is not lowered has no lifetimes.
  *   - In a schedule of forwards only, the lifetime of a value ends with the last op on the device
- *     that reads the value. For a stage pass this is the last of these ops: its F; its SEND_F; F of
- *     the next stage (if on the same device); F of the last slice of its microbatch. For a received
- *     value, this op is the F of the stage pass.
+ *     that reads the value. The value of a stage pass is read by its F, by its SEND_F, by the F of
+ *     the next stage if that stage is on the same device, and by the Fs of the later slices of its
+ *     microbatch. A received value is read by the F of the stage pass.
  *   - On a stage graph, a stage pass holds its slot until its backward has ended, and all ops that
  *     read its output have read it. These ops are its SEND_Fs, and on the same device the Fs of the
  *     stages that read its output.

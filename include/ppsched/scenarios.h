@@ -169,8 +169,8 @@ PPSCHED_API ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metric
                                                          const ppsched_scenarios *scenarios,
                                                          ppsched_error *error);
 
-/* Finds a quantile: the least makespan that at least a share `q` of the scenarios does not exceed.
- * Of the makespans of n scenarios, this is the ceil(q * n)-th shortest; for q = 0 it is the
+/* Finds a quantile of the makespans. At least a share `q` of the scenarios take this time or less.
+ * Of the makespans of n scenarios, it is the ceil(q * n)-th shortest; for q = 0 it is the
  * shortest.
  * Errors: ARGUMENT; RANGE if q is not between 0 and 1. */
 PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
