@@ -17,6 +17,7 @@ from in_process import run_command
 import ppsched
 from ppsched._core.layout_search import WARMED, JobWords, search_layouts
 from ppsched._core.plan_layouts import found_row, lay_out
+from ppsched.command.gpus_pick import _margin
 from ppsched.readers.layer_table import COLUMNS
 
 LLAMA = {"model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 8,
@@ -366,6 +367,12 @@ class GpusTest(unittest.TestCase):
             rows = ppsched.plan_layouts(SHAPE, gpus=2, device="h100", memory_limit=1e6)
         self.assertEqual((list(rows), len(rows.nearest)), ([], 3))
         self.assertTrue(all(row["lacks"] > 0 for row in rows.nearest))
+
+    def test_layouts_that_are_equal_up_to_what_is_printed(self):
+        model = ppsched.Model(SHAPE, ppsched.Training(4096), "h100")
+        for ratio, wanted in ((1 - 1e-7, "takes as long as the first"), (1.0, "takes as long as the first"), (0.9988, "more than 0.12% below")):
+            rows = [{"runnable": True, "step": {"tokens_per_second": 1000.0 * part}} for part in (1, ratio)]
+            self.assertIn(wanted, _margin(rows, model)[0])
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class Replan(NamedTuple):
     time of the result; running_step_time: step time of the running split on the devices as they are now, or None if a device is
     lost.
     moved: bytes that move from device to device; loaded: bytes of layers that no device holds any longer; move_time: time of
-    moves, loads and the restart; pays_after: number of steps after which the change has saved more time than it took, 0 if
+    moves, loads and the restart; pays_after: number of steps after which the change has saved as much time as it took, 0 if
     nothing changes or the running split cannot stay. stays: the running split and order are kept; can_stay: they could be kept;
     fits: all devices are within their memory limits. group_size: for strategies with groups, the wanted size, or the nearest
     size that the strategy supports on these devices; else 0.

@@ -110,7 +110,7 @@ def _margin(rows: LayoutRows, model: Model) -> List[str]:
     known = f"; the median error of estimated step times is {errors['median']:.1%}" if errors["median"] is not None else ""
     if rows[0]["runnable"] and not rows[1]["runnable"] and ratio > 1:
         return ["the second layout is faster, but no runtime can run it"]
-    if ratio >= 1:
+    if f"{1 - ratio:.2%}" in ("0.00%", "-0.00%") or ratio > 1:
         return [f"the second layout takes as long as the first{known}"]
     return [f"assuming that the first layout takes its estimated time, the second layout is faster if its real step time is more than "
             f"{1 - ratio:.2%} below its estimate{known}"]

@@ -30,7 +30,7 @@ def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "replan", help=COMMANDS["replan"].summary, allow_abbrev=False,
         description="Finds the best split (number of layers of each stage) and order of devices for a running job whose devices become slower, are "
-                    "lost or are added. Also finds which layers move between devices, and after how many steps the shorter step has saved more time than "
+                    "lost or are added. Also finds which layers move between devices, and after how many steps the shorter step has saved as much time as "
                     "the move took.")
     parser.first = ("strategy", "num_devices", "num_batches", "num_layers", "split", "device_order", "slow_rank", "lost", "added", "measured_run", "layer_bytes",
                     "free_device_order", "json")
@@ -152,7 +152,8 @@ def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
         layers = f"layer {move.first}" if move.layers == 1 else f"layers {move.first}-{move.first + move.layers - 1}"
         source = "is loaded, because no device holds it any longer" if move.source is None else f"from device {move.source}"
         lines.append(f"  {layers} to device {move.target}, {source}: {move.size:.6g} bytes")
-    pays = f"; after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}, the shorter steps have saved more time than the move took" if found.can_stay else ""
+    pays = f"; after {found.pays_after:g} step{'s' if found.pays_after != 1 else ''}, the shorter steps have saved as much time as the move took"
+    pays = pays if found.can_stay and found.move_time > 0 else ""
     return "\n".join([*lines, f"moves {found.moved:.6g} bytes and loads {found.loaded:.6g} bytes in a time of {found.move_time:.6g}{units.after_time}{pays}"]) + "\n"
 
 

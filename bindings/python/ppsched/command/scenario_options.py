@@ -178,7 +178,8 @@ def _figures(row: Mapping[str, Any]) -> str:
 def _dispatch_line(found: Found) -> str:
     if found.ready is None:
         return ""
-    won = "" if found.won is None else f"; this saves {found.won:.0%} of the time that variation costs"
+    verb = "saves" if (found.won or 0) >= 0 else "adds"
+    won = "" if found.won is None else f"; this {verb} {abs(found.won):.0%} of the time that variation costs"
     return f"with dispatch when ready: {_figures(scenario_row(found.ready))}{won}\n"
 
 
