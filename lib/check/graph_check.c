@@ -26,7 +26,7 @@ struct checking {
 };
 
 /* Why a device waits; as in progress.c. For a flush `other.kind` is 0. */
-struct wait {
+struct graph_wait {
     uint32_t position, other_device, other_position;
     ppsched_op other;
 };
@@ -73,7 +73,7 @@ static void find(const struct checking *c, int32_t kind, uint32_t device, uint32
     ppi_findings_add(c->findings, &finding);
 }
 
-static void index_op(const struct checking *c, uint32_t device, uint32_t position)
+static void index_graph_op(const struct checking *c, uint32_t device, uint32_t position)
 {
     const ppsched_op *op = &c->schedule->queues[device].ops[position];
     uint32_t seat = ppi_seat_on(&c->schedule->placement, op->stage, device), home = PPSCHED_NONE;
@@ -90,29 +90,29 @@ static void index_op(const struct checking *c, uint32_t device, uint32_t positio
         *place = position;
 }
 
-static void add_missing(const struct checking *c, uint8_t kind, uint32_t stage, uint32_t micro_slice, uint32_t device)
+static void add_missing_of_graph(const struct checking *c, uint8_t kind, uint32_t stage, uint32_t micro_slice, uint32_t device)
 {
     const ppsched_op op = ppi_op_of_micro_slice(&c->schedule->shape, micro_slice, stage, kind);
     find(c, PPSCHED_FINDING_KIND_MISSING, device, PPSCHED_NONE, &op, PPSCHED_NONE, PPSCHED_NONE);
 }
 
 /* Checks a stage pass on one of its devices. */
-static void check_pass(const struct checking *c, uint32_t stage, uint32_t micro_slice, uint32_t seat, uint32_t device)
+static void check_graph_pass(const struct checking *c, uint32_t stage, uint32_t micro_slice, uint32_t seat, uint32_t device)
 {
     const size_t cell = (size_t)seat * c->micro_slices + micro_slice;
     const uint32_t backward = c->at[BACKWARD][cell], weight = c->at[WEIGHT][cell];
     const bool frozen = ppi_stage_is_frozen(c->graph, stage);
     if (c->at[FORWARD][cell] == PPI_ABSENT)
-        add_missing(c, PPSCHED_KIND_F, stage, micro_slice, device);
+        add_missing_of_graph(c, PPSCHED_KIND_F, stage, micro_slice, device);
     if (!ppi_stage_has_backward(c->graph, stage) || c->is_forward_only)
         return;
     if (backward == PPI_ABSENT) {
-        add_missing(c, weight == PPI_ABSENT && !frozen ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, micro_slice, device);
+        add_missing_of_graph(c, weight == PPI_ABSENT && !frozen ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, micro_slice, device);
         return;
     }
     const bool full = c->schedule->queues[device].ops[backward].kind == PPSCHED_KIND_B;
     if (!full && !frozen && weight == PPI_ABSENT)
-        add_missing(c, PPSCHED_KIND_W, stage, micro_slice, device);
+        add_missing_of_graph(c, PPSCHED_KIND_W, stage, micro_slice, device);
     if (full && weight != PPI_ABSENT)
         find(c, PPSCHED_FINDING_KIND_DUPLICATE, device, weight, &c->schedule->queues[device].ops[weight], device, backward);
 }
@@ -142,19 +142,19 @@ static ppsched_status refuse_other_ops(const struct checking *c, ppsched_error *
     return PPSCHED_OK;
 }
 
-static void index_all(const struct checking *c)
+static void index_graph(const struct checking *c)
 {
     const ppsched_schedule *schedule = c->schedule;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++)
             if (!ppi_is_comm(&schedule->queues[d].ops[i]))
-                index_op(c, d, (uint32_t)i);
+                index_graph_op(c, d, (uint32_t)i);
     for (uint32_t s = 0; s < schedule->shape.stages; s++) {
         uint32_t count;
         const uint32_t *devices = ppi_devices_of(&schedule->placement, s, &count);
         for (uint32_t p = 0; p < c->micro_slices; p++)
             for (uint32_t i = 0; i < count && ppi_stage_runs(c->graph, s, p / schedule->shape.slices); i++) {
-                check_pass(c, s, p, ppi_seat_of(c->graph, s) + i, devices[i]);
+                check_graph_pass(c, s, p, ppi_seat_of(c->graph, s) + i, devices[i]);
                 if (i > 0)
                     check_alike(c, s, p, devices, i);
             }
@@ -163,8 +163,8 @@ static void index_all(const struct checking *c)
 
 /* --- the run --- */
 
-static bool has_run(const struct checking *c, const ppsched_op *op, uint32_t stage, uint32_t slice, uint8_t kind,
-                    struct wait *wait)
+static bool has_graph_op_run(const struct checking *c, const ppsched_op *op, uint32_t stage, uint32_t slice, uint8_t kind,
+                             struct graph_wait *wait)
 {
     ppsched_op other = ppi_op_beside(op, stage, kind);
     other.slice = (uint16_t)slice;
@@ -177,29 +177,30 @@ static bool has_run(const struct checking *c, const ppsched_op *op, uint32_t sta
     return false;
 }
 
-static bool feeds_ran(const struct checking *c, const ppsched_op *op, struct wait *wait)
+static bool feeds_ran(const struct checking *c, const ppsched_op *op, struct graph_wait *wait)
 {
     const struct ppi_feeds feeds = ppi_feeds_of(c->graph, op->kind, op->stage);
     for (uint32_t i = 0; i < feeds.count; i++)
         if (ppi_feed_runs(c->graph, &feeds, i, op->microbatch) &&
-            !has_run(c, op, feeds.stages[i], op->slice, op->kind == PPSCHED_KIND_F ? op->kind : PPSCHED_KIND_I, wait))
+            !has_graph_op_run(c, op, feeds.stages[i], op->slice, op->kind == PPSCHED_KIND_F ? op->kind : PPSCHED_KIND_I, wait))
             return false;
     return true;
 }
 
 /* Whether the inputs from its own stage are there. */
-static bool own_ran(const struct checking *c, const ppsched_op *op, struct wait *wait)
+static bool own_ran(const struct checking *c, const ppsched_op *op, struct graph_wait *wait)
 {
     if (op->kind == PPSCHED_KIND_F)
-        return op->slice == 0 || has_run(c, op, op->stage, op->slice - 1u, PPSCHED_KIND_F, wait);
+        return op->slice == 0 || has_graph_op_run(c, op, op->stage, op->slice - 1u, PPSCHED_KIND_F, wait);
     if (op->kind == PPSCHED_KIND_W)
-        return has_run(c, op, op->stage, op->slice, PPSCHED_KIND_I, wait);
-    return has_run(c, op, op->stage, op->slice, PPSCHED_KIND_F, wait) &&
-           (op->slice + 1u == c->schedule->shape.slices || has_run(c, op, op->stage, op->slice + 1u, PPSCHED_KIND_I, wait));
+        return has_graph_op_run(c, op, op->stage, op->slice, PPSCHED_KIND_I, wait);
+    return has_graph_op_run(c, op, op->stage, op->slice, PPSCHED_KIND_F, wait) &&
+           (op->slice + 1u == c->schedule->shape.slices ||
+            has_graph_op_run(c, op, op->stage, op->slice + 1u, PPSCHED_KIND_I, wait));
 }
 
 /* Whether an op is next on all its devices. */
-static bool is_next_everywhere(const struct checking *c, const ppsched_op *op, struct wait *wait)
+static bool is_next_everywhere(const struct checking *c, const ppsched_op *op, struct graph_wait *wait)
 {
     uint32_t count;
     const uint32_t *devices = ppi_devices_of(&c->schedule->placement, op->stage, &count);
@@ -222,10 +223,10 @@ static bool is_passed_over(const struct checking *c, uint32_t device, const ppsc
            *place_of(c, ppi_seat_on(&c->schedule->placement, op->stage, device), op) != c->position[device];
 }
 
-static bool may_run(const struct checking *c, uint32_t device, struct wait *wait)
+static bool may_run(const struct checking *c, uint32_t device, struct graph_wait *wait)
 {
     const ppsched_op *op = &c->schedule->queues[device].ops[c->position[device]];
-    *wait = (struct wait){.position = (uint32_t)c->position[device]};
+    *wait = (struct graph_wait){.position = (uint32_t)c->position[device]};
     if (op->microbatch >= c->iteration_end)
         return false;
     return is_passed_over(c, device, op) || (own_ran(c, op, wait) && feeds_ran(c, op, wait) && is_next_everywhere(c, op, wait));
@@ -269,9 +270,9 @@ static void run_op(struct checking *c, uint32_t device, const ppsched_op *op)
         wake(c, fed.stages[i]);
 }
 
-static void run_all(struct checking *c)
+static void run_graph(struct checking *c)
 {
-    struct wait wait;
+    struct graph_wait wait;
     for (uint32_t d = 0; d < c->schedule->shape.devices; d++) {
         c->is_ready[d] = 1;
         c->ready[c->ready_count++] = d;
@@ -285,13 +286,13 @@ static void run_all(struct checking *c)
 }
 
 /* The first op of the current iteration that has not run; false if all have. */
-static bool find_unflushed(const struct checking *c, struct wait *wait)
+static bool find_unflushed_of_graph(const struct checking *c, struct graph_wait *wait)
 {
     for (uint32_t d = 0; d < c->schedule->shape.devices; d++) {
         const ppsched_queue *queue = &c->schedule->queues[d];
         for (size_t i = c->position[d]; i < queue->count; i++)
             if (queue->ops[i].microbatch < c->iteration_end && !ppi_is_comm(&queue->ops[i])) {
-                *wait = (struct wait){wait->position, d, (uint32_t)i, queue->ops[i]};
+                *wait = (struct graph_wait){wait->position, d, (uint32_t)i, queue->ops[i]};
                 return true;
             }
     }
@@ -299,9 +300,9 @@ static bool find_unflushed(const struct checking *c, struct wait *wait)
 }
 
 /* Follows the waits from each device that has stopped, as in progress.c: each device waits for one other. */
-static void report_waits(const struct checking *c)
+static void report_graph_waits(const struct checking *c)
 {
-    struct wait wait;
+    struct graph_wait wait;
     for (uint32_t start = 0; start < c->schedule->shape.devices; start++) {
         uint32_t d = start;
         bool cycle = false;
@@ -309,7 +310,7 @@ static void report_waits(const struct checking *c)
             if (c->walk[d] == PPSCHED_NONE)
                 break;
             c->walk[d] = cycle ? PPSCHED_NONE : start + 1;
-            if (may_run(c, d, &wait) || (wait.other.kind == 0 && !find_unflushed(c, &wait)))
+            if (may_run(c, d, &wait) || (wait.other.kind == 0 && !find_unflushed_of_graph(c, &wait)))
                 break;
             bool absent = wait.other_position == PPI_ABSENT;
             if (absent || cycle) {
@@ -334,17 +335,17 @@ static void run_iterations(struct checking *c)
 {
     const struct ppi_shape *shape = &c->schedule->shape;
     uint32_t runs = c->schedule->flushes ? shape->iterations : 1;
-    struct wait wait = {0};
+    struct graph_wait wait = {0};
     for (uint32_t d = 0; d < shape->devices; d++)
         if (c->schedule->queues[d].count > 0 && ppi_is_comm(c->schedule->queues[d].ops))
             advance(c, d);
     for (uint32_t i = 0; i < runs; i++) {
         c->iteration_end = (i + 1) * (ppi_total_microbatches(shape) / runs);
-        run_all(c);
-        if (find_unflushed(c, &wait))
+        run_graph(c);
+        if (find_unflushed_of_graph(c, &wait))
             break;
     }
-    report_waits(c);
+    report_graph_waits(c);
 }
 
 /* --- all of it --- */
@@ -396,7 +397,7 @@ ppsched_status ppi_check_graph(const ppsched_schedule *schedule, struct ppi_find
     if (status == PPSCHED_OK)
         status = refuse_other_ops(&c, error);
     if (status == PPSCHED_OK) {
-        index_all(&c);
+        index_graph(&c);
         run_iterations(&c);
     }
     clear_room(&c);

@@ -9,7 +9,7 @@ struct reductions {
     uint32_t reduce, wait; /* positions of the last ones; PPSCHED_NONE: none */
 };
 
-static ppsched_finding finding_at(const struct reductions *seen, int32_t kind, uint32_t position, uint32_t other)
+static ppsched_finding reduction_finding(const struct reductions *seen, int32_t kind, uint32_t position, uint32_t other)
 {
     return (ppsched_finding){.kind = kind,
                              .device = seen->queue->device,
@@ -25,11 +25,11 @@ static ppsched_finding finding_of_wait(const struct reductions *seen, uint32_t p
 {
     const ppsched_op *op = &seen->queue->ops[position];
     if (seen->wait != PPSCHED_NONE && seen->queue->ops[seen->wait].stage == op->stage)
-        return finding_at(seen, PPSCHED_FINDING_KIND_DUPLICATE, position, seen->wait);
+        return reduction_finding(seen, PPSCHED_FINDING_KIND_DUPLICATE, position, seen->wait);
     for (uint32_t i = position + 1; i < seen->queue->count; i++)
         if (seen->queue->ops[i].kind == PPSCHED_KIND_REDUCE_GRAD && seen->queue->ops[i].stage == op->stage)
-            return finding_at(seen, PPSCHED_FINDING_KIND_CYCLE, position, i);
-    ppsched_finding finding = finding_at(seen, PPSCHED_FINDING_KIND_BLOCKED, position, position);
+            return reduction_finding(seen, PPSCHED_FINDING_KIND_CYCLE, position, i);
+    ppsched_finding finding = reduction_finding(seen, PPSCHED_FINDING_KIND_BLOCKED, position, position);
     finding.other_position = PPSCHED_NONE;
     finding.other.kind = PPSCHED_KIND_REDUCE_GRAD;
     return finding;
@@ -55,7 +55,8 @@ static void check_device(const ppsched_queue *queue, struct ppi_findings *findin
             continue;
         bool is_own = is_in_flight && queue->ops[seen.reduce].stage == op->stage;
         if (is_wait ? !is_own : is_in_flight) {
-            finding = is_wait ? finding_of_wait(&seen, i) : finding_at(&seen, PPSCHED_FINDING_KIND_CONFLICT, i, seen.reduce);
+            finding = is_wait ? finding_of_wait(&seen, i)
+                              : reduction_finding(&seen, PPSCHED_FINDING_KIND_CONFLICT, i, seen.reduce);
             ppi_findings_add(findings, &finding);
             return;
         }

@@ -92,7 +92,7 @@ static ppsched_status run_round(struct turns *turns, ppsched_error *error)
 }
 
 /* Runs rounds until no device can continue. */
-static ppsched_status run(struct turns *turns, ppsched_error *error)
+static ppsched_status run_turns(struct turns *turns, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < turns->schedule->shape.devices; d++)
@@ -106,13 +106,13 @@ static ppsched_status run(struct turns *turns, ppsched_error *error)
     return status;
 }
 
-static ppsched_status run_iterations(struct turns *turns, ppsched_error *error)
+static ppsched_status run_turn_iterations(struct turns *turns, ppsched_error *error)
 {
     const ppsched_schedule *schedule = turns->schedule;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < schedule->shape.iterations && status == PPSCHED_OK; i++) {
         turns->iteration_end = ppi_iteration_end(schedule, i);
-        status = run(turns, error);
+        status = run_turns(turns, error);
     }
     for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
         if (turns->position[d] < schedule->queues[d].count)
@@ -143,7 +143,7 @@ ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *
     struct turns turns = {.schedule = schedule, .out = out, .has_waits = has_waits};
     ppsched_status status = make_room(&turns, error);
     if (status == PPSCHED_OK)
-        status = run_iterations(&turns, error);
+        status = run_turn_iterations(&turns, error);
     ppi_release(host, turns.next.devices.events);
     ppi_release(host, turns.now.devices.events);
     ppi_release(host, turns.next.has);

@@ -89,7 +89,7 @@ PPI_APART bool next_on_graph(struct sending *sending, uint32_t sent, struct ppi_
 }
 
 /* Finds the next send of the unit before a device's position. */
-PPI_INLINE bool next_send(struct history *history, uint32_t d, bool on_graph, struct ppi_transfer *out)
+PPI_INLINE bool next_send_of(struct history *history, uint32_t d, bool on_graph, struct ppi_transfer *out)
 {
     struct device *device = &history->devices[d];
     const ppsched_op *ops = history->schedule->queues[d].ops;
@@ -267,7 +267,7 @@ PPI_INLINE ppsched_status run_device(struct history *history, uint32_t d, bool o
     const ppsched_queue *queue = &history->schedule->queues[d];
     struct device *device = &history->devices[d];
     for (;;) {
-        if (next_send(history, d, on_graph, &device->transfer)) {
+        if (next_send_of(history, d, on_graph, &device->transfer)) {
             device->wait = SENDS;
             return meets(device, &history->devices[device->transfer.to]) ? meet(history, &device->transfer, error) : PPSCHED_OK;
         }
@@ -379,7 +379,7 @@ PPI_INLINE ppsched_status resolve(struct history *history, uint32_t *next, bool 
 }
 
 /* Runs until all devices have ended, or reached a flush. */
-PPI_INLINE ppsched_status run(struct history *history, bool on_graph, ppsched_error *error)
+PPI_INLINE ppsched_status run_history(struct history *history, bool on_graph, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t next = 0;
@@ -397,17 +397,17 @@ PPI_INLINE ppsched_status run(struct history *history, bool on_graph, ppsched_er
 /* A copy of the code, so that chains do not ask for a graph in each step. */
 PPI_APART ppsched_status run_graph(struct history *history, ppsched_error *error)
 {
-    return run(history, true, error);
+    return run_history(history, true, error);
 }
 
-static ppsched_status run_iterations(struct history *history, ppsched_error *error)
+static ppsched_status run_history_iterations(struct history *history, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < history->schedule->shape.devices; d++)
         history->devices[d].reach = history->lead;
     for (uint32_t i = 0; i < history->schedule->shape.iterations && status == PPSCHED_OK; i++) {
         history->iteration_end = ppi_iteration_end(history->schedule, i);
-        status = history->graph != NULL ? run_graph(history, error) : run(history, false, error);
+        status = history->graph != NULL ? run_graph(history, error) : run_history(history, false, error);
     }
     return status;
 }
@@ -429,7 +429,7 @@ ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedu
         (history.graph != NULL && (history.gathered == NULL || history.sendings == NULL)))
         status = ppi_fail_memory(error, "the lowering");
     else
-        status = run_iterations(&history, error);
+        status = run_history_iterations(&history, error);
     ppi_release(host, history.sendings);
     ppi_release(host, history.gathered);
     ppi_release(host, history.ready);

@@ -32,7 +32,8 @@ static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, con
     return ppi_unshard(out, in, pass->options, pass->unshards, error);
 }
 
-static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
+static ppsched_status reduce_pass(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in,
+                                  ppsched_error *error)
 {
     uint32_t every = pass->options->reduce_every > 0 ? pass->options->reduce_every : 1;
     return ppi_reduce_gradients(out, in, pass->options->reduce_grad, every, error);
@@ -85,7 +86,7 @@ ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *sche
         {options->merge_backwards != 0, {config, options, unshards, merge}},
         {options->split_backwards != 0, {config, options, unshards, split}},
         {options->unshard != 0, {config, options, unshards, unshard}},
-        {options->reduce_grad != 0, {config, options, unshards, reduce}},
+        {options->reduce_grad != 0, {config, options, unshards, reduce_pass}},
         {options->lowering != PPSCHED_LOWERING_NONE, {config, options, unshards, send}},
         {options->defer_receives != 0, {config, options, unshards, defer}},
     };

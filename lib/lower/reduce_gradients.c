@@ -51,7 +51,7 @@ static bool ends_stage(const struct reducing *reducing, const ppsched_op *weight
     return ++reducing->made[instance * schedule->shape.stages + weight->stage] == reducing->every * share(schedule, copy);
 }
 
-static ppsched_status put(struct reducing *reducing, uint8_t kind, uint32_t stage, ppsched_error *error)
+static ppsched_status put_reducing(struct reducing *reducing, uint8_t kind, uint32_t stage, ppsched_error *error)
 {
     ppsched_op op = {.microbatch = PPSCHED_NONE, .stage = (uint16_t)stage, .kind = kind};
     return ppi_builder_append(reducing->out, reducing->device, &op, 1, error);
@@ -62,14 +62,14 @@ static ppsched_status wait(struct reducing *reducing, ppsched_error *error)
 {
     uint32_t stage = reducing->in_flight;
     reducing->in_flight = PPSCHED_NONE;
-    return stage == PPSCHED_NONE ? PPSCHED_OK : put(reducing, PPSCHED_KIND_WAIT_REDUCE_GRAD, stage, error);
+    return stage == PPSCHED_NONE ? PPSCHED_OK : put_reducing(reducing, PPSCHED_KIND_WAIT_REDUCE_GRAD, stage, error);
 }
 
 static ppsched_status reduce(struct reducing *reducing, uint32_t stage, ppsched_error *error)
 {
     ppsched_status status = wait(reducing, error);
     if (status == PPSCHED_OK)
-        status = put(reducing, PPSCHED_KIND_REDUCE_GRAD, stage, error);
+        status = put_reducing(reducing, PPSCHED_KIND_REDUCE_GRAD, stage, error);
     if (reducing->waits >= PPI_WAITS_AT_ONCE)
         reducing->in_flight = stage;
     if (status == PPSCHED_OK && reducing->waits == PPI_WAITS_AT_ONCE)

@@ -7,7 +7,7 @@
 #include "lower/passes.h"
 
 /* A device. `stages` stays sorted by next use. */
-struct device {
+struct unshard_device {
     const ppsched_queue *queue;
     uint32_t number;
     size_t *next_use; /* by op: the next op of its stage; the queue's count: none */
@@ -25,14 +25,14 @@ struct sharding {
     const struct ppi_unshard_times *unshards; /* chosen positions; NULL: by the lookahead */
     size_t gathered;                          /* number of those done */
     ppsched_builder *out;
-    struct device device;
+    struct unshard_device device;
     size_t *last; /* by stage, for the backward scan */
 };
 
 /* Finds each op's next op of the same stage in a backward scan, and each stage's first use, in order of use. */
 static void find_uses(struct sharding *sharding)
 {
-    struct device *device = &sharding->device;
+    struct unshard_device *device = &sharding->device;
     const ppsched_queue *queue = device->queue;
     for (size_t i = queue->count; i-- > 0;)
         sharding->last[queue->ops[i].stage] = queue->count;
@@ -51,7 +51,7 @@ static void find_uses(struct sharding *sharding)
 }
 
 /* Advances past op `i`, of the first stage: the stage moves back to its next use, or out. */
-static void move_on(struct device *device, size_t i)
+static void move_on(struct unshard_device *device, size_t i)
 {
     uint32_t stage = device->stages[0], k = 1;
     size_t use = device->use[stage] = device->next_use[i];
@@ -63,7 +63,7 @@ static void move_on(struct device *device, size_t i)
 }
 
 /* Number of the next stages in a window: whole units, until there are at least `most`. */
-static uint32_t window_of(const struct device *device, uint32_t most)
+static uint32_t window_of(const struct unshard_device *device, uint32_t most)
 {
     uint32_t count = device->stage_count < most ? device->stage_count : most;
     if (count > 0 && count < device->stage_count) {
@@ -86,7 +86,7 @@ static uint32_t lookahead_of(const ppsched_lower_options *options, uint32_t devi
     }
 }
 
-static ppsched_status put(struct sharding *sharding, uint8_t kind, uint32_t stage, ppsched_error *error)
+static ppsched_status put_sharding(struct sharding *sharding, uint8_t kind, uint32_t stage, ppsched_error *error)
 {
     ppsched_op op = {.microbatch = PPSCHED_NONE, .stage = (uint16_t)stage, .kind = kind};
     return ppi_builder_append(sharding->out, sharding->device.number, &op, 1, error);
@@ -95,7 +95,7 @@ static ppsched_status put(struct sharding *sharding, uint8_t kind, uint32_t stag
 /* Drops all held stages except the first `kept` of the next ones. */
 static ppsched_status drop_others(struct sharding *sharding, uint32_t kept, ppsched_error *error)
 {
-    struct device *device = &sharding->device;
+    struct unshard_device *device = &sharding->device;
     ppsched_status status = PPSCHED_OK;
     uint32_t left = 0;
     for (uint32_t i = 0; i < device->held_count && status == PPSCHED_OK; i++) {
@@ -105,7 +105,7 @@ static ppsched_status drop_others(struct sharding *sharding, uint32_t kept, ppsc
             continue;
         }
         device->is_held[stage] = false;
-        status = put(sharding, PPSCHED_KIND_RESHARD, stage, error);
+        status = put_sharding(sharding, PPSCHED_KIND_RESHARD, stage, error);
     }
     device->held_count = left;
     return status;
@@ -113,16 +113,16 @@ static ppsched_status drop_others(struct sharding *sharding, uint32_t kept, ppsc
 
 static ppsched_status gather(struct sharding *sharding, uint32_t stage, ppsched_error *error)
 {
-    struct device *device = &sharding->device;
+    struct unshard_device *device = &sharding->device;
     device->is_held[stage] = true;
     device->held[device->held_count++] = stage;
-    return put(sharding, PPSCHED_KIND_UNSHARD, stage, error);
+    return put_sharding(sharding, PPSCHED_KIND_UNSHARD, stage, error);
 }
 
 /* Gathers those of the first `wanted` stages that are not held. */
 static ppsched_status gather_next(struct sharding *sharding, uint32_t wanted, ppsched_error *error)
 {
-    const struct device *device = &sharding->device;
+    const struct unshard_device *device = &sharding->device;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t k = 0; k < wanted && status == PPSCHED_OK; k++)
         if (!device->is_held[device->stages[k]])
@@ -159,7 +159,7 @@ static ppsched_status check_unit(const struct sharding *sharding, size_t i, ppsc
 
 static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsched_error *error)
 {
-    struct device *device = &sharding->device;
+    struct unshard_device *device = &sharding->device;
     const ppsched_queue *queue = device->queue = &sharding->schedule->queues[d];
     uint32_t lookahead = lookahead_of(sharding->options, d);
     ppsched_status status = PPSCHED_OK;
@@ -186,7 +186,7 @@ ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedul
 {
     const struct ppi_host *host = &schedule->host;
     struct sharding sharding = {.schedule = schedule, .options = options, .unshards = unshards, .out = out};
-    struct device *device = &sharding.device;
+    struct unshard_device *device = &sharding.device;
     ppsched_status status = PPSCHED_OK;
     device->next_use = ppi_allocate(host, ppi_longest_queue(schedule), sizeof *device->next_use);
     device->stages = ppi_allocate(host, schedule->shape.stages, 2 * sizeof *device->stages);
