@@ -63,7 +63,7 @@ class DrawTest(unittest.TestCase):
     def test_what_is_refused(self):
         for error, told, words in ((ppsched.Error, "there is none", ([],)), (ppsched.Error, "2 or more", (timelines("gpipe"), None, 0.5)),
                                    (ppsched.Error, "1 given for 2 timelines", (timelines("gpipe", "1f1b"), mock.Mock(spec=[]))),
-                                   (TypeError, "after evaluate", (ppsched.generate("gpipe", CONFIG),))):
+                                   (TypeError, "Schedule.evaluate\\(\\) returns one", (ppsched.generate("gpipe", CONFIG),))):
             with self.subTest(told), self.assertRaisesRegex(error, told):
                 ppsched.draw(*words)
 
