@@ -50,7 +50,9 @@ make_musl() { # from the source distribution, so that this has all it needs
 make_npm() {
   say "the npm package"
   "$root/bindings/wasm/build.sh" "$root/bindings/wasm/ppsched.wasm"
-  (cd "$root/bindings/wasm" && npm pack --silent --pack-destination "$folder" >&2)
+  mkdir "$work/npm"
+  cp "$root"/LICENSE "$root"/bindings/wasm/{*.mjs,*.mts,*.json,README.md,ppsched.wasm} "$work/npm"
+  (cd "$work/npm" && npm pack --silent --pack-destination "$folder" >&2)
 }
 
 make_page() { # with nothing but the wheel
