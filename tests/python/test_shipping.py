@@ -154,6 +154,9 @@ class CompletionTest(unittest.TestCase):
             self.assertEqual(self.bash("ppsched", name, "--"), long_options(parser), name)
         self.assertEqual(self.bash("ppsched", "pick", "--runtime", "me"), {"megatron"})
         self.assertEqual(self.bash("ppsched", "help", "pi"), {"pick"})
+        self.assertEqual(self.bash("ppsched", "schedule", "--strategy", "zb_h"), {"zb_h1", "zb_h2"})
+        self.assertEqual(self.bash("ppsched", "strategies", "gp"), {"gpipe"})
+        self.assertEqual(self.bash("ppsched", "pick", "--device", "h10"), {"h100"})
 
     def test_the_others_have_all_options(self):
         zsh, fish = (printed("help", "--completion", shell) for shell in ("zsh", "fish"))
@@ -163,6 +166,8 @@ class CompletionTest(unittest.TestCase):
                 if name != "help":
                     part = zsh.split(f"\n    {name}) _arguments")[1].split(" ;;")[0]
                     self.assertIn(f"'*{option}[", part)
+        self.assertRegex(zsh, r"'\*--strategy\[.*:strategy:{compadd -- gpipe ")
+        self.assertRegex(fish, r"-l strategy -r -a 'gpipe ")
         for text in (zsh, fish):
             self.assertEqual([line for line in text.split("\n") if line.count("'") % 2], [])
 
