@@ -151,6 +151,9 @@ class GpusTest(unittest.TestCase):
         self.assertEqual(made["apply"](config).model.pipeline_model_parallel_size, 2)
         self.assertNotEqual(config.model.pipeline_model_parallel_layout, "of a recipe")
         self.check_primus((folder / "primus.yaml").read_text(encoding="utf-8"))
+        for path in folder.iterdir():
+            if path.suffix in (".py", ".toml", ".yaml"):
+                self.assertEqual(path.read_text(encoding="utf-8").split("\n")[0], f"# written by ppsched {ppsched.__version__}", path.name)
         again = self.pick("--gpus", 16, "--pp", 1, "--zero", 3, "-o", f"{folder}/")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("no pipeline: FSDP alone is the fastest", again.stdout)
