@@ -122,7 +122,7 @@ class GpusTest(unittest.TestCase):
 
     def check_primus(self, text):
         """What Primus' parser requires of a run (fd1eeabb, primus/core/launcher/parser.py); variables without a default must be set."""
-        lines = [line for line in text.splitlines() if not line.startswith("      ")]
+        lines = [line for line in text.splitlines() if not line.startswith(("      ", "# "))]
         keys = {line.strip().partition(":")[0]: line.partition(": ")[2] for line in lines}
         self.assertEqual(set(keys), {"work_group", "user_name", "exp_name", "workspace", "modules", "pre_trainer", "framework", "config", "model", "overrides"})
         self.assertEqual([keys[name] for name in ("framework", "config", "model")], ["megatron", "pre_trainer.yaml", "${PRIMUS_MODEL}.yaml"])
