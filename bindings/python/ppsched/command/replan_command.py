@@ -12,11 +12,12 @@ from .._core.progress import ProgressBar
 from .._core.replan import Move, Replan, replan
 from .._core.units import Units
 from .._core.words import counted
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments, split_of
 from .measured_devices import Factor, add_measured_run_argument, factor_lines, factor_rows, measured_factors, running_timeline, scaled
 from .number_options import add_number_argument, real, whole
-from .printing import print_text
+from .printing import print_text, tell
 from .problem_options import add_problem_arguments
 from .problem_values import make_config, merged
 from .size_options import add_end_arguments
@@ -162,6 +163,7 @@ def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
 
 
 def run_replan(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     values = merged(arguments)
     check_strategy_options(values)
     stated, model = _problem(values)
@@ -169,3 +171,5 @@ def run_replan(arguments: argparse.Namespace) -> None:
     found = _replanned(values, config, model)
     row = json.dumps(_row(found, values["units"], factors), indent=1) + "\n" if arguments.json else _text(found, values["units"], factors)
     print_text(row, arguments.output)
+    if not arguments.json and not any(values.get(name) for name in ("lost", "added", "slow_rank", "measured_run", "device_speeds", "device_scale", "device_types")):
+        tell(arguments.command, "note: no device has changed; --lost, --added, --slow-rank or --measured says which did")

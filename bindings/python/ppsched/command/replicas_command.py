@@ -11,6 +11,7 @@ from .._core.progress import ProgressBar
 from .._core.replicas import Replica, Replicas, share_microbatches
 from .._core.units import Units
 from .._core.words import counted
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .layer_options import add_layer_arguments, layers_of
 from .number_options import real, whole
@@ -119,6 +120,7 @@ def _text(found: Replicas, units: Units) -> str:
 
 
 def run_replicas(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     values = merged(arguments)
     check_strategy_options(values)
     configs = _configs(values)

@@ -7,8 +7,15 @@ from .._core.words import counted
 from .usage import UsageError
 
 
+def check_one_strategy(name: Any) -> None:
+    """Refuses a list of names for --strategy."""
+    if isinstance(name, str) and "," in name:
+        raise UsageError(f"--strategy {name}: it takes one name; ppsched compare --strategies {name} compares several")
+
+
 def check_strategy_options(values: Mapping[str, Any]) -> None:
     """Refuses --vpp and --group-size where the strategy does not take them."""
+    check_one_strategy(values.get("strategy"))
     strategy, vpp, group = find_strategy(values.get("strategy") or "1f1b"), values.get("vpp"), values.get("group_size")
     if vpp is not None and vpp < 1:
         raise UsageError(f"--vpp {vpp}: it must be 1 or more")
