@@ -158,14 +158,30 @@ static const char *const harmless_endings[] = {"_token_id", "_token_index", "_to
 
 /* --- tables --- */
 
-/* Whether one of the lines has this word. */
+/* Whether a word comes before the first word of a line, in the order of the lines. */
+static bool is_before(const char *name, size_t length, const char *line)
+{
+    int order = strncmp(name, line, length);
+    return order < 0 || (order == 0 && line[length] != ' ' && line[length] != '\0');
+}
+
+/* Whether the sorted lines have this word: it can be only in the last line that does not begin after it. */
 static bool is_in(const char *const *lines, size_t count, const char *name)
 {
-    size_t length = strlen(name);
-    for (size_t i = 0; i < count && length > 0 && strchr(name, ' ') == NULL; i++)
-        for (const char *at = strstr(lines[i], name); at != NULL; at = strstr(at + length, name))
-            if ((at == lines[i] || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-                return true;
+    size_t length = strlen(name), low = 0;
+    for (size_t high = count; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (is_before(name, length, lines[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == 0 || length == 0 || strchr(name, ' ') != NULL)
+        return false;
+    const char *line = lines[low - 1];
+    for (const char *at = strstr(line, name); at != NULL; at = strstr(at + length, name))
+        if ((at == line || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
     return false;
 }
 
