@@ -320,7 +320,7 @@ void ppi_check_fields(struct ppi_fields *fields, struct ppi_draft *draft)
 
 /* --- configs with several in them --- */
 
-static bool is_equal(const struct ppi_json_value *one, const struct ppi_json_value *other)
+static bool is_equal_value(const struct ppi_json_value *one, const struct ppi_json_value *other)
 {
     if (other == NULL || one->type != other->type || one->count != other->count)
         return false;
@@ -329,8 +329,8 @@ static bool is_equal(const struct ppi_json_value *one, const struct ppi_json_val
     if (one->type == PPI_JSON_NUMBER || one->type == PPI_JSON_BOOL)
         return one->type == PPI_JSON_BOOL ? one->truth == other->truth : one->number == other->number;
     for (uint32_t i = 0; i < one->count; i++)
-        if (!is_equal(&one->items[i],
-                      one->type == PPI_JSON_OBJECT ? ppi_json_member_of(other, one->keys[i]) : &other->items[i]))
+        if (!is_equal_value(&one->items[i],
+                            one->type == PPI_JSON_OBJECT ? ppi_json_member_of(other, one->keys[i]) : &other->items[i]))
             return false;
     return true;
 }
@@ -343,7 +343,7 @@ void ppi_check_wrapper(struct ppi_fields *wrapper, const struct ppi_json_value *
         const char *name = wrapper->object->keys[i];
         const struct ppi_json_value *value = &wrapper->object->items[i];
         bool is_known = wrapper->asked[i] || ppi_is_harmless(name) || IS_IN(joints, name) || !ppi_json_in_use(value);
-        if (is_known || is_equal(value, ppi_json_member_of(text, name)))
+        if (is_known || is_equal_value(value, ppi_json_member_of(text, name)))
             continue;
         if (draft->is_start)
             ppi_draft_warn(draft, "%s", name);
