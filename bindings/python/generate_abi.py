@@ -10,6 +10,7 @@ import difflib
 import pathlib
 import re
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = HERE.parent.parent / "include" / "ppsched"
@@ -19,6 +20,12 @@ FIRST_LINES = ["# SPDX-License-Identifier: Apache-2.0", "# Written by generate_a
 # Enums whose Python class is not named like them, or whose members have another prefix than the enum's name.
 CLASSES = {"ppsched_status_value": "Status"}
 PREFIXES = {"ppsched_status_value": "PPSCHED_"}
+
+# Enums that users of the Python package see: their classes have the comments of the headers.
+SHOWN = ("objective", "chakra_sizes", "chakra_links", "channel_order", "finding_kind", "placement", "sender_waits", "kind", "format", "lowering",
+         "memory_cause", "reason", "runtime", "slot_use", "status_value", "steady_reason", "connecting", "unshard_lookahead", "dispatch", "rank_by")
+ABOUT = {"ppsched_status_value": "How a call of the library ended: the attribute `status` of ppsched.Error."}  # in place of the comment
+WIDTH = 132
 
 # The ctypes type of each number.
 SCALARS = {
@@ -132,9 +139,54 @@ class Abi:
         return done
 
 
+def as_python(comment):
+    """A comment of the headers, with the names that Python has."""
+    text = re.sub(r"(?m)^[ \t]*\*? ?", "", comment)
+    text = re.sub(r"\bPPSCHED_QUANTITY_(\w+)", lambda match: match[1].lower(), text)
+    for name in SHOWN:
+        prefix, python = PREFIXES.get(f"ppsched_{name}", f"PPSCHED_{name.upper()}_"), CLASSES.get(f"ppsched_{name}", class_name(name))
+        text = text if prefix == "PPSCHED_" else re.sub(rf"\b{prefix}(?=[A-Z])", f"{python}.", text)
+        text = re.sub(rf"\benum ppsched_{name}\b", f"ppsched.{python}", text)
+    text = re.sub(r"\bppsched_(schedule|timeline|plan)_(?:get_)?(\w+)", lambda match: f"{match[1].capitalize()}.{match[2]}", text)
+    return text.replace("PPSCHED_NONE", "None").replace("NULL", "None").replace("ppsched_lower_options", "Schedule.lower").replace(" (enum ppsched_quantity)", "")
+
+
+def wrapped(text, first, rest):
+    """Lines of a comment: its paragraphs, and items that begin with a dash."""
+    for number, part in enumerate(re.split(r"\n\s*\n|\n(?=\s*- )", text.strip())):
+        indent = rest if number or not first.strip() else first
+        yield from textwrap.wrap(" ".join(part.split()), WIDTH, initial_indent=first if number == 0 else indent, subsequent_indent=rest)
+
+
+def enum_docs(name, source):
+    """The docstring of an enum's class: what the header says of it and of its members."""
+    prefix = PREFIXES.get(name, f"{name.upper()}_")
+    about, body = re.search(rf"(?:/\*((?:(?!\*/).)*)\*/\s*)enum {name} \{{(.*?)\n\}};", source, flags=re.S).groups()
+    lines = list(wrapped(ABOUT.get(name) or as_python(about), "    ", "    "))
+    lines[0] = f'    """{lines[0].strip()}'
+    lines.append("")
+    pieces = re.findall(r"/\*(.*?)\*/|(PPSCHED_\w+)\s*=\s*\d+(,?)", body, flags=re.S)
+    waiting, of = "", {}
+    last = None
+    for comment, member, _ in pieces:
+        if member:
+            last = member.removeprefix(prefix)
+            of[last], waiting = waiting, ""
+        elif last is not None and not of[last]:
+            of[last] = comment
+        else:
+            waiting = comment
+    for member, comment in of.items():
+        lines += wrapped(as_python(comment), f"    {member}: ", "      ") if comment.strip() else [f"    {member}"]
+    return [*lines, '    """', ""]
+
+
 def write_enum(name, body):
     prefix = PREFIXES.get(name, f"{name.upper()}_")
     yield f"\n\nclass {CLASSES.get(name, class_name(name))}(enum.IntEnum):"
+    if name.removeprefix("ppsched_") in SHOWN:
+        sources = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))]
+        yield from enum_docs(name, next(source for source in sources if f"enum {name} {{" in source))
     for member, value in re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body):
         yield f"    {member.removeprefix(prefix)} = {value}"
 

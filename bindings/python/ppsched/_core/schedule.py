@@ -62,6 +62,8 @@ class Schedule(Shared):
     placement of its stages. from_queues makes the same schedule from this config and the queues.
     """
 
+    _INSTEAD = "; pickle the text of schedule.export('json'), which ppsched.Schedule.from_text reads"
+
     config: Config
 
     def __init__(self, handle: ctypes.c_void_p, config: Config) -> None:
@@ -96,26 +98,26 @@ class Schedule(Shared):
 
     @classmethod
     @names_checked
-    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: Numbers = (),
-                  backward_times: Numbers = (), backward_input_times: Numbers = (),
-                  backward_weight_times: Numbers = (), backward_input_share: Numbers = (),
-                  overlapped_times: Numbers = (), p2p_time: Numbers = (), p2p_bandwidth: Numbers = (),
-                  activation_bytes: Numbers = (), gradient_bytes: Numbers = (), mem_forward: Numbers = (),
-                  mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (), mem_static: Numbers = (),
-                  mem_weights: Numbers = (), mem_limit: Numbers = (),
-                  mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (),
-                  mem_gathered: Numbers = (), mem_output: Numbers = (), mem_send_forward: Numbers = (),
-                  mem_send_backward: Numbers = (), mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (),
-                  mem_work_forward: Numbers = (), mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (),
-                  mem_work_backward_weight: Numbers = (),
-                  unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
-                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
-                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                  slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
+    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: "Numbers" = (),
+                  backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
+                  backward_weight_times: "Numbers" = (), backward_input_share: "Numbers" = (),
+                  overlapped_times: "Numbers" = (), p2p_time: "Numbers" = (), p2p_bandwidth: "Numbers" = (),
+                  activation_bytes: "Numbers" = (), gradient_bytes: "Numbers" = (), mem_forward: "Numbers" = (),
+                  mem_backward_input: "Numbers" = (), mem_backward_weight: "Numbers" = (), mem_static: "Numbers" = (),
+                  mem_weights: "Numbers" = (), mem_limit: "Numbers" = (),
+                  mem_optimizer: "Numbers" = (), mem_other: "Numbers" = (), mem_gradients: "Numbers" = (),
+                  mem_gathered: "Numbers" = (), mem_output: "Numbers" = (), mem_send_forward: "Numbers" = (),
+                  mem_send_backward: "Numbers" = (), mem_receive_forward: "Numbers" = (), mem_receive_backward: "Numbers" = (),
+                  mem_work_forward: "Numbers" = (), mem_work_backward: "Numbers" = (), mem_work_backward_input: "Numbers" = (),
+                  mem_work_backward_weight: "Numbers" = (),
+                  unshard_times: "Numbers" = (), reduce_grad_times: "Numbers" = (), unshard_bytes: "Numbers" = (),
+                  reduce_grad_bytes: "Numbers" = (), sharding_bandwidth: "Numbers" = (), sharding_slowdown: "Numbers" = (),
+                  recompute_times: "Numbers" = (), mem_recompute: "Numbers" = (), offload_times: "Numbers" = (), reload_times: "Numbers" = (),
+                  offload_bytes: "Numbers" = (), host_bandwidth: "Numbers" = (), host_latency: "Numbers" = (), mem_offload: "Numbers" = (),
+                  host_link: "Numbers" = (), microbatch_scale: "Numbers" = (), microbatch_memory_scale: "Numbers" = (),
+                  slice_scale: "Numbers" = (), microbatch_request: "Numbers" = (), op_overhead: "Numbers" = (), copy_slowdown: "Numbers" = (), send_overhead: "Numbers" = (),
+                  mem_recomputed_backward_input: "Numbers" = (), mem_recomputed_backward: "Numbers" = (), device_speeds: "Numbers" = (),
+                  device_scale: "Numbers" = (), layer_types: "Numbers" = (), stage_scale: "Numbers" = (), device_overhead: "Numbers" = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch. Other texts are refused.
 
         `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -128,24 +130,24 @@ class Schedule(Shared):
     @classmethod
     @names_checked
     def read(cls, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
-             forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (),
-             backward_weight_times: Numbers = (), backward_input_share: Numbers = (), overlapped_times: Numbers = (),
-             p2p_time: Numbers = (), p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (),
-             gradient_bytes: Numbers = (), mem_forward: Numbers = (), mem_backward_input: Numbers = (),
-             mem_backward_weight: Numbers = (), mem_static: Numbers = (), mem_weights: Numbers = (),
-             mem_limit: Numbers = (),
-             mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
-             mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
-             mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
-             mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
-             unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-             reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
-             recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
-             offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-             host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-             slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-             mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
+             forward_times: "Numbers" = (), backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
+             backward_weight_times: "Numbers" = (), backward_input_share: "Numbers" = (), overlapped_times: "Numbers" = (),
+             p2p_time: "Numbers" = (), p2p_bandwidth: "Numbers" = (), activation_bytes: "Numbers" = (),
+             gradient_bytes: "Numbers" = (), mem_forward: "Numbers" = (), mem_backward_input: "Numbers" = (),
+             mem_backward_weight: "Numbers" = (), mem_static: "Numbers" = (), mem_weights: "Numbers" = (),
+             mem_limit: "Numbers" = (),
+             mem_optimizer: "Numbers" = (), mem_other: "Numbers" = (), mem_gradients: "Numbers" = (), mem_gathered: "Numbers" = (),
+             mem_output: "Numbers" = (), mem_send_forward: "Numbers" = (), mem_send_backward: "Numbers" = (),
+             mem_receive_forward: "Numbers" = (), mem_receive_backward: "Numbers" = (), mem_work_forward: "Numbers" = (),
+             mem_work_backward: "Numbers" = (), mem_work_backward_input: "Numbers" = (), mem_work_backward_weight: "Numbers" = (),
+             unshard_times: "Numbers" = (), reduce_grad_times: "Numbers" = (), unshard_bytes: "Numbers" = (),
+             reduce_grad_bytes: "Numbers" = (), sharding_bandwidth: "Numbers" = (), sharding_slowdown: "Numbers" = (),
+             recompute_times: "Numbers" = (), mem_recompute: "Numbers" = (), offload_times: "Numbers" = (), reload_times: "Numbers" = (),
+             offload_bytes: "Numbers" = (), host_bandwidth: "Numbers" = (), host_latency: "Numbers" = (), mem_offload: "Numbers" = (),
+             host_link: "Numbers" = (), microbatch_scale: "Numbers" = (), microbatch_memory_scale: "Numbers" = (),
+             slice_scale: "Numbers" = (), microbatch_request: "Numbers" = (), op_overhead: "Numbers" = (), copy_slowdown: "Numbers" = (), send_overhead: "Numbers" = (),
+             mem_recomputed_backward_input: "Numbers" = (), mem_recomputed_backward: "Numbers" = (), device_speeds: "Numbers" = (),
+             device_scale: "Numbers" = (), layer_types: "Numbers" = (), stage_scale: "Numbers" = (), device_overhead: "Numbers" = ()) -> "Schedule":
         """Reads a schedule from a file, in the same way as Schedule.from_text reads it from a text. Without `format`, the file's ending
         gives the format: .csv or .json."""
         given, read = quantities_in(locals()), import_file(path, format)

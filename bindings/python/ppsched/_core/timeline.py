@@ -119,8 +119,16 @@ def idle_of(function: Callable[..., int], handle: ctypes.c_void_p, device: int) 
 
 
 class Timeline(Shared):
-    """A schedule with times. Immutable; several threads may read it."""
+    """A schedule with times. Immutable; several threads may read it. Schedule.evaluate makes it, as do Schedule.evaluate_transfers and
+    Plan.timeline.
 
+    schedule, config: the schedule, and the problem whose times it has.
+
+        timeline = ppsched.generate("1f1b", config).evaluate()
+        print(timeline.metrics.makespan, timeline.spans[0][0], timeline.metrics.bubble.of_total)
+    """
+
+    _INSTEAD = "; pickle its config and timeline.schedule.export('json'), and evaluate what ppsched.Schedule.from_text makes of the text"
     schedule: "Schedule"
     config: Config  # whose times they are
 
