@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes; and _abi_version.py, which
-the command reads where it loads nothing else.
+"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes; _abi_fields.py, what they
+say of the fields of records; and _abi_version.py, which the command reads where it loads nothing else.
 
 usage: generate_abi.py [--check]     --check: exit 1 where a file in the tree is not what the headers say
 """
 import argparse
 import difflib
+import json
 import pathlib
 import re
 import sys
@@ -26,6 +27,12 @@ SHOWN = ("objective", "chakra_sizes", "chakra_links", "channel_order", "finding_
          "memory_cause", "reason", "runtime", "slot_use", "status_value", "steady_reason", "connecting", "unshard_lookahead", "dispatch", "rank_by")
 ABOUT = {"ppsched_status_value": "How a call of the library ended: the attribute `status` of ppsched.Error."}  # in place of the comment
 WIDTH = 132
+# Records of which Python has a class: those with another name, and those with the same.
+RECORDS = {"option_info": "Option", "strategy_info": "Strategy", "op_buffer": "Buffer", "window_span": "PairWindow", "layer_move": "Move"}
+ALIKE = ("Accelerator", "Arena", "Balance", "Bound", "CalibratedConstant", "CalibratedRun", "Candidate", "Connection", "CriticalOp", "DeviceMetrics",
+         "DevicePrice", "Finding", "Idle", "IdleWindow", "LayerMemory", "LayoutStage", "Lifetime", "Link", "LinkRate", "MeasuredCollective",
+         "MeasuredLayer", "MegatronMemory", "MemoryItem", "MemoryPoint", "Metrics", "ModelRow", "Op", "Parameters", "PassCost", "Replica", "RowMeasure",
+         "ScenarioMetrics", "Sensitivity", "Span", "Split", "SteadyPeriod", "StepPrice", "Training", "Transformer", "UpdateCost", "Wait")
 
 # The ctypes type of each number.
 SCALARS = {
@@ -236,6 +243,31 @@ def generate():
     return "\n".join(lines + [""])
 
 
+def field_texts():
+    """What the headers say of the fields of records that users of the Python package see, by class and field."""
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h")))
+    for struct, body in re.findall(r"typedef struct (\w+) \{\n(.*?)\n\} \1;", source, flags=re.S):
+        python, texts = RECORDS.get(struct.removeprefix("ppsched_"), class_name(struct)), {}
+        before = ""
+        for comment, names, after in re.findall(r"/\*(.*?)\*/|([^;/]+);(?:[ \t]*/\*(.*?)\*/)?", body, flags=re.S):
+            if not names:
+                before = comment
+                continue
+            for name in re.findall(r"(\w+)(?:\[\w+\])?\s*(?:,|$)", names.strip()):
+                if (after or before).strip() and name not in ("size", "reserved"):
+                    texts[name] = " ".join(as_python(after or before).split())
+            before = ""
+        yield python, texts
+
+
+def generate_fields():
+    lines = [*FIRST_LINES, '"""What the fields of records are, for help()."""', "from typing import Dict", "", "FIELDS: Dict[str, Dict[str, str]] = {"]
+    for python, texts in field_texts():
+        if texts and (python in RECORDS.values() or python in ALIKE):
+            lines += [f'    "{python}": {{', *(f"        {json.dumps(name)}: {json.dumps(text)}," for name, text in texts.items()), "    },"]
+    return "\n".join([*lines, "}", ""])
+
+
 def generate_version():
     numbers = [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(Abi().defines.items()) if is_version(name)]
     return "\n".join([*FIRST_LINES, '"""The version of the C ABI, and the release."""', *numbers, ""])
@@ -261,4 +293,4 @@ def main(*files):
 
 
 if __name__ == "__main__":
-    sys.exit(main((generate, CORE / "_abi.py"), (generate_version, CORE / "_abi_version.py")))
+    sys.exit(main((generate, CORE / "_abi.py"), (generate_fields, CORE / "_abi_fields.py"), (generate_version, CORE / "_abi_version.py")))

@@ -394,7 +394,7 @@ class Config:
 
         path: the file; the name of a YAML file ends with .yaml or .yml.
 
-            config = ppsched.Config.from_file("problem.yaml")
+            config = ppsched.Config.from_file("problem.json")
         """
         reader, = _READERS
         return reader(fspath(path))
