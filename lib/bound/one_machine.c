@@ -302,7 +302,7 @@ static void relax(struct relaxation *r, uint32_t first, uint32_t owner)
 }
 
 /* For the span, each device has its own heads and tails, from the first F of its first stage on. */
-static void find_bound(struct relaxation *r, double *value, uint32_t *device)
+static void find_machine_bound(struct relaxation *r, double *value, uint32_t *device)
 {
     const struct ppi_problem *problem = r->problem;
     if (!problem->by_span)
@@ -320,7 +320,7 @@ static void find_bound(struct relaxation *r, double *value, uint32_t *device)
     }
 }
 
-static ppsched_status prepare(struct relaxation *r, struct ppi_arena *arena, ppsched_error *error)
+static ppsched_status prepare_relaxation(struct relaxation *r, struct ppi_arena *arena, ppsched_error *error)
 {
     const struct ppi_problem *problem = r->problem;
     size_t rows = 3 * (size_t)problem->stages, cells = rows * problem->microbatches;
@@ -351,11 +351,11 @@ ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const stru
     *device = 0;
     if ((double)ppi_problem_ops(problem) * (problem->by_span ? problem->devices : 1) > MOST_OPS)
         return PPSCHED_OK;
-    ppsched_status status = prepare(&relaxation, &arena, error);
+    ppsched_status status = prepare_relaxation(&relaxation, &arena, error);
     if (status == PPSCHED_OK) {
         fill_rows(&relaxation);
         find_in_flight(&relaxation);
-        find_bound(&relaxation, value, device);
+        find_machine_bound(&relaxation, value, device);
         if (poll != NULL)
             status = ppi_poll_spend(poll, 0, error);
     }

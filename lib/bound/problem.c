@@ -127,7 +127,7 @@ static void find_rises(struct ppi_problem *problem)
     }
 }
 
-static void sum_devices(struct ppi_problem *problem, const ppsched_config *config, double *held)
+static void sum_device_work(struct ppi_problem *problem, const ppsched_config *config, double *held)
 {
     const struct ppi_values *limit = &config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     for (uint32_t s = 0; s < problem->stages; s++) {
@@ -155,7 +155,7 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
 
 /* Finds what must follow I: the Is of all stages before it, down to stage 0, each possibly followed by its W. For the span,
  * only stage 0's W counts: when another device started is unknown here. */
-static void find_tails(struct ppi_problem *problem)
+static void find_stage_tails(struct ppi_problem *problem)
 {
     for (uint32_t s = 0; s < problem->stages; s++) {
         struct ppi_stage *stage = &problem->stage[s];
@@ -221,8 +221,8 @@ static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_c
     return scale;
 }
 
-static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs,
-                           const struct ppi_placement *place, ppsched_error *error)
+static ppsched_status fill_problem(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs,
+                                   const struct ppi_placement *place, ppsched_error *error)
 {
     struct ppi_ratio scale = scale_of(problem, costs, 0);
     double *held = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *held);
@@ -239,9 +239,9 @@ static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *co
         status = add_holdings(problem, config, place, scale.memory, error);
     list_stages(problem);
     if (status == PPSCHED_OK)
-        sum_devices(problem, config, held);
+        sum_device_work(problem, config, held);
     find_rises(problem);
-    find_tails(problem);
+    find_stage_tails(problem);
     find_areas(problem);
     ppi_release(&config->host, held);
     return status;
@@ -279,7 +279,7 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena
         return status;
     status = ppi_costs_make(&costs, config, &place, error);
     if (status == PPSCHED_OK) {
-        status = fill(&problem, config, &costs, &place, error);
+        status = fill_problem(&problem, config, &costs, &place, error);
         ppi_costs_clear(&costs);
     }
     ppi_placement_clear(&place, &config->host);

@@ -224,7 +224,7 @@ static void take_node(struct ppi_windows_of_ops *node, struct ppi_arena *arena, 
     node->most = ppi_arena_take(arena, ops * width, sizeof *node->most);
 }
 
-static ppsched_status prepare(struct ppi_refutation *refuting, struct ppi_arena *arena, ppsched_error *error)
+static ppsched_status prepare_refutation(struct ppi_refutation *refuting, struct ppi_arena *arena, ppsched_error *error)
 {
     const struct ppi_problem *problem = refuting->problem;
     const uint32_t kinds = problem->stage[0].splits ? 3 : 2;
@@ -257,7 +257,7 @@ ppsched_status ppi_refute_better(bool *is_best, const struct ppi_problem *proble
     *is_best = false;
     if (!has_rows(problem))
         return PPSCHED_OK;
-    ppsched_status status = prepare(&refuting, &arena, error);
+    ppsched_status status = prepare_refutation(&refuting, &arena, error);
     if (status == PPSCHED_OK) {
         add_rows(&refuting);
         open_windows(&refuting, value - 4 * refuting.tolerance);

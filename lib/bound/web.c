@@ -190,7 +190,7 @@ static ppsched_status take_room(struct making *making, struct ppi_arena *arena, 
     return status;
 }
 
-static ppsched_status fill(struct making *making, struct ppi_arena *arena, ppsched_error *error)
+static ppsched_status fill_web(struct making *making, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_web *web = making->web;
     ppsched_status status = take_room(making, arena, error);
@@ -229,7 +229,7 @@ ppsched_status ppi_web_make(struct ppi_web *out, struct ppi_arena *arena, const 
     making.like.micro_slices = ppi_total_micro_slices(&config->shape);
     making.like.placement = out->place;
     costs.overlapped = (struct ppi_values){0};
-    status = fill(&making, arena, error);
+    status = fill_web(&making, arena, error);
     ppi_costs_clear(&costs);
     return status;
 }

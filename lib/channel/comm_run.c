@@ -93,7 +93,7 @@ uint32_t ppi_comm_absent(const struct ppi_comm_run *run, const ppsched_op *op)
     return devices[k];
 }
 
-static ppsched_status make_room(struct ppi_comm_run *run, ppsched_error *error)
+static ppsched_status reserve_comms(struct ppi_comm_run *run, ppsched_error *error)
 {
     const struct ppi_host *host = &run->schedule->host;
     size_t ops = (size_t)run->schedule->op_count;
@@ -122,7 +122,7 @@ ppsched_status ppi_comm_run_make(struct ppi_comm_run *out, const ppsched_schedul
     ppsched_status status = ppi_channels_make(&out->channels, schedule, &out->model, error);
     if (status != PPSCHED_OK)
         return status;
-    status = make_room(out, error);
+    status = reserve_comms(out, error);
     if (status != PPSCHED_OK)
         ppi_comm_run_clear(out);
     return status;

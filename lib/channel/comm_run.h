@@ -25,6 +25,12 @@ ppsched_status ppi_comm_run_make(struct ppi_comm_run *out, const ppsched_schedul
                                  ppsched_error *error);
 void ppi_comm_run_clear(struct ppi_comm_run *run);
 
+/* The comm op with this number. */
+static inline const struct ppi_comm *ppi_comm_at(const struct ppi_comm_run *run, uint32_t i)
+{
+    return &run->channels.comms[i];
+}
+
 /* Enters a comm op to be examined. */
 void ppi_comm_tell(struct ppi_comm_run *run, uint32_t i);
 

@@ -18,14 +18,9 @@ struct run {
     uint32_t *mark; /* by op: number of the walk that visited it; 0: none */
 };
 
-static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
-{
-    return &run->comms.channels.comms[i];
-}
-
 /* --- the run --- */
 
-PPI_INLINE void make_ready(struct run *run, uint32_t device)
+PPI_INLINE void note_ready(struct run *run, uint32_t device)
 {
     if (run->is_ready[device])
         return;
@@ -34,23 +29,23 @@ PPI_INLINE void make_ready(struct run *run, uint32_t device)
 }
 
 /* Marks a comm op as done: its queue advances, and its device may. */
-static void finish(struct run *run, uint32_t i)
+static void finish_op(struct run *run, uint32_t i)
 {
     ppi_comm_finish(&run->comms, i);
-    make_ready(run, comm_of(run, i)->device);
+    note_ready(run, ppi_comm_at(&run->comms, i)->device);
 }
 
 /* Completes a comm op if it can be done now. */
-static void look_at(struct run *run, uint32_t i)
+static void look_at_op(struct run *run, uint32_t i)
 {
     struct ppi_comm_run *comms = &run->comms;
     const struct ppi_transfer_ops *ops = ppi_moved_by(&comms->channels, i);
-    uint32_t send = ops->send, receive = ops->receive, transfer = comm_of(run, i)->transfer;
+    uint32_t send = ops->send, receive = ops->receive, transfer = ppi_comm_at(&run->comms, i)->transfer;
     bool rendezvous = comms->model.rendezvous != 0;
     if (comms->done[i] || !ppi_comm_turn(comms, i))
         return;
     if (i == send && !rendezvous) {
-        finish(run, i);
+        finish_op(run, i);
         ppi_comm_tell(comms, receive);
         return;
     }
@@ -58,8 +53,8 @@ static void look_at(struct run *run, uint32_t i)
     if (!can_send || !ppi_comm_turn(comms, receive) || !ppi_comm_oldest(comms, transfer))
         return;
     if (rendezvous)
-        finish(run, send);
-    finish(run, receive);
+        finish_op(run, send);
+    finish_op(run, receive);
     ppi_comm_take(comms, transfer);
 }
 
@@ -73,7 +68,7 @@ PPI_APART bool run_on_graph(struct run *run, uint32_t device, uint32_t i)
     for (uint32_t k = 0; k < count; k++)
         if (devices[k] != device) {
             run->comms.position[devices[k]]++;
-            make_ready(run, devices[k]);
+            note_ready(run, devices[k]);
         }
     return true;
 }
@@ -97,7 +92,7 @@ PPI_INLINE void run_device(struct run *run, uint32_t d, bool on_graph)
     }
 }
 
-PPI_INLINE void run_all(struct run *run, bool on_graph)
+PPI_INLINE void run_whole_proof(struct run *run, bool on_graph)
 {
     for (uint32_t d = run->schedule->shape.devices; d-- > 0;) {
         run->is_ready[d] = true;
@@ -108,14 +103,14 @@ PPI_INLINE void run_all(struct run *run, bool on_graph)
         run->is_ready[d] = false;
         run_device(run, d, on_graph);
         for (uint32_t i = 0; ppi_comm_next(&run->comms, &i);)
-            look_at(run, i);
+            look_at_op(run, i);
     }
 }
 
 /* A copy of the code, so that chains do not ask for a graph in each step. */
 PPI_APART void run_graph(struct run *run)
 {
-    run_all(run, true);
+    run_whole_proof(run, true);
 }
 
 /* --- the wait cycle --- */
@@ -144,18 +139,18 @@ static uint32_t awaited_by(const struct run *run, uint32_t device)
 static uint32_t obstacle(const struct run *run, uint32_t i)
 {
     if (!ppi_comm_issued(&run->comms, i)) {
-        uint32_t awaited = awaited_by(run, comm_of(run, i)->device);
+        uint32_t awaited = awaited_by(run, ppi_comm_at(&run->comms, i)->device);
         bool is_reached = run->comms.model.blocking == 0 || ppi_comm_turn(&run->comms, awaited);
-        return is_reached ? awaited : head_of(run, comm_of(run, awaited)->queue);
+        return is_reached ? awaited : head_of(run, ppi_comm_at(&run->comms, awaited)->queue);
     }
-    return ppi_comm_turn(&run->comms, i) ? i : head_of(run, comm_of(run, i)->queue);
+    return ppi_comm_turn(&run->comms, i) ? i : head_of(run, ppi_comm_at(&run->comms, i)->queue);
 }
 
 /* The transfer that an op's channel must deliver first. */
 static uint32_t oldest_before(const struct run *run, uint32_t i)
 {
     const struct ppi_channels *channels = &run->comms.channels;
-    uint32_t channel = channels->routes[comm_of(run, i)->transfer].channel;
+    uint32_t channel = channels->routes[ppi_comm_at(&run->comms, i)->transfer].channel;
     return channels->carried[channels->channel_first[channel] + run->comms.received[channel]];
 }
 
@@ -210,19 +205,19 @@ static size_t shortest_cycle(struct run *run, uint32_t *first)
         *first = entry;
     }
     for (uint32_t k = next_in_cycle(run, *first), n = 1; n < shortest; n++, k = next_in_cycle(run, k))
-        if (comm_of(run, k)->device < comm_of(run, *first)->device)
+        if (ppi_comm_at(&run->comms, k)->device < ppi_comm_at(&run->comms, *first)->device)
             *first = k;
     return shortest;
 }
 
 static uint32_t position_of(const struct run *run, uint32_t i)
 {
-    return (uint32_t)(i - run->schedule->queues[comm_of(run, i)->device].first);
+    return (uint32_t)(i - run->schedule->queues[ppi_comm_at(&run->comms, i)->device].first);
 }
 
 static ppsched_wait wait_of(const struct run *run, uint32_t i)
 {
-    uint32_t device = comm_of(run, i)->device;
+    uint32_t device = ppi_comm_at(&run->comms, i)->device;
     return (ppsched_wait){.device = device, .position = position_of(run, i), .op = run->schedule->ops[i]};
 }
 
@@ -251,17 +246,17 @@ enum { LINK_SIZE = 4 * PPI_TOKEN_SIZE + 80 };
 static void describe_link(const struct run *run, uint32_t i, const char *before, char text[LINK_SIZE])
 {
     char token[PPI_TOKEN_SIZE];
-    uint32_t next = next_in_cycle(run, i), device = comm_of(run, i)->device;
+    uint32_t next = next_in_cycle(run, i), device = ppi_comm_at(&run->comms, i)->device;
     ppi_op_token(token, &run->schedule->ops[i]);
     if (before == NULL)
         ppi_print(text, LINK_SIZE, "device %u waits in %s ", device, token);
     else
         ppi_print(text, LINK_SIZE, "%s waits in %s ", before, token);
     size_t used = strlen(text);
-    if (comm_of(run, next)->device == device)
+    if (ppi_comm_at(&run->comms, next)->device == device)
         describe_own(run, i, text + used, LINK_SIZE - used);
     else
-        ppi_print(text + used, LINK_SIZE - used, "for device %u", comm_of(run, next)->device);
+        ppi_print(text + used, LINK_SIZE - used, "for device %u", ppi_comm_at(&run->comms, next)->device);
 }
 
 /* "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0" */
@@ -278,7 +273,7 @@ static void describe(const struct run *run, uint32_t first, size_t length, char 
             break;
         ppi_print(text + used, capacity - used, "%s", link);
         used += strlen(link);
-        before = comm_of(run, next)->device == comm_of(run, i)->device ? "; it" : ", which";
+        before = ppi_comm_at(&run->comms, next)->device == ppi_comm_at(&run->comms, i)->device ? "; it" : ", which";
         i = next;
     }
     if (n < length)
@@ -295,14 +290,14 @@ static ppsched_status report(struct run *run, ppsched_wait *cycle, size_t capaci
     if (count != NULL)
         *count = length;
     describe(run, first, length, text, sizeof text);
-    struct ppi_place place = {comm_of(run, first)->device, run->schedule->ops[first].stage,
+    struct ppi_place place = {ppi_comm_at(&run->comms, first)->device, run->schedule->ops[first].stage,
                               run->schedule->ops[first].microbatch, wait_of(run, first).position};
     return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s", text);
 }
 
 /* --- allocation --- */
 
-static ppsched_status make_room(struct run *run, ppsched_error *error)
+static ppsched_status reserve_proof(struct run *run, ppsched_error *error)
 {
     const struct ppi_host *host = &run->schedule->host;
     size_t devices = run->schedule->shape.devices;
@@ -332,12 +327,12 @@ ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel
     ppsched_status status = ppi_comm_run_make(&run.comms, schedule, model, error);
     if (status != PPSCHED_OK)
         return status;
-    status = make_room(&run, error);
+    status = reserve_proof(&run, error);
     if (status == PPSCHED_OK) {
         if (run.comms.come != NULL)
             run_graph(&run);
         else
-            run_all(&run, false);
+            run_whole_proof(&run, false);
         if (!ppi_comm_all_done(&run.comms))
             status = report(&run, cycle, capacity, count, error);
     }

@@ -14,11 +14,6 @@
 
 enum { COMPUTED, LEFT, THERE, SHARDED, COPIED, CALLED };
 
-static const struct ppi_comm *comm_of(const struct ppi_transfer_run *run, uint32_t i)
-{
-    return &run->comms.channels.comms[i];
-}
-
 static void make_ready(struct ppi_transfer_run *run, uint32_t device)
 {
     struct ppi_machine *machine = &run->machines[device];
@@ -34,7 +29,7 @@ static void finish(struct ppi_transfer_run *run, uint32_t i)
 {
     run->timeline->spans[i].end = run->now;
     ppi_comm_finish(&run->comms, i);
-    make_ready(run, comm_of(run, i)->device);
+    make_ready(run, ppi_comm_at(&run->comms, i)->device);
 }
 
 /* Whether the transfer before it in its channel, and so all before it, have started. */
@@ -49,7 +44,7 @@ static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t trans
 static struct ppi_transfer_cost cost_of(const struct ppi_transfer_run *run, const struct ppi_transfer_ops *ops)
 {
     const ppsched_op *send = &run->schedule->ops[ops->send];
-    const uint32_t from = comm_of(run, ops->send)->device, to = comm_of(run, ops->receive)->device;
+    const uint32_t from = ppi_comm_at(&run->comms, ops->send)->device, to = ppi_comm_at(&run->comms, ops->receive)->device;
     const bool back = ppi_goes_back(send->kind);
     if (run->comms.come != NULL)
         return ppi_transfer_cost_between(run->config, send->stage, run->schedule->ops[ops->receive].stage, back, from, to);
@@ -98,7 +93,7 @@ static void look_at(struct ppi_transfer_run *run, uint32_t i)
 {
     struct ppi_comm_run *comms = &run->comms;
     const struct ppi_transfer_ops *ops = ppi_moved_by(&comms->channels, i);
-    uint32_t transfer = comm_of(run, i)->transfer;
+    uint32_t transfer = ppi_comm_at(&run->comms, i)->transfer;
     if (comms->done[i] || !ppi_comm_turn(comms, i))
         return;
     if (run->timeline->spans[i].start < 0)
@@ -252,7 +247,7 @@ static bool starts_calls(struct ppi_transfer_run *run, uint32_t device, uint32_t
         double start = end;
         end += run->timeline->call_times[device];
         if (ppi_is_send(run->schedule->ops[k].kind))
-            run->calls[comm_of(run, k)->transfer] = (ppsched_span){start, end};
+            run->calls[ppi_comm_at(&run->comms, k)->transfer] = (ppsched_span){start, end};
     }
     run->timeline->idle[device].calls += end - run->now;
     machine->clock = end;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-static ppsched_status make_room(struct ppi_transfer_run *run, ppsched_error *error)
+static ppsched_status reserve_states(struct ppi_transfer_run *run, ppsched_error *error)
 {
     const struct ppi_host *host = &run->schedule->host;
     const struct ppi_channels *channels = &run->comms.channels;
@@ -47,7 +47,7 @@ ppsched_status ppi_transfer_run_make(struct ppi_transfer_run *out, ppsched_timel
         return status;
     status = ppi_copy_run_make(&out->copies, timeline, error);
     if (status == PPSCHED_OK)
-        status = make_room(out, error);
+        status = reserve_states(out, error);
     for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++)
         out->machines[d].sums = ppi_sums_of_none(timeline, d);
     if (status != PPSCHED_OK)

@@ -5,23 +5,18 @@
 #include "eval/idle.h"
 #include "ir/ports.h"
 
-static const struct ppi_comm *comm_of(const struct ppi_transfer_run *run, uint32_t i)
-{
-    return &run->comms.channels.comms[i];
-}
-
 void ppi_split_comm_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     ppsched_idle *idle = &run->timeline->idle[device];
     bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
-    const struct ppi_transfer_state *state = &run->states[comm_of(run, i)->transfer];
+    const struct ppi_transfer_state *state = &run->states[ppi_comm_at(&run->comms, i)->transfer];
     double *from = &run->machines[device].clock, end = run->timeline->spans[i].end;
     bool may_wait_longer = ppi_sharding_takes_time(&run->sharding) || run->copies.saving != NULL || run->comms.come != NULL;
     double now = may_wait_longer && end < run->now ? end : run->now;
     double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
     if (run->calls != NULL && !is_send) {
-        const ppsched_span *call = &run->calls[comm_of(run, i)->transfer];
+        const ppsched_span *call = &run->calls[ppi_comm_at(&run->comms, i)->transfer];
         idle->head_of_line += ppi_part_of_wait(from, call->start, now);
         idle->calls += ppi_part_of_wait(from, call->end, now);
     }
@@ -39,7 +34,7 @@ bool ppi_comm_blocks(const struct ppi_transfer_run *run, uint32_t device)
         return false;
     if (run->comms.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
         return false; /* the batch continues */
-    const struct ppi_comm *last = comm_of(run, (uint32_t)queue->first + position - 1);
+    const struct ppi_comm *last = ppi_comm_at(&run->comms, (uint32_t)queue->first + position - 1);
     return run->comms.head[last->queue] <= last->place;
 }
 
@@ -48,8 +43,9 @@ void ppi_leave_block(struct ppi_transfer_run *run, uint32_t device)
     const ppsched_queue *queue = &run->schedule->queues[device];
     uint32_t i = (uint32_t)queue->first + run->comms.position[device];
     run->machines[device].is_blocked = false;
-    for (uint32_t k = i, batch = comm_of(run, i - 1)->batch; k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
-        if (comm_of(run, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
+    for (uint32_t k = i, batch = ppi_comm_at(&run->comms, i - 1)->batch;
+         k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
+        if (ppi_comm_at(&run->comms, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
             ppi_split_comm_wait(run, device, k);
             return;
         }

@@ -11,7 +11,7 @@ static const double widened[] = {0, 2, 1.5, 1.2, 1};
 enum { WIDENED = sizeof widened / sizeof widened[0] };
 
 /* Visits counted per op for placing copies under a tight limit, and pricing. Measured: docs/performance.md. */
-enum { AN_OP = 250 };
+enum { AN_OFFLOADED_OP = 250 };
 
 /* --- wider limits --- */
 
@@ -85,7 +85,7 @@ ppsched_status ppi_codesign_offload(struct ppi_codesign *codesign, ppsched_error
     view.most_visited = plan->most_visited / WIDENED < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : plan->most_visited / WIDENED;
     codesign->plan = &view;
     bool better;
-    uint64_t tries = plan->most_visited / (AN_OP * ppi_codesign_ops(codesign));
+    uint64_t tries = plan->most_visited / (AN_OFFLOADED_OP * ppi_codesign_ops(codesign));
     ppsched_status status = try_widened(codesign, &tries, error);
     if (status == PPSCHED_OK)
         status = ppi_codesign_move_blocks(&better, codesign, keep_offloaded, &tries, error);

@@ -12,7 +12,7 @@
 enum { MOST_IDLE = 4, MOST_IDLE_OF_MANY = 2, KINDS_TRIED = 4 };
 
 /* Visits counted per op for searching and pricing an order, by a quick and by a long search. */
-enum { AN_OP = 300, AN_OP_OF_LONG = 10000 };
+enum { AN_ORDERED_OP = 300, AN_ORDERED_OP_OF_LONG = 10000 };
 
 /* --- orders for a split --- */
 
@@ -314,7 +314,8 @@ static ppsched_status look_near(struct ppi_codesign *codesign, uint64_t tries, p
 /* The number of orders for so many visits. */
 static uint64_t orders_of(const struct ppi_codesign *codesign, uint64_t visits)
 {
-    return visits / ((codesign->candidate->strategy->searches_long ? AN_OP_OF_LONG : AN_OP) * ppi_codesign_ops(codesign));
+    return visits / ((codesign->candidate->strategy->searches_long ? AN_ORDERED_OP_OF_LONG : AN_ORDERED_OP) *
+                     ppi_codesign_ops(codesign));
 }
 
 ppsched_status ppi_codesign_search(struct ppi_codesign *codesign, ppsched_error *error)

@@ -7,7 +7,7 @@
 #include "description/block_table.h"
 #include "description/description.h"
 
-enum { MOST_SIZE = 1 << 24, MOST_COUNT = 1 << 20, MOST_NORMS = 16, MOST_STREAMS = 64, MOST_TOWERS = 16, MOST_MTP = 32 };
+enum { MOST_NORMS = 16, MOST_STREAMS = 64, MOST_TOWERS = 16, MOST_MTP = 32 };
 static const uint64_t most_parameters = (uint64_t)1 << 53;
 
 /* Where a block stands, for messages. */
@@ -17,7 +17,7 @@ struct spot {
     uint32_t hidden;
 };
 
-static bool has(const ppsched_block *block, uint32_t flag)
+static bool has_block_flag(const ppsched_block *block, uint32_t flag)
 {
     return (block->flags & flag) != 0;
 }
@@ -43,7 +43,7 @@ static ppsched_status check_numbers(const struct spot *spot, const ppsched_block
     uint32_t kind = 1u << block->kind;
     for (size_t i = 0; i < PPI_BLOCK_FIELDS; i++) {
         const struct ppi_block_field *field = &ppi_block_fields[i];
-        uint32_t value = ppi_block_number_of(block, field), most = i == 0 ? MOST_NORMS : MOST_COUNT;
+        uint32_t value = ppi_block_number_of(block, field), most = i == 0 ? MOST_NORMS : PPI_MOST_COUNT;
         if ((field->kinds & kind) == 0 && value > 0)
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): it has no %s, which is %u; leave it out",
                             spot->name, spot->block, ppi_block_kinds[block->kind], field->name, value);
@@ -59,17 +59,17 @@ static ppsched_status check_flags(const struct spot *spot, const ppsched_block *
     for (size_t i = 0; i < PPI_BLOCK_FLAGS; i++) {
         const struct ppi_block_flag *flag = &ppi_block_flags[i];
         known |= flag->flag;
-        if (has(block, flag->flag) && (flag->kinds & kind) == 0)
+        if (has_block_flag(block, flag->flag) && (flag->kinds & kind) == 0)
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): it has no %s; leave it out", spot->name,
                             spot->block, ppi_block_kinds[block->kind], flag->name);
     }
     if ((block->flags & ~known) != 0)
         return fail_number(spot, block, "flags", block->flags, 0, known, error);
-    if (has(block, PPSCHED_BLOCK_FLAG_PARALLEL) && spot->block == 0)
+    if (has_block_flag(block, PPSCHED_BLOCK_FLAG_PARALLEL) && spot->block == 0)
         return fail_block(spot, block, "parallel needs a block before it, and the first block has none", error);
-    if (has(block, PPSCHED_BLOCK_FLAG_FREE_NORMS) && !has(block, PPSCHED_BLOCK_FLAG_QK_NORM))
+    if (has_block_flag(block, PPSCHED_BLOCK_FLAG_FREE_NORMS) && !has_block_flag(block, PPSCHED_BLOCK_FLAG_QK_NORM))
         return fail_block(spot, block, "free_norms needs qk_norm; give both", error);
-    if (has(block, PPSCHED_BLOCK_FLAG_QK_NORM) && has(block, PPSCHED_BLOCK_FLAG_QK_NORM_ALL))
+    if (has_block_flag(block, PPSCHED_BLOCK_FLAG_QK_NORM) && has_block_flag(block, PPSCHED_BLOCK_FLAG_QK_NORM_ALL))
         return fail_block(spot, block, "qk_norm and qk_norm_all exclude each other; give one of them", error);
     return PPSCHED_OK;
 }
@@ -106,7 +106,7 @@ static ppsched_status check_index(const struct spot *spot, const ppsched_block *
     bool some = (block->index_heads | block->index_size | block->index_tokens) != 0;
     if (some && (block->index_heads == 0 || block->index_size == 0 || block->index_tokens == 0))
         return fail_block(spot, block, "index_heads, index_size and index_tokens must all be given, or none", error);
-    if (has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) && !some)
+    if (has_block_flag(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) && !some)
         return fail_block(spot, block, "shared_index needs an index; give index_heads, index_size and index_tokens", error);
     if (some && block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION && block->query_rank == 0)
         return fail_block(spot, block, "an index needs the rank of queries; give query_rank", error);
@@ -119,7 +119,7 @@ static ppsched_status complete_mamba(const struct spot *spot, ppsched_block *blo
 {
     if (block->kind != PPSCHED_BLOCK_KIND_MAMBA)
         return PPSCHED_OK;
-    if (has(block, PPSCHED_BLOCK_FLAG_MAMBA_1)) {
+    if (has_block_flag(block, PPSCHED_BLOCK_FLAG_MAMBA_1)) {
         if (block->width == 0 || block->time_step_rank == 0)
             return fail_block(spot, block, "Mamba's first version needs width and time_step_rank", error);
         return (block->heads | block->head_size | block->groups) == 0
@@ -134,7 +134,7 @@ static ppsched_status complete_mamba(const struct spot *spot, ppsched_block *blo
     uint64_t width = (uint64_t)block->heads * block->head_size;
     if (block->width > 0 && block->width != width)
         return fail_block(spot, block, "width must be heads times head_size; leave it out", error);
-    if (width > MOST_COUNT)
+    if (width > PPI_MOST_COUNT)
         return fail_block(spot, block, "heads times head_size must be up to 1048576", error);
     block->width = (uint32_t)width;
     return block->heads % block->groups == 0 ? PPSCHED_OK : fail_block(spot, block, "groups must divide heads", error);
@@ -168,7 +168,8 @@ static ppsched_status complete_block(const struct spot *spot, ppsched_block *blo
     if (status != PPSCHED_OK)
         return status;
     complete_heads(block, spot->hidden);
-    if (block->norms == 0 && !has(block, PPSCHED_BLOCK_FLAG_PARALLEL) && !has(block, PPSCHED_BLOCK_FLAG_NO_NORM))
+    if (block->norms == 0 && !has_block_flag(block, PPSCHED_BLOCK_FLAG_PARALLEL) &&
+        !has_block_flag(block, PPSCHED_BLOCK_FLAG_NO_NORM))
         block->norms = 1;
     status = complete_mamba(spot, block, error);
     return status == PPSCHED_OK ? check_rest(spot, block, error) : status;
@@ -218,7 +219,7 @@ static ppsched_status complete_kinds(ppsched_description_info *info, ppsched_err
 
 /* --- towers --- */
 
-static bool has_experts(const ppsched_layer_kind *kind)
+static bool has_expert_blocks(const ppsched_layer_kind *kind)
 {
     for (uint32_t i = 0; i < kind->block_count; i++)
         if (kind->blocks[i]->kind == PPSCHED_BLOCK_KIND_EXPERTS)
@@ -231,11 +232,11 @@ static ppsched_status complete_tower(const ppsched_tower *tower, ppsched_error *
     const struct {
         const char *name;
         uint32_t value, least, most;
-    } sizes[] = {{"hidden_size", tower->hidden_size, 1, MOST_COUNT},
+    } sizes[] = {{"hidden_size", tower->hidden_size, 1, PPI_MOST_COUNT},
                  {"layers", tower->layers, 1, 4096},
-                 {"tokens", tower->tokens, 0, MOST_SIZE},
+                 {"tokens", tower->tokens, 0, PPI_MOST_SIZE},
                  {"deepstack_layers", tower->deepstack_layers, 0, PPI_MOST_LAYERS},
-                 {"patches_per_token", tower->patches_per_token, 0, MOST_COUNT},
+                 {"patches_per_token", tower->patches_per_token, 0, PPI_MOST_COUNT},
                  {"is_frozen", tower->is_frozen, 0, 1},
                  {"has_norm_bias", tower->has_norm_bias, 0, 1}};
     ppsched_status status = check_name("a tower", tower->name, error);
@@ -249,7 +250,7 @@ static ppsched_status complete_tower(const ppsched_tower *tower, ppsched_error *
     kind->name = tower->name; /* JSON has one name for both */
     if (status == PPSCHED_OK)
         status = complete_kind(kind, tower->hidden_size, error);
-    if (status == PPSCHED_OK && has_experts(tower->kind))
+    if (status == PPSCHED_OK && has_expert_blocks(tower->kind))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q has experts; only the layers of the model may have them",
                           tower->name);
     return status;
@@ -282,17 +283,17 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
     const struct {
         const char *name;
         uint32_t value, least, most;
-    } sizes[] = {{"hidden_size", info->hidden_size, 1, MOST_COUNT},
-                 {"vocabulary_size", info->vocabulary_size, 1, MOST_SIZE},
-                 {"positions", info->positions, 0, MOST_SIZE},
+    } sizes[] = {{"hidden_size", info->hidden_size, 1, PPI_MOST_COUNT},
+                 {"vocabulary_size", info->vocabulary_size, 1, PPI_MOST_SIZE},
+                 {"positions", info->positions, 0, PPI_MOST_SIZE},
                  {"the number of layers", info->layer_count, 1, PPI_MOST_LAYERS},
                  {"the number of kinds", info->kind_count, 1, PPSCHED_MAX_LAYER_KINDS},
                  {"the number of towers", info->tower_count, 0, MOST_TOWERS},
                  {"mtp_layers", info->mtp_layers, 0, MOST_MTP},
                  {"mtp_kind", info->mtp_kind, 0, info->kind_count > 0 ? info->kind_count - 1 : 0},
                  {"streams", info->streams, 0, MOST_STREAMS},
-                 {"stream_interval", info->stream_interval, 0, MOST_COUNT},
-                 {"layer_input", info->layer_input, 0, MOST_COUNT},
+                 {"stream_interval", info->stream_interval, 0, PPI_MOST_COUNT},
+                 {"layer_input", info->layer_input, 0, PPI_MOST_COUNT},
                  {"flags", info->flags, 0, flags}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
@@ -310,13 +311,13 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
 /* Whether a layer of kind `maker` has what `reader` shares: keys with the same window, or an index. */
 static bool serves(const ppsched_layer_kind *maker, const ppsched_block *reader)
 {
-    bool is_index = has(reader, PPSCHED_BLOCK_FLAG_SHARED_INDEX);
+    bool is_index = has_block_flag(reader, PPSCHED_BLOCK_FLAG_SHARED_INDEX);
     for (uint32_t i = 0; i < maker->block_count; i++) {
         const ppsched_block *block = maker->blocks[i];
         if (block->kind != reader->kind)
             continue;
-        if (is_index ? block->index_heads > 0 && !has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX)
-                     : block->window == reader->window && !has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS))
+        if (is_index ? block->index_heads > 0 && !has_block_flag(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX)
+                     : block->window == reader->window && !has_block_flag(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS))
             return true;
     }
     return false;
@@ -337,11 +338,12 @@ static ppsched_status check_shared(const ppsched_description_info *info, const b
     const uint32_t flags = PPSCHED_BLOCK_FLAG_SHARED_KEYS | PPSCHED_BLOCK_FLAG_SHARED_INDEX;
     for (uint32_t i = 0; i < kind->block_count; i++) {
         const ppsched_block *block = kind->blocks[i];
-        if (has(block, flags) && !is_served(info, is_before, block))
+        if (has_block_flag(block, flags) && !is_served(info, is_before, block))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s %u (%q) shares %s, and there is none; give it its own", where,
                             number, kind->name,
-                            has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) ? "the index of an earlier layer"
-                                                                        : "keys of an earlier layer with the same window");
+                            has_block_flag(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX)
+                                ? "the index of an earlier layer"
+                                : "keys of an earlier layer with the same window");
     }
     return PPSCHED_OK;
 }

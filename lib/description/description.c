@@ -67,8 +67,8 @@ static const char *const *copy_lines(struct ppi_arena *arena, const char *const 
 /* --- the object --- */
 
 /* Takes over copies of `info`, which is known to have all lists that its counts say. */
-static void fill(ppsched_description *made, const ppsched_description_info *info, const char *const *warnings,
-                 uint32_t warning_count)
+static void fill_description(ppsched_description *made, const ppsched_description_info *info, const char *const *warnings,
+                             uint32_t warning_count)
 {
     made->info = *info;
     made->info.size = sizeof made->info;
@@ -91,7 +91,7 @@ ppsched_status ppi_description_create(const ppsched_description **out, const pps
     made->host = *host;
     made->arena.host = &made->host;
     atomic_init(&made->references, 1);
-    fill(made, info, warnings, warning_count);
+    fill_description(made, info, warnings, warning_count);
     ppsched_status status = ppi_arena_check(&made->arena, "the description", error);
     if (status == PPSCHED_OK)
         status = ppi_description_complete(&made->info, error);

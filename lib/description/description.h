@@ -12,7 +12,8 @@
 #include "base/arena.h"
 #include "base/host.h"
 
-enum { PPI_MOST_LAYERS = PPSCHED_MAX_LAYERS - 64 }; /* the ends and multi-token prediction need rows too */
+enum { PPI_MOST_LAYERS = PPSCHED_MAX_LAYERS - 64 };         /* the ends and multi-token prediction need rows too */
+enum { PPI_MOST_SIZE = 1 << 24, PPI_MOST_COUNT = 1 << 20 }; /* of a width; of heads, devices of a group, and the like */
 
 struct ppsched_description {
     ppsched_description *self; /* not const, for the count of references */

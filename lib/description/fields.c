@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/format.h"
 
-enum { SHOWN = 64, LINE = 400 };
-static const int64_t most = (int64_t)1 << 31;
+enum { FIELD_SHOWN = 64, FIELDS_LINE = 400 };
+static const int64_t most_value = (int64_t)1 << 31;
 
 void ppi_fields_start(struct ppi_fields *fields, const struct ppi_json_value *object, const char *family,
                       struct ppi_arena *arena, ppsched_error *error)
@@ -22,7 +22,7 @@ void ppi_fields_start(struct ppi_fields *fields, const struct ppi_json_value *ob
 
 void ppi_fields_fail(struct ppi_fields *fields, const char *format, ...)
 {
-    char line[LINE];
+    char line[FIELDS_LINE];
     va_list arguments;
     if (fields->status != PPSCHED_OK)
         return;
@@ -80,7 +80,7 @@ const struct ppi_json_value *ppi_field(struct ppi_fields *fields, const char *na
 /* Refuses a value of a wrong type. */
 static void fail_type(struct ppi_fields *fields, const char *key, const char *wanted, const struct ppi_json_value *value)
 {
-    char shown[SHOWN];
+    char shown[FIELD_SHOWN];
     ppi_fields_fail(fields, "%q must be %s, not %s", key, wanted, ppi_json_show(shown, sizeof shown, value));
 }
 
@@ -95,8 +95,9 @@ static int64_t check_integer(struct ppi_fields *fields, const char *key, const s
         fail_type(fields, key, "an integer", value);
     else if (value->integer < least)
         ppi_fields_fail(fields, "%s is %lld; it must be %u or more", key, (long long)value->integer, least);
-    else if (value->integer > most)
-        ppi_fields_fail(fields, "%s is %lld; it must be %u to %lld", key, (long long)value->integer, least, (long long)most);
+    else if (value->integer > most_value)
+        ppi_fields_fail(fields, "%s is %lld; it must be %u to %lld", key, (long long)value->integer, least,
+                        (long long)most_value);
     else
         return value->integer;
     return -1;
@@ -209,11 +210,11 @@ bool ppi_entry_is(const struct ppi_json_value *list, uint32_t index, const char 
 
 ppsched_status ppi_fields_check(struct ppi_fields *fields)
 {
-    char line[LINE] = "";
+    char line[FIELDS_LINE] = "";
     if (fields->status != PPSCHED_OK || fields->missing_count == 0)
         return fields->status;
     for (uint32_t i = 0; i < fields->missing_count; i++) {
-        char name[SHOWN];
+        char name[FIELD_SHOWN];
         size_t used = strlen(line), length = strcspn(fields->missing[i], "|");
         ppi_print(name, length < sizeof name ? length + 1 : sizeof name, "%s", fields->missing[i]);
         ppi_print(line + used, sizeof line - used, "%s%s", i > 0 ? ", " : "", name);

@@ -11,7 +11,7 @@
 #include "description/families/towers.h"
 #include "description/known_fields.h"
 
-enum { MOST_WRAPPERS = 2, LINE = 320, SHOWN = 64 };
+enum { MOST_WRAPPERS = 2, MISSING_LINE = 320, TYPE_SHOWN = 64 };
 
 static const struct family {
     const char *type;
@@ -76,7 +76,7 @@ static const char *meant_by(const char *type)
 /* The model_type of an object; NULL if it has none. */
 static ppsched_status take_type(const char **out, const struct ppi_json_value *object, ppsched_error *error)
 {
-    char shown[SHOWN];
+    char shown[TYPE_SHOWN];
     const struct ppi_json_value *type = ppi_json_member_of(object, "model_type");
     *out = type != NULL && type->type == PPI_JSON_TEXT ? type->text : NULL;
     if (*out != NULL || type == NULL || type->type == PPI_JSON_NULL)
@@ -88,7 +88,7 @@ static ppsched_status take_type(const char **out, const struct ppi_json_value *o
 /* --- configs with several in them --- */
 
 /* Where the fields of the text model are: in the file itself, or in a part of a part of it. */
-struct place {
+struct text_place {
     const struct ppi_json_value *wrappers[MOST_WRAPPERS];
     uint32_t wrapper_count;
     const struct ppi_json_value *text;
@@ -105,9 +105,9 @@ static const struct ppi_json_value *part_of(const struct ppi_json_value *object)
     return NULL;
 }
 
-static struct place find_text(const struct ppi_json_value *object)
+static struct text_place find_text(const struct ppi_json_value *object)
 {
-    struct place place = {.text = object};
+    struct text_place place = {.text = object};
     const struct ppi_json_value *part = part_of(object);
     for (; part != NULL && place.wrapper_count < MOST_WRAPPERS; part = part_of(part)) {
         place.wrappers[place.wrapper_count++] = place.text;
@@ -191,8 +191,8 @@ static ppsched_status guess_wrapper(const struct ppi_json_value *object, const s
 
 /* --- all --- */
 
-static ppsched_status read_text(const struct place *place, const struct family *family, struct ppi_arena *arena,
-                                struct ppi_draft *draft, ppsched_error *error)
+static ppsched_status read_text_config(const struct text_place *place, const struct family *family, struct ppi_arena *arena,
+                                       struct ppi_draft *draft, ppsched_error *error)
 {
     struct ppi_fields fields;
     ppi_fields_start(&fields, place->text, family->type, arena, error);
@@ -229,8 +229,8 @@ static const char *nearest_to(const char *type)
 }
 
 /* Of a family that is not known: what is understood by the usual names. */
-static ppsched_status guess_text(const struct place *place, const char *type, struct ppi_arena *arena, struct ppi_draft *draft,
-                                 ppsched_error *error)
+static ppsched_status guess_text(const struct text_place *place, const char *type, struct ppi_arena *arena,
+                                 struct ppi_draft *draft, ppsched_error *error)
 {
     struct ppi_fields fields;
     ppi_fields_start(&fields, place->text, type != NULL ? type : "model", arena, error);
@@ -244,7 +244,7 @@ static ppsched_status guess_text(const struct place *place, const char *type, st
 }
 
 /* Whether the text or what stands around it has the field, and it is in use. */
-static bool is_used(const struct place *place, const char *name)
+static bool is_used(const struct text_place *place, const char *name)
 {
     bool is_in_use = ppi_json_in_use(ppi_json_member_of(place->text, name));
     for (uint32_t i = 0; i < place->wrapper_count; i++)
@@ -253,21 +253,21 @@ static bool is_used(const struct place *place, const char *name)
 }
 
 /* The fields that a guess does not understand. */
-static void list_not_understood(char parts[LINE], const struct place *place, const struct ppi_draft *draft)
+static void list_not_understood(char parts[MISSING_LINE], const struct text_place *place, const struct ppi_draft *draft)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < draft->warning_count; i++)
         if (strcmp(draft->warnings[i], "model_type") != 0 && is_used(place, draft->warnings[i]))
-            ppi_add_name(parts, LINE, count++, draft->warnings[i]);
+            ppi_add_name(parts, MISSING_LINE, count++, draft->warnings[i]);
 }
 
 /* What a family must have that the object lacks, and what it has that would not be counted. */
-static ppsched_status fail_unknown(const struct place *place, const char *type, struct ppi_arena *arena,
-                                   struct ppi_draft *draft, ppsched_error *error)
+static ppsched_status fail_unknown_type(const struct text_place *place, const char *type, struct ppi_arena *arena,
+                                        struct ppi_draft *draft, ppsched_error *error)
 {
     static const char *const needed[] = {"num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads",
                                          "vocab_size"};
-    char missing[LINE] = "", parts[LINE] = "";
+    char missing[MISSING_LINE] = "", parts[MISSING_LINE] = "";
     uint32_t missing_count = 0;
     const char *meant = meant_by(type), *nearest = nearest_to(type);
     if (meant != NULL)
@@ -288,7 +288,7 @@ static ppsched_status fail_unknown(const struct place *place, const char *type, 
 static ppsched_status read_model(const struct ppi_json_value *object, bool may_guess, struct ppi_arena *arena,
                                  struct ppi_draft *draft, ppsched_error *error)
 {
-    struct place place = find_text(object);
+    struct text_place place = find_text(object);
     const char *type, *text_type;
     ppsched_status status = take_type(&type, object, error);
     if (status == PPSCHED_OK)
@@ -302,9 +302,9 @@ static ppsched_status read_model(const struct ppi_json_value *object, bool may_g
     if (family == NULL && may_guess)
         return guess_text(&place, known, arena, draft, error);
     if (family == NULL)
-        return fail_unknown(&place, known, arena, draft, error);
+        return fail_unknown_type(&place, known, arena, draft, error);
     draft->info.family = type != NULL ? type : known;
-    status = read_text(&place, family, arena, draft, error);
+    status = read_text_config(&place, family, arena, draft, error);
     for (uint32_t i = 0; i < place.wrapper_count && status == PPSCHED_OK; i++)
         status = read_wrapper(place.wrappers[i], draft->info.family, place.text, arena, draft, error);
     return status;

@@ -158,14 +158,30 @@ static const char *const harmless_endings[] = {"_token_id", "_token_index", "_to
 
 /* --- tables --- */
 
-/* Whether one of the lines has this word. */
+/* Whether a word comes before the first word of a line, in the order of the lines. */
+static bool is_before(const char *name, size_t length, const char *line)
+{
+    int order = strncmp(name, line, length);
+    return order < 0 || (order == 0 && line[length] != ' ' && line[length] != '\0');
+}
+
+/* Whether the sorted lines have this word: it can be only in the last line that does not begin after it. */
 static bool is_in(const char *const *lines, size_t count, const char *name)
 {
-    size_t length = strlen(name);
-    for (size_t i = 0; i < count && length > 0 && strchr(name, ' ') == NULL; i++)
-        for (const char *at = strstr(lines[i], name); at != NULL; at = strstr(at + length, name))
-            if ((at == lines[i] || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-                return true;
+    size_t length = strlen(name), low = 0;
+    for (size_t high = count; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (is_before(name, length, lines[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == 0 || length == 0 || strchr(name, ' ') != NULL)
+        return false;
+    const char *line = lines[low - 1];
+    for (const char *at = strstr(line, name); at != NULL; at = strstr(at + length, name))
+        if ((at == line || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
     return false;
 }
 
@@ -304,7 +320,7 @@ void ppi_check_fields(struct ppi_fields *fields, struct ppi_draft *draft)
 
 /* --- configs with several in them --- */
 
-static bool is_equal(const struct ppi_json_value *one, const struct ppi_json_value *other)
+static bool is_equal_value(const struct ppi_json_value *one, const struct ppi_json_value *other)
 {
     if (other == NULL || one->type != other->type || one->count != other->count)
         return false;
@@ -313,8 +329,8 @@ static bool is_equal(const struct ppi_json_value *one, const struct ppi_json_val
     if (one->type == PPI_JSON_NUMBER || one->type == PPI_JSON_BOOL)
         return one->type == PPI_JSON_BOOL ? one->truth == other->truth : one->number == other->number;
     for (uint32_t i = 0; i < one->count; i++)
-        if (!is_equal(&one->items[i],
-                      one->type == PPI_JSON_OBJECT ? ppi_json_member_of(other, one->keys[i]) : &other->items[i]))
+        if (!is_equal_value(&one->items[i],
+                            one->type == PPI_JSON_OBJECT ? ppi_json_member_of(other, one->keys[i]) : &other->items[i]))
             return false;
     return true;
 }
@@ -327,7 +343,7 @@ void ppi_check_wrapper(struct ppi_fields *wrapper, const struct ppi_json_value *
         const char *name = wrapper->object->keys[i];
         const struct ppi_json_value *value = &wrapper->object->items[i];
         bool is_known = wrapper->asked[i] || ppi_is_harmless(name) || IS_IN(joints, name) || !ppi_json_in_use(value);
-        if (is_known || is_equal(value, ppi_json_member_of(text, name)))
+        if (is_known || is_equal_value(value, ppi_json_member_of(text, name)))
             continue;
         if (draft->is_start)
             ppi_draft_warn(draft, "%s", name);

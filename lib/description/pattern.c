@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "description/json.h"
 
-enum { MOST_LAYERS = PPI_MOST_LAYERS, DEEPEST = 8, LONGEST_GROUP = 24, NAME_SIZE = 64 };
+enum { DEEPEST = 8, LONGEST_GROUP = 24, KIND_NAME_SIZE = 64 };
 
 /* --- reading --- */
 
@@ -35,11 +35,11 @@ static ppsched_status read_count(struct reader *reader, uint32_t *count)
         return PPSCHED_OK;
     uint32_t sum = 0;
     for (; *reader->next >= '0' && *reader->next <= '9'; reader->next++)
-        sum = sum <= MOST_LAYERS ? sum * 10 + (uint32_t)(*reader->next - '0') : sum;
+        sum = sum <= PPI_MOST_LAYERS ? sum * 10 + (uint32_t)(*reader->next - '0') : sum;
     if (*reader->next != 'x')
         return fail(reader, "x is missing after the count");
     reader->next++;
-    if (sum == 0 || sum > MOST_LAYERS)
+    if (sum == 0 || sum > PPI_MOST_LAYERS)
         return fail(reader, "the count before it must be 1 to 65471");
     *count = sum;
     return PPSCHED_OK;
@@ -52,7 +52,7 @@ static ppsched_status repeat(struct reader *reader, uint32_t first, uint32_t cou
     uint32_t end = draft->info.layer_count;
     if (end == first)
         return PPSCHED_OK; /* an empty group, which no count makes longer */
-    if ((uint64_t)(end - first) * count + first > MOST_LAYERS)
+    if ((uint64_t)(end - first) * count + first > PPI_MOST_LAYERS)
         return fail(reader, "there are more than 65471 layers up to here");
     for (uint32_t i = 1; i < count && !draft->arena.is_short; i++)
         for (uint32_t layer = first; layer < end; layer++)
@@ -70,7 +70,7 @@ static ppsched_status read_name(struct reader *reader)
             reader->next += length;
             return PPSCHED_OK;
         }
-    char name[NAME_SIZE];
+    char name[KIND_NAME_SIZE];
     size_t shown = length < sizeof name ? length : sizeof name - 1;
     memcpy(name, reader->next, shown);
     name[shown] = '\0';

@@ -231,7 +231,7 @@ static ppsched_status read_tower_member(const struct place *place, const char *n
     return fail_unknown(place, name, &search);
 }
 
-static ppsched_status read_tower(struct ppi_draft *draft, const struct ppi_json_value *object, ppsched_error *error)
+static ppsched_status read_tower_object(struct ppi_draft *draft, const struct ppi_json_value *object, ppsched_error *error)
 {
     ppsched_block blocks[PPSCHED_MAX_BLOCKS];
     uint32_t count = 0;
@@ -262,7 +262,7 @@ static ppsched_status read_towers(struct ppi_draft *draft, const struct ppi_json
     if (list->type != PPI_JSON_LIST)
         return fail_value(&place, "towers", "a list", list);
     for (uint32_t i = 0; i < list->count && status == PPSCHED_OK; i++)
-        status = read_tower(draft, &list->items[i], error);
+        status = read_tower_object(draft, &list->items[i], error);
     return status;
 }
 
@@ -364,7 +364,7 @@ static ppsched_status check_unknown(const struct ppi_json_value *value, ppsched_
                     ppi_json_show(shown, sizeof shown, first));
 }
 
-static ppsched_status fill(struct ppi_draft *draft, const struct ppi_json_value *object, ppsched_error *error)
+static ppsched_status fill_draft(struct ppi_draft *draft, const struct ppi_json_value *object, ppsched_error *error)
 {
     const struct place place = {"", error};
     ppsched_status status = PPSCHED_OK;
@@ -398,7 +398,7 @@ ppsched_status ppi_read_own_form(const ppsched_description **out, const struct p
     ppi_draft_start(&draft, host);
     ppsched_status status = ppi_arena_check(&draft.arena, "the description", error);
     if (status == PPSCHED_OK)
-        status = fill(&draft, object, error);
+        status = fill_draft(&draft, object, error);
     if (status == PPSCHED_OK)
         status = ppi_draft_finish(&draft, out, error);
     ppi_draft_clear(&draft);

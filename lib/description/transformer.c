@@ -6,8 +6,6 @@
 
 #include "base/error.h"
 
-enum { MOST_SIZE = 1 << 24, MOST_COUNT = 1 << 20, MOST_LAYERS = PPI_MOST_LAYERS };
-
 struct bounded {
     const char *name;
     uint32_t value, least, most;
@@ -48,10 +46,10 @@ static uint32_t expert_layers_of(const ppsched_transformer *shape)
 static ppsched_status check_attention(const ppsched_transformer *shape, ppsched_error *error)
 {
     bool is_latent = shape->key_value_rank > 0;
-    const struct bounded latent[] = {{"rope_head_size", shape->rope_head_size, 0, MOST_COUNT},
-                                     {"value_head_size", shape->value_head_size, 1, MOST_COUNT},
-                                     {"query_rank", shape->query_rank, 0, MOST_COUNT},
-                                     {"key_value_rank", shape->key_value_rank, 1, MOST_COUNT}};
+    const struct bounded latent[] = {{"rope_head_size", shape->rope_head_size, 0, PPI_MOST_COUNT},
+                                     {"value_head_size", shape->value_head_size, 1, PPI_MOST_COUNT},
+                                     {"query_rank", shape->query_rank, 0, PPI_MOST_COUNT},
+                                     {"key_value_rank", shape->key_value_rank, 1, PPI_MOST_COUNT}};
     if (is_latent)
         return check_bounds(latent, sizeof latent / sizeof latent[0], error);
     if ((shape->query_rank | shape->rope_head_size | shape->value_head_size) != 0)
@@ -65,9 +63,9 @@ static ppsched_status check_attention(const ppsched_transformer *shape, ppsched_
 
 static ppsched_status check_experts(const ppsched_transformer *shape, ppsched_error *error)
 {
-    const struct bounded sizes[] = {{"expert_ffn_size", shape->expert_ffn_size, 1, MOST_COUNT},
+    const struct bounded sizes[] = {{"expert_ffn_size", shape->expert_ffn_size, 1, PPI_MOST_COUNT},
                                     {"experts_per_token", shape->experts_per_token, 1, shape->experts},
-                                    {"shared_ffn_size", shape->shared_ffn_size, 0, MOST_COUNT},
+                                    {"shared_ffn_size", shape->shared_ffn_size, 0, PPI_MOST_COUNT},
                                     {"dense_layers", shape->dense_layers, 0, shape->layers}};
     if (shape->experts > 0)
         return check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
@@ -106,15 +104,15 @@ static void complete_shape(ppsched_transformer *shape)
 static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *error)
 {
     const uint32_t flags = 2 * PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS - 1;
-    const struct bounded sizes[] = {{"layers", shape->layers, 1, MOST_LAYERS},
-                                    {"hidden_size", shape->hidden_size, 1, MOST_COUNT},
-                                    {"heads", shape->heads, 1, MOST_COUNT},
+    const struct bounded sizes[] = {{"layers", shape->layers, 1, PPI_MOST_LAYERS},
+                                    {"hidden_size", shape->hidden_size, 1, PPI_MOST_COUNT},
+                                    {"heads", shape->heads, 1, PPI_MOST_COUNT},
                                     {"key_value_heads", shape->key_value_heads, 0, shape->heads},
-                                    {"head_size", shape->head_size, 0, MOST_COUNT},
-                                    {"ffn_size", shape->ffn_size, 0, MOST_COUNT},
-                                    {"vocabulary_size", shape->vocabulary_size, 1, MOST_SIZE},
-                                    {"positions", shape->positions, 0, MOST_SIZE},
-                                    {"experts", shape->experts, 0, MOST_COUNT},
+                                    {"head_size", shape->head_size, 0, PPI_MOST_COUNT},
+                                    {"ffn_size", shape->ffn_size, 0, PPI_MOST_COUNT},
+                                    {"vocabulary_size", shape->vocabulary_size, 1, PPI_MOST_SIZE},
+                                    {"positions", shape->positions, 0, PPI_MOST_SIZE},
+                                    {"experts", shape->experts, 0, PPI_MOST_COUNT},
                                     {"mtp_layers", shape->mtp_layers, 0, 32},
                                     {"reserved[0]", shape->reserved[0], 0, 0},
                                     {"reserved[1]", shape->reserved[1], 0, 0}};

@@ -7,15 +7,15 @@
 
 /* Efficiencies of an A100 from calculon (caa4b11, systems/a100_80g.json), which reproduce the runs of Korthikanti et al. For
  * the other devices they are assumed. */
-static const ppsched_efficiency matrix[] = {{128e9, 0.95}, {16e9, 0.9}, {1e9, 0.6}, {0, 0.1}};
-static const ppsched_efficiency vector[] = {{16e9, 0.95}, {1e9, 0.5}, {0, 0.1}};
-static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.6}, {0, 0.3}};
+static const ppsched_efficiency matrix_shares[] = {{128e9, 0.95}, {16e9, 0.9}, {1e9, 0.6}, {0, 0.1}};
+static const ppsched_efficiency vector_shares[] = {{16e9, 0.95}, {1e9, 0.5}, {0, 0.1}};
+static const ppsched_efficiency memory_shares[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.6}, {0, 0.3}};
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 #define EFFICIENCIES                                                                                                           \
-    .matrix_efficiency = matrix, .vector_efficiency = vector, .memory_efficiency = memory,                                     \
-    .matrix_efficiency_count = COUNT_OF(matrix), .vector_efficiency_count = COUNT_OF(vector),                                  \
-    .memory_efficiency_count = COUNT_OF(memory)
+    .matrix_efficiency = matrix_shares, .vector_efficiency = vector_shares, .memory_efficiency = memory_shares,                \
+    .matrix_efficiency_count = COUNT_OF(matrix_shares), .vector_efficiency_count = COUNT_OF(vector_shares),                    \
+    .memory_efficiency_count = COUNT_OF(memory_shares)
 #define DEVICE(text) .size = sizeof(ppsched_accelerator), .name = (text), EFFICIENCIES
 
 /* Efficiencies and latencies of links are from calculon too, except that inside a node of A100s, which was measured. */
@@ -51,7 +51,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
 /* Memory is what the driver reports to programs, where that is known, not the rounded number of the data sheet. */
 #define MIB (1024.0 * 1024.0)
 
-static const ppsched_accelerator devices[] = {
+static const ppsched_accelerator known_devices[] = {
     /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. The
      * driver reports 81,920 MiB. */
     {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9,
@@ -121,10 +121,10 @@ static const ppsched_accelerator devices[] = {
 
 uint32_t ppi_accelerator_count(void)
 {
-    return COUNT_OF(devices);
+    return COUNT_OF(known_devices);
 }
 
 const ppsched_accelerator *ppi_accelerator_at(uint32_t index)
 {
-    return index < COUNT_OF(devices) ? &devices[index] : NULL;
+    return index < COUNT_OF(known_devices) ? &known_devices[index] : NULL;
 }

@@ -3,8 +3,6 @@
  * is added to its output. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 static bool has_flag(const struct ppi_site *site, uint32_t flag)
 {
     return (site->model->training.flags & flag) != 0;
@@ -42,7 +40,7 @@ static void put_matrix(struct ppi_ops *ops, const struct ppi_site *site, const s
         op->pass[pass].quantized = 0;
         op->pass[pass].bytes += beside->is_expert ? (pieces - 1) * weights * site->size : 0;
     }
-    int summed = adds ? FORWARD : INPUT; /* outputs, or the gradients of the common input */
+    int summed = adds ? PPI_FORWARD_PASS : PPI_INPUT_PASS; /* outputs, or the gradients of the common input */
     double elements = tokens * (adds ? out : in);
     op->pass[summed].vector += 2 * elements;
     op->pass[summed].bytes += 3 * elements * site->size;

@@ -2,8 +2,6 @@
 /* Attention: plain or latent queries, keys and values, an index that selects tokens, gates. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 static bool is_latent(const ppsched_block *block)
 {
     return block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION;
@@ -56,8 +54,8 @@ static void put_plain(struct ppi_ops *ops, const struct ppi_site *site, const pp
     if (has_values)
         ppi_put_linear(ops, site, tokens, hidden, widths->values, has_bias, 0)->target = PPSCHED_ADAPTER_TARGET_VALUE;
     struct ppi_op_cost *op = ppi_next_op(ops); /* the gradients of their input */
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = inputs * tokens * hidden,
-                                              .bytes = (inputs + 1) * tokens * hidden * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = inputs * tokens * hidden,
+                                                       .bytes = (inputs + 1) * tokens * hidden * size};
     put_qk_norm(ops, site, block, widths->heads, widths->key);
     if (has_keys)
         put_qk_norm(ops, site, block, widths->keys / widths->key, widths->key);

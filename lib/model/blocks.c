@@ -2,8 +2,6 @@
 /* The parts of each row, in order: blocks with what opens and closes them, embedding, head, MTP and towers. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 /* --- blocks --- */
 
 static void put_inner(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
@@ -63,7 +61,8 @@ static void put_block(struct ppi_ops *ops, const struct ppi_site *site, const pp
         ppi_put_layer_norm(ops, site);
     double elements = site->tokens * site->hidden;
     struct ppi_op_cost *op = ppi_next_op(ops); /* the sum with the next block's */
-    op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = elements, .bytes = 3 * elements * site->size};
+    op->pass[PPI_FORWARD_PASS] = op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = elements,
+                                                                                    .bytes = 3 * elements * site->size};
 }
 
 /* --- embedding and head --- */
@@ -81,15 +80,15 @@ static void put_embedding(struct ppi_ops *ops, const struct ppi_site *site)
     op->parameters = width_of_vocabulary(model) * hidden + (double)model->shape->positions * hidden;
     op->kept = 8 * tokens + (site->has_dropout ? site->rows * hidden : 0);
     op->weight_needs = site->rows * hidden * size;
-    op->pass[FORWARD].bytes = 2 * tokens * hidden * size;
-    op->pass[WEIGHT].bytes = 3 * tokens * hidden * size;
+    op->pass[PPI_FORWARD_PASS].bytes = 2 * tokens * hidden * size;
+    op->pass[PPI_WEIGHT_PASS].bytes = 3 * tokens * hidden * size;
     if (model->shape->extra_parameters > 0)
         ppi_next_op(ops)->parameters = (double)model->shape->extra_parameters;
     if (model->training.tensor_parallel > 1) { /* each device looks up its own rows of the table */
         op = ppi_next_op(ops);
         bool scatters = (model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
-        op->pass[FORWARD].sent = tokens * hidden * size;
-        op->pass[FORWARD].collective = scatters ? PPI_GATHER : PPI_ALL_REDUCE;
+        op->pass[PPI_FORWARD_PASS].sent = tokens * hidden * size;
+        op->pass[PPI_FORWARD_PASS].collective = scatters ? PPI_GATHER : PPI_ALL_REDUCE;
     }
 }
 
@@ -102,13 +101,13 @@ static void put_output(struct ppi_ops *ops, const struct ppi_site *site, bool is
     struct ppi_op_cost *op = ppi_put_linear(ops, site, tokens, hidden, width, false, ppi_input_bytes(site));
     op->is_linear = false;
     op->target = is_head ? PPSCHED_ADAPTER_TARGET_HEAD : 0;
-    op->pass[FORWARD].quantized = op->pass[INPUT].quantized = 0;
+    op->pass[PPI_FORWARD_PASS].quantized = op->pass[PPI_INPUT_PASS].quantized = 0;
     if (!is_head || ppi_model_has_flag(site->model, PPSCHED_DESCRIPTION_FLAG_TIED))
         op->parameters = 0;
     op = ppi_next_op(ops);
     op->kept = 4 * logits;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 5 * logits, .bytes = 2 * logits * (size + 4)};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * logits, .bytes = logits * (size + 4)};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = 5 * logits, .bytes = 2 * logits * (size + 4)};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 2 * logits, .bytes = logits * (size + 4)};
 }
 
 static void put_head(struct ppi_ops *ops, const struct ppi_site *site)

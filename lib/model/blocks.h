@@ -6,7 +6,10 @@
 #include "model/model.h"
 
 /* Passes: forward, gradients of the input, gradients of the weights. */
-enum { PPI_PASSES = 3, PPI_MOST_OPS = 80, PPI_STATE_BYTES = 4 }; /* of an element of a scan's state */
+/* The passes of a layer. */
+enum { PPI_FORWARD_PASS, PPI_INPUT_PASS, PPI_WEIGHT_PASS, PPI_PASSES };
+
+enum { PPI_MOST_OPS = 80, PPI_STATE_BYTES = 4 }; /* of an element of a scan's state */
 
 enum ppi_collective { PPI_NO_COLLECTIVE, PPI_ALL_REDUCE, PPI_GATHER, PPI_ALL_TO_ALL };
 enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROUP_EXPERT_TENSOR };

@@ -20,7 +20,7 @@ static void put_compressor(struct ppi_ops *ops, const struct ppi_site *site, con
     ppi_put_norm(ops, site, tokens / block->ratio, width);
 }
 
-static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
+static void put_compressed_index(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
     double tokens = site->tokens, width = block->index_size, heads = block->index_heads;
     put_compressor(ops, site, block, width);
@@ -31,7 +31,7 @@ static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const pp
 }
 
 /* In the window, and of the compressed ones. */
-static double visible_of(const struct ppi_site *site, const ppsched_block *block)
+static double visible_of_compressed(const struct ppi_site *site, const ppsched_block *block)
 {
     double window = ppi_visible(site, block->window);
     if (block->ratio == 0)
@@ -41,7 +41,7 @@ static double visible_of(const struct ppi_site *site, const ppsched_block *block
 }
 
 /* The heads' values of a group become `output_rank`, and those of all groups h. */
-static void put_output(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double values)
+static void put_grouped_output(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double values)
 {
     double tokens = site->tokens, groups = block->output_groups / site->tensor, rank = block->output_rank;
     struct ppi_op_cost *op = ppi_put_linear(ops, site, tokens, values / groups, groups * rank, false,
@@ -68,13 +68,13 @@ void ppi_put_compressed(struct ppi_ops *ops, const struct ppi_site *site, const 
     if (block->ratio > 0)
         put_compressor(ops, site, block, width);
     if (block->ratio > 0 && has_index(block))
-        put_index(ops, site, block);
+        put_compressed_index(ops, site, block);
     ppi_next_op(ops)->kept = tokens * (widths.queries + width + (block->ratio > 0 ? width / block->ratio : 0)) * size;
     double compressed = block->ratio > 0 ? width / block->ratio : 0, window = block->window;
     ppi_put_ring(ops, site, block->ratio > 0 ? compressed : width);
     double last = window < site->sequence ? window / site->sequence : 1; /* what later slices read of this one */
     ops->key_values += tokens * (last * width + compressed) * size;
-    ppi_put_scores(ops, site, &widths, visible_of(site, block));
+    ppi_put_scores(ops, site, &widths, visible_of_compressed(site, block));
     ops->list[ops->count - 1].parameters += widths.heads; /* sinks */
-    put_output(ops, site, block, widths.queries);
+    put_grouped_output(ops, site, block, widths.queries);
 }

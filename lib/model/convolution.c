@@ -2,15 +2,13 @@
 /* A gated short convolution of the hidden channels (LFM2): gate, convolve, gate. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 /* The product with a gate as wide. */
-static void put_product(struct ppi_ops *ops, const struct ppi_site *site, double elements)
+static void put_gate_product(struct ppi_ops *ops, const struct ppi_site *site, double elements)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = 2 * elements * site->size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = elements, .bytes = 3 * elements * site->size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 5 * elements * site->size};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = elements, .bytes = 3 * elements * site->size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 5 * elements * site->size};
 }
 
 void ppi_put_convolution(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
@@ -18,9 +16,9 @@ void ppi_put_convolution(struct ppi_ops *ops, const struct ppi_site *site, const
     double tokens = site->tokens, channels = site->hidden / site->tensor, width = block->convolution;
     bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS);
     ppi_put_linear(ops, site, tokens, site->hidden, 3 * channels, has_bias, ppi_input_bytes(site));
-    put_product(ops, site, tokens * channels);
+    put_gate_product(ops, site, tokens * channels);
     ppi_put_state(ops, site, channels * (width - 1));
     ppi_put_short_convolution(ops, site, channels, width, has_bias);
-    put_product(ops, site, tokens * channels);
+    put_gate_product(ops, site, tokens * channels);
     ppi_put_linear(ops, site, tokens, channels, site->hidden, has_bias, tokens * channels * site->size);
 }

@@ -2,8 +2,6 @@
 /* The gated delta rule in chunks (arXiv 2412.06464), and KDA (arXiv 2510.26692), whose decay is one for each channel. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 static const double chunk_of_kernel = 64; /* tokens of a chunk in flash-linear-attention's kernels */
 
 /* On one device. */
@@ -11,7 +9,7 @@ struct delta_widths {
     double heads, key, value, keys, values; /* keys and values: of all heads */
 };
 
-static struct delta_widths widths_of(const struct ppi_site *site, const ppsched_block *block)
+static struct delta_widths delta_widths_of(const struct ppi_site *site, const ppsched_block *block)
 {
     double t = site->tensor;
     struct delta_widths widths = {.heads = block->heads / t, .key = block->head_size, .value = block->value_size};
@@ -47,8 +45,8 @@ static void put_inputs(struct ppi_ops *ops, const struct ppi_site *site, const p
     double decays = tokens * (is_by_channel ? widths->keys : widths->heads);
     op->parameters = widths->heads + (is_by_channel ? widths->keys : widths->heads);
     op->kept = (is_by_channel ? site->size : 4) * decays + tokens * widths->heads * site->size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 8 * decays, .bytes = 6 * decays};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * decays, .bytes = 10 * decays};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = 8 * decays, .bytes = 6 * decays};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 13 * decays, .bytes = 10 * decays};
 }
 
 /* For each token and head, with chunks of C tokens, keys of k and values of v: three products of C x k (keys with keys,
@@ -65,13 +63,13 @@ static void put_rule(struct ppi_ops *ops, const struct ppi_site *site, const str
     double states = tokens / chunk * widths->heads * k * v * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = tokens * (2 * widths->keys + widths->values + (is_by_channel ? 2 : 1) * widths->heads * chunk) * size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.matrix = matrix, .bytes = once + 2 * states};
-    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = back, .bytes = 2 * (once + 2 * states)};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.matrix = matrix, .bytes = once + 2 * states};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.matrix = back, .bytes = 2 * (once + 2 * states)};
 }
 
 void ppi_put_delta(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
-    struct delta_widths widths = widths_of(site, block);
+    struct delta_widths widths = delta_widths_of(site, block);
     double tokens = site->tokens;
     put_inputs(ops, site, block, &widths);
     ppi_put_state(ops, site, widths.heads * widths.key * widths.value);

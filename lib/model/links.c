@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives by a ring or all-to-all, inside a node, between nodes or between pods. */
+#include "model/rates.h"
 #include "model/table.h"
-
-static double or_1(double value)
-{
-    return value > 0 ? value : 1;
-}
 
 uint64_t ppi_pod_devices(const ppsched_accelerator *device)
 {
@@ -40,7 +36,7 @@ struct ppi_spread ppi_spread_of(const ppsched_model *model, enum ppi_group group
 
 static double over(const ppsched_link_rate *link, double bytes)
 {
-    return bytes / (link->bandwidth * or_1(link->efficiency));
+    return bytes / (link->bandwidth * ppi_or_1(link->efficiency));
 }
 
 /* Devices of the group in one node. */
@@ -67,7 +63,7 @@ static double pod_of(const ppsched_model *model, struct ppi_spread group, double
 }
 
 /* Seconds of a part that goes over one link. */
-static double part(const ppsched_link_rate *link, double bytes)
+static double part_of_peak(const ppsched_link_rate *link, double bytes)
 {
     return bytes > 0 ? link->latency + over(link, bytes) : 0;
 }
@@ -79,8 +75,8 @@ static double all_to_all(const ppsched_model *model, struct ppi_spread group, do
     double near = near_of(model, group), in_pod = pod_of(model, group, near);
     double inside = (near - 1) / group.count * bytes, outside = (in_pod - near) / group.count * bytes;
     double time = (inside > 0 ? device->inside.latency + over_inside(model, near, inside) : 0) +
-                  part(&device->between, outside);
-    return time + part(&device->beyond, (group.count - in_pod) / group.count * bytes);
+                  part_of_peak(&device->between, outside);
+    return time + part_of_peak(&device->beyond, (group.count - in_pod) / group.count * bytes);
 }
 
 /* Of `copies` of a row to random places, at how many of these some arrives, on average. */
@@ -123,7 +119,7 @@ static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi
 {
     const ppsched_accelerator *device = &model->device;
     const ppsched_link_rate *link = ppi_link_over(device, ppi_distance_of(device, group.span));
-    double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
+    double factor = collective == PPI_ALL_REDUCE ? 2 * ppi_or_1(link->all_reduce) : ppi_or_1(link->all_gather);
     double sent = factor * (bytes * (1 - 1 / group.count)), inside = over_inside(model, near_of(model, group), sent);
     double time = link == &device->inside ? inside : over(link, sent);
     if (link == &device->beyond && time < over(&device->between, sent))

@@ -2,9 +2,7 @@
 /* Mamba-2 in chunks (arXiv 2405.21060), and Mamba's selective scan (arXiv 2312.00752). */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
-static const double chunk_of_kernel = 256; /* tokens of a chunk, the default of mamba_ssm's kernels */
+static const double tokens_of_chunk = 256; /* tokens of a chunk, the default of mamba_ssm's kernels */
 
 /* --- Mamba-2 --- */
 
@@ -13,7 +11,7 @@ struct mamba_widths {
     double heads, head, inner, state, group_states;
 };
 
-static struct mamba_widths widths_of(const struct ppi_site *site, const ppsched_block *block)
+static struct mamba_widths mamba_widths_of(const struct ppi_site *site, const ppsched_block *block)
 {
     double t = site->tensor, groups = block->groups / t;
     struct mamba_widths widths = {.heads = block->heads / t, .head = block->head_size, .state = block->state_size};
@@ -28,7 +26,7 @@ static struct mamba_widths widths_of(const struct ppi_site *site, const ppsched_
 static void put_chunks(struct ppi_ops *ops, const struct ppi_site *site, const struct mamba_widths *widths)
 {
     double tokens = site->tokens, size = site->size;
-    double chunk = site->sequence < chunk_of_kernel ? site->sequence : chunk_of_kernel;
+    double chunk = site->sequence < tokens_of_chunk ? site->sequence : tokens_of_chunk;
     double matrix = tokens * (2 * chunk * (widths->group_states + widths->inner) + 4 * widths->inner * widths->state);
     double back = tokens * (6 * chunk * (widths->group_states + widths->inner) + 10 * widths->inner * widths->state);
     double once = tokens * (2 * widths->inner + 2 * widths->group_states + widths->heads) * size;
@@ -37,16 +35,16 @@ static void put_chunks(struct ppi_ops *ops, const struct ppi_site *site, const s
     op->is_scan = true;
     op->parameters = 3 * widths->heads; /* decay, bias of the step, what passes by */
     op->kept = tokens * widths->inner * size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){
         .matrix = matrix, .vector = 12 * tokens * widths->inner, .bytes = once + 2 * states};
-    op->pass[INPUT] = (struct ppi_layer_pass){
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){
         .matrix = back, .vector = 24 * tokens * widths->inner, .bytes = 2 * (once + 2 * states)};
 }
 
 /* The convolution's output is computed again in the backward. */
 static void put_mamba_2(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
-    struct mamba_widths widths = widths_of(site, block);
+    struct mamba_widths widths = mamba_widths_of(site, block);
     double tokens = site->tokens, size = site->size, channels = widths.inner + 2 * widths.group_states;
     bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS);
     ppi_put_linear(ops, site, tokens, site->hidden, widths.inner + channels + widths.heads, has_bias, ppi_input_bytes(site));
@@ -73,8 +71,8 @@ static void put_scan(struct ppi_ops *ops, const struct ppi_site *site, const pps
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->parameters = inner * state + inner;
     op->kept = 2 * tokens * inner * size; /* step sizes and output */
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 9 * tokens * inner * state, .bytes = once};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 18 * tokens * inner * state, .bytes = 2 * once};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = 9 * tokens * inner * state, .bytes = once};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 18 * tokens * inner * state, .bytes = 2 * once};
 }
 
 static void put_mamba_1(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)

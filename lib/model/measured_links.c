@@ -28,7 +28,7 @@ static ppsched_status check_point(const ppsched_measured_collective *own, uint32
 }
 
 /* By collective, group, span, bytes. */
-static int compare(const ppsched_measured_collective *a, const ppsched_measured_collective *b)
+static int compare_collectives(const ppsched_measured_collective *a, const ppsched_measured_collective *b)
 {
     if (a->collective != b->collective)
         return a->collective < b->collective ? -1 : 1;
@@ -42,7 +42,7 @@ static int compare(const ppsched_measured_collective *a, const ppsched_measured_
 static bool is_before(const void *context, uint32_t a, uint32_t b)
 {
     const ppsched_measured_collective *list = context;
-    return compare(&list[a], &list[b]) < 0;
+    return compare_collectives(&list[a], &list[b]) < 0;
 }
 
 static ppsched_status sort_points(ppsched_model *model, const ppsched_measured_collective *given, uint32_t *order,
@@ -58,7 +58,7 @@ static ppsched_status sort_points(ppsched_model *model, const ppsched_measured_c
     ppsched_measured_collective *out = model->collectives + count;
     for (uint32_t i = 0; i < count; i++) {
         out[i] = model->collectives[sorted[i]];
-        if (i > 0 && compare(&out[i - 1], &out[i]) == 0)
+        if (i > 0 && compare_collectives(&out[i - 1], &out[i]) == 0)
             return ppi_fail(
                 error, PPSCHED_ERROR_RANGE,
                 "collective %u of the layer table is that of %u: group %u, span %u, %g bytes; leave one of them out", sorted[i],
@@ -97,12 +97,7 @@ struct points {
     uint32_t count;
 };
 
-static double ratio(double a, double b)
-{
-    return a > b ? a / b : b / a;
-}
-
-static struct ppi_spread spread_of(const ppsched_measured_collective *own)
+static struct ppi_spread spread_of_measured(const ppsched_measured_collective *own)
 {
     return (struct ppi_spread){own->group, own->span, 0};
 }
@@ -120,7 +115,7 @@ static struct points nearest(const ppsched_model *model, int32_t collective, str
              end++)
             continue;
         bool side = ppi_distance_of(&model->device, own->span) == ppi_distance_of(&model->device, group.span);
-        double far = ratio(own->group, group.count) * ratio(own->span, group.span);
+        double far = ppi_size_ratio(own->group, group.count) * ppi_size_ratio(own->span, group.span);
         if (own->collective == collective &&
             (best.first == NULL || (side && !best_side) || (side == best_side && far < distance))) {
             best = (struct points){own, end - i};
@@ -149,7 +144,7 @@ static double interpolate(const struct points *points, double bytes)
 static double time_by(const ppsched_model *model, const struct points *points, struct ppi_spread group,
                       enum ppi_collective collective, double bytes, double predicted)
 {
-    struct ppi_spread own = spread_of(points->first);
+    struct ppi_spread own = spread_of_measured(points->first);
     if (points->count > 1 && own.count == group.count && own.span == group.span)
         return interpolate(points, bytes);
     double there = points->count > 1 ? bytes : points->first->bytes;

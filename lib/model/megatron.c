@@ -13,7 +13,7 @@ struct flat {
     bool last_has;  /* the last layer has some */
 };
 
-static bool has_flag(const struct flat *model, uint32_t flag)
+static bool is_flagged(const struct flat *model, uint32_t flag)
 {
     return (model->shape.flags & flag) != 0;
 }
@@ -23,7 +23,7 @@ struct shares {
     double tensor, copied, expert;
 };
 
-static double attention_of(const struct flat *model, double norm)
+static double attention_cost(const struct flat *model, double norm)
 {
     const ppsched_transformer *shape = &model->shape;
     double hidden = shape->hidden_size, heads = shape->heads;
@@ -40,12 +40,12 @@ static double attention_of(const struct flat *model, double norm)
 static struct shares layers_of(const struct flat *model, double dense, double experts)
 {
     const ppsched_transformer *shape = &model->shape;
-    double hidden = shape->hidden_size, norm = has_flag(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 : 1;
-    double gate = has_flag(model, PPSCHED_TRANSFORMER_FLAG_GATED) ? 1.5 : 1, norms = 2 * hidden * norm;
-    double attention = attention_of(model, norm), mlp = 2 * hidden * shape->ffn_size * gate;
+    double hidden = shape->hidden_size, norm = is_flagged(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 : 1;
+    double gate = is_flagged(model, PPSCHED_TRANSFORMER_FLAG_GATED) ? 1.5 : 1, norms = 2 * hidden * norm;
+    double attention = attention_cost(model, norm), mlp = 2 * hidden * shape->ffn_size * gate;
     double shared = 2 * hidden * shape->shared_ffn_size * gate;
     double router = hidden * shape->experts;
-    if (has_flag(model, PPSCHED_TRANSFORMER_FLAG_MLP_BIAS))
+    if (is_flagged(model, PPSCHED_TRANSFORMER_FLAG_MLP_BIAS))
         router += shape->experts;
     return (struct shares){.tensor = (attention + mlp) * dense + (attention + shared) * experts,
                            .copied = norms * dense + (norms + router) * experts,
@@ -65,7 +65,7 @@ static double states_of(const struct flat *model, double p)
     double t = training->tensor_parallel, e = training->expert_parallel, et = training->expert_tensor_parallel;
     double experts = model->experts, mtp = shape->mtp_layers;
     bool last_has = model->last_has;
-    double norm = has_flag(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 : 1;
+    double norm = is_flagged(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 : 1;
     struct shares block = layers_of(model, shape->layers - experts, experts);
     struct shares ahead = layers_of(model, last_has ? 0 : mtp, last_has ? mtp : 0);
     double embedding = (double)shape->hidden_size * shape->vocabulary_size;
@@ -73,7 +73,7 @@ static double states_of(const struct flat *model, double p)
     double copied = (block.copied + norm * shape->hidden_size) / p + ahead.copied;
     double expert = (block.expert / p + ahead.expert) / (et * e);
     uint64_t world = (uint64_t)training->tensor_parallel * training->context_parallel * training->data_parallel;
-    if (!has_flag(model, PPSCHED_TRANSFORMER_FLAG_TIED) && p <= 1)
+    if (!is_flagged(model, PPSCHED_TRANSFORMER_FLAG_TIED) && p <= 1)
         tensor += embedding / t;
     uint64_t divided = (uint64_t)training->expert_tensor_parallel * training->expert_parallel;
     double common = (tensor + copied) * bytes_each(model, training->data_parallel);

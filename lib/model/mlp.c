@@ -2,8 +2,6 @@
 /* Feed-forwards: a dense MLP, or experts. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 /* The matrices of one MLP from and to `outer`, `width` wide on this device; `input` bytes of the input are kept. */
 static void put_matrices(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double tokens,
                          double outer, double width, double input)
@@ -30,10 +28,10 @@ static void put_router(struct ppi_ops *ops, const struct ppi_site *site, const p
     struct ppi_op_cost *op = ppi_put_linear(ops, site, rows, site->hidden, experts,
                                             ppi_block_has(block, PPSCHED_BLOCK_FLAG_ROUTER_BIAS), ppi_input_bytes(site));
     op->is_linear = false;
-    op->pass[FORWARD].quantized = op->pass[INPUT].quantized = 0;
+    op->pass[PPI_FORWARD_PASS].quantized = op->pass[PPI_INPUT_PASS].quantized = 0;
     op->kept += rows * experts * 4;
     op->target = PPSCHED_ADAPTER_TARGET_ROUTER;
-    op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
+    op->pass[PPI_FORWARD_PASS].vector = op->pass[PPI_INPUT_PASS].vector = 5 * rows * experts;
 }
 
 /* Between the devices that share each expert: a gather before it, a reduce-scatter after it. */
@@ -43,9 +41,9 @@ static void put_gathering(struct ppi_ops *ops, const struct ppi_site *site, doub
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->group = PPI_GROUP_EXPERT_TENSOR;
-    op->pass[FORWARD].sent = arrived * outer * site->size;
-    op->pass[FORWARD].collective = PPI_GATHER;
-    op->pass[INPUT] = op->pass[FORWARD];
+    op->pass[PPI_FORWARD_PASS].sent = arrived * outer * site->size;
+    op->pass[PPI_FORWARD_PASS].collective = PPI_GATHER;
+    op->pass[PPI_INPUT_PASS] = op->pass[PPI_FORWARD_PASS];
 }
 
 /* Sends copies of a device's rows to their experts' devices, or back: over the links, and once through memory on both sides. */
@@ -57,13 +55,13 @@ static void put_exchange(struct ppi_ops *ops, const struct ppi_site *site, const
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->group = PPI_GROUP_EXPERT;
     op->copies = block->experts_per_token;
-    op->pass[FORWARD].bytes = 2 * (copies + arrived) * width;
-    op->pass[FORWARD].vector = copies * outer;
+    op->pass[PPI_FORWARD_PASS].bytes = 2 * (copies + arrived) * width;
+    op->pass[PPI_FORWARD_PASS].vector = copies * outer;
     if (e > 1) {
-        op->pass[FORWARD].sent = copies * width;
-        op->pass[FORWARD].collective = PPI_ALL_TO_ALL;
+        op->pass[PPI_FORWARD_PASS].sent = copies * width;
+        op->pass[PPI_FORWARD_PASS].collective = PPI_ALL_TO_ALL;
     }
-    op->pass[INPUT] = op->pass[FORWARD];
+    op->pass[PPI_INPUT_PASS] = op->pass[PPI_FORWARD_PASS];
 }
 
 /* Biases are added to the rows of one expert after the other, in 4 bytes, and these put together again. */
@@ -73,7 +71,7 @@ static void put_biases(struct ppi_ops *ops, const struct ppi_site *site, const p
     if (traffic == 0 || !ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS))
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);
-    op->pass[FORWARD].bytes = op->pass[INPUT].bytes = traffic * elements * site->size;
+    op->pass[PPI_FORWARD_PASS].bytes = op->pass[PPI_INPUT_PASS].bytes = traffic * elements * site->size;
 }
 
 /* The experts of a device: each is a small matrix product of its own. */
@@ -99,7 +97,7 @@ static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, co
 }
 
 /* Into or out of the latent that routed experts work in; each device has the whole matrix. */
-static void put_latent(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, bool is_in)
+static void put_latent_of_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, bool is_in)
 {
     double latent = block->latent_size, rows = site->rows;
     if (latent == 0)
@@ -154,13 +152,13 @@ void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const pps
     if (block->idle_experts > 0)
         arrived *= block->experts / ((double)block->experts + block->idle_experts);
     put_router(ops, site, block);
-    put_latent(ops, site, block, true);
+    put_latent_of_experts(ops, site, block, true);
     put_permutation(ops, site, outer, arrived);
     put_exchange(ops, site, block, outer, arrived);
     put_gathering(ops, site, outer, arrived);
     put_own_experts(ops, site, block, outer, arrived);
     put_gathering(ops, site, outer, arrived);
     put_exchange(ops, site, block, outer, arrived);
-    put_latent(ops, site, block, false);
+    put_latent_of_experts(ops, site, block, false);
     put_shared(ops, site, block);
 }

@@ -53,8 +53,6 @@ void ppi_model_destroy(ppsched_model *model);
 /* Fills in the defaults of the training and the device, and checks them. */
 ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 
-enum { PPI_MOST_COUNT = 1 << 20 }; /* of devices of a group, and the like */
-
 struct ppi_bounded {
     const char *name;
     uint32_t value, least, most;

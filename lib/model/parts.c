@@ -2,8 +2,6 @@
 /* The common ops of blocks. Counts of vector operations per element are calculon's. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 static bool is_sequence_parallel(const struct ppi_site *site)
 {
     return (site->model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
@@ -55,8 +53,8 @@ struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *s
     op->is_linear = true;
     op->target = PPSCHED_ADAPTER_TARGET_OTHER;
     op->tokens = tokens, op->in = in, op->out = out, op->input = input;
-    op->pass[FORWARD].quantized = tokens * in;
-    op->pass[INPUT].quantized = tokens * out;
+    op->pass[PPI_FORWARD_PASS].quantized = tokens * in;
+    op->pass[PPI_INPUT_PASS].quantized = tokens * out;
     return op;
 }
 
@@ -66,8 +64,8 @@ void ppi_put_activation(struct ppi_ops *ops, const struct ppi_site *site, double
     double inputs = is_gated ? 2 * elements : elements, size = site->size;
     op->is_activation = true;
     op->kept = inputs * size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 8 * elements, .bytes = (inputs + elements) * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = 8 * elements, .bytes = (inputs + elements) * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};
 }
 
 /* --- the communication of tensor parallelism --- */
@@ -89,19 +87,20 @@ void ppi_put_opening(struct ppi_ops *ops, const struct ppi_site *site)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
     if (!is_sequence_parallel(site)) {
-        op->pass[INPUT] = collective(site, PPI_ALL_REDUCE, true);
+        op->pass[PPI_INPUT_PASS] = collective(site, PPI_ALL_REDUCE, true);
         return;
     }
-    op->pass[FORWARD] = collective(site, PPI_GATHER, false);
-    op->pass[INPUT] = collective(site, PPI_GATHER, true);
-    op->pass[WEIGHT] = collective(site, PPI_GATHER, false);
+    op->pass[PPI_FORWARD_PASS] = collective(site, PPI_GATHER, false);
+    op->pass[PPI_INPUT_PASS] = collective(site, PPI_GATHER, true);
+    op->pass[PPI_WEIGHT_PASS] = collective(site, PPI_GATHER, false);
 }
 
 static void put_dropout(struct ppi_ops *ops, double elements, double size)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = elements; /* the mask */
-    op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = elements, .bytes = elements * (2 * size + 1)};
+    op->pass[PPI_FORWARD_PASS] = op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = elements,
+                                                                                    .bytes = elements * (2 * size + 1)};
 }
 
 /* The sum over the devices, norms after the block, dropout, and the residual streams. */
@@ -110,20 +109,20 @@ void ppi_put_closing(struct ppi_ops *ops, const struct ppi_site *site, uint32_t 
     double elements = site->rows * site->hidden, size = site->size, all = elements * site->streams;
     struct ppi_op_cost *op = ppi_next_op(ops);
     if (is_sequence_parallel(site)) {
-        op->pass[FORWARD] = collective(site, PPI_GATHER, true);
-        op->pass[INPUT] = collective(site, PPI_GATHER, false);
+        op->pass[PPI_FORWARD_PASS] = collective(site, PPI_GATHER, true);
+        op->pass[PPI_INPUT_PASS] = collective(site, PPI_GATHER, false);
     } else {
-        op->pass[FORWARD] = collective(site, PPI_ALL_REDUCE, true);
+        op->pass[PPI_FORWARD_PASS] = collective(site, PPI_ALL_REDUCE, true);
     }
     for (uint32_t i = 0; i < norms; i++)
         ppi_put_layer_norm(ops, site);
     if (site->has_dropout)
         put_dropout(ops, elements, size);
     op = ppi_next_op(ops);
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = all, .bytes = 3 * all * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * all, .bytes = 3 * all * size};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = all, .bytes = 3 * all * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 2 * all, .bytes = 3 * all * size};
     op = ppi_next_op(ops); /* the sum of two gradients where the residual branches off */
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * all, .bytes = 3 * all * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 2 * all, .bytes = 3 * all * size};
 }
 
 /* --- scans --- */
@@ -139,9 +138,9 @@ void ppi_put_short_convolution(struct ppi_ops *ops, const struct ppi_site *site,
     op->parameters = channels * width + (has_bias ? channels : 0);
     op->kept = elements * size;
     op->weight_needs = 2 * elements * size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = (2 * width + 4) * elements, .bytes = 2 * elements * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = (2 * width + 8) * elements, .bytes = 3 * elements * size};
-    op->pass[WEIGHT] = (struct ppi_layer_pass){.vector = 2 * width * elements, .bytes = 2 * elements * size};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = (2 * width + 4) * elements, .bytes = 2 * elements * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = (2 * width + 8) * elements, .bytes = 3 * elements * size};
+    op->pass[PPI_WEIGHT_PASS] = (struct ppi_layer_pass){.vector = 2 * width * elements, .bytes = 2 * elements * size};
 }
 
 /* Each device runs its part of the sequence from a state of zeros, gathers the states of the parts before, and adds what they
@@ -153,6 +152,6 @@ void ppi_put_state(struct ppi_ops *ops, const struct ppi_site *site, double elem
     struct ppi_op_cost *op = ppi_next_op(ops);
     double bytes = site->context * site->samples * elements * PPI_STATE_BYTES;
     op->group = PPI_GROUP_CONTEXT;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
-    op->pass[INPUT] = op->pass[FORWARD];
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
+    op->pass[PPI_INPUT_PASS] = op->pass[PPI_FORWARD_PASS];
 }

@@ -17,22 +17,17 @@ static double time_of(double amount, double pieces, double rate, const ppsched_e
     return amount / (rate * share_at(list, count, pieces > 0 ? amount / pieces : amount));
 }
 
-static double or_1(double value)
-{
-    return value > 0 ? value : 1;
-}
-
 static double linear_rate(const ppsched_model *model)
 {
     const ppsched_accelerator *device = &model->device;
-    double share = or_1(device->matrix_share);
+    double share = ppi_or_1(device->matrix_share);
     switch (model->training.precision) {
     case PPSCHED_PRECISION_FP8:
-        return device->rate_8bit * share * or_1(device->fp8_share);
+        return device->rate_8bit * share * ppi_or_1(device->fp8_share);
     case PPSCHED_PRECISION_MXFP8:
         return device->rate_8bit * share * device->mxfp8_share;
     case PPSCHED_PRECISION_NVFP4:
-        return device->rate_4bit * share * or_1(device->nvfp4_share);
+        return device->rate_4bit * share * ppi_or_1(device->nvfp4_share);
     default:
         return device->matrix_rate * share;
     }
@@ -41,14 +36,14 @@ static double linear_rate(const ppsched_model *model)
 /* In 16 bits. */
 static double plain_rate(const ppsched_model *model)
 {
-    return model->device.matrix_rate * or_1(model->device.matrix_share);
+    return model->device.matrix_rate * ppi_or_1(model->device.matrix_share);
 }
 
 static double score_rate(const ppsched_model *model)
 {
     const ppsched_accelerator *device = &model->device;
     bool is_8bit = (model->training.flags & PPSCHED_TRAINING_FLAG_ATTENTION_8BIT) != 0;
-    double share = device->attention_share > 0 ? device->attention_share : or_1(device->matrix_share);
+    double share = device->attention_share > 0 ? device->attention_share : ppi_or_1(device->matrix_share);
     return (is_8bit ? device->rate_8bit : device->matrix_rate) * share;
 }
 

@@ -5,6 +5,12 @@
 
 #include "model/blocks.h"
 
+/* A factor that is not given, which is 0, means 1. */
+static inline double ppi_or_1(double value)
+{
+    return value > 0 ? value : 1;
+}
+
 /* Linear layers run in the precision of the training, scores in 16 bits or with ATTENTION_8BIT in 8. */
 double ppi_matrix_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass);
 

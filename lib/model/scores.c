@@ -2,8 +2,6 @@
 /* The scores of attention: kept, or fused with what uses them (FlashAttention); windows; keys and values from other devices. */
 #include "model/blocks.h"
 
-enum { FORWARD, INPUT, WEIGHT };
-
 /* A causal query at position i sees i of the tokens before it, up to `most`: on average over s positions s / 2, or with a
  * window w below s the sum w - w^2 / (2 s). Others see all of them, up to `most`. */
 double ppi_visible(const struct ppi_site *site, double most)
@@ -20,8 +18,8 @@ static void put_product(struct ppi_ops *ops, double scores, double width, double
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = kept;
     op->is_core = true;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.matrix = 2 * scores * width, .bytes = (scores + other) * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = 4 * scores * width, .bytes = (scores + other) * size};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.matrix = 2 * scores * width, .bytes = (scores + other) * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.matrix = 4 * scores * width, .bytes = (scores + other) * size};
 }
 
 /* All scores, whatever a mask takes away. */
@@ -33,13 +31,14 @@ static void put_kept_scores(struct ppi_ops *ops, const struct ppi_site *site, co
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->is_core = true;
     op->kept = scores * size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 5 * scores, .bytes = 2 * scores * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 8 * scores, .bytes = 2 * scores * size};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.vector = 5 * scores, .bytes = 2 * scores * size};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = 8 * scores, .bytes = 2 * scores * size};
     if (site->has_dropout) {
         op = ppi_next_op(ops);
         op->is_core = true;
         op->kept = scores;
-        op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = scores, .bytes = scores * (2 * size + 1)};
+        op->pass[PPI_FORWARD_PASS] = op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.vector = scores,
+                                                                                        .bytes = scores * (2 * size + 1)};
     }
     put_product(ops, scores, widths->value, 2 * tokens * widths->heads * widths->value, site->has_dropout ? scores * size : 0,
                 size);
@@ -65,9 +64,9 @@ static void put_flash(struct ppi_ops *ops, const struct ppi_site *site, const st
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = 4 * tokens * widths->heads + tokens * out * output_bytes(site);
     op->modules = PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION;
-    op->pass[FORWARD] = (struct ppi_layer_pass){
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){
         .matrix = 2 * scores * (widths->key + widths->value), .vector = 5 * scores, .bytes = once};
-    op->pass[INPUT] = (struct ppi_layer_pass){
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){
         .matrix = 2 * scores * (3 * widths->key + 2 * widths->value), .vector = 8 * scores, .bytes = 2 * once};
 }
 
@@ -88,8 +87,8 @@ void ppi_put_ring(struct ppi_ops *ops, const struct ppi_site *site, double eleme
     struct ppi_op_cost *op = ppi_next_op(ops);
     double bytes = c * site->tokens * elements * site->size;
     op->group = PPI_GROUP_CONTEXT;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
-    op->pass[INPUT] = (struct ppi_layer_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
 }
 
 /* One product for each head of the index, ReLU and a weighted sum; the chosen tokens are kept, in 4 bytes each. The
@@ -100,6 +99,6 @@ void ppi_put_index_scores(struct ppi_ops *ops, const struct ppi_site *site, cons
     double once = site->tokens * (block->index_heads + 1.0) * width * site->size;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = 4 * site->tokens * block->index_tokens;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.matrix = 2 * scores * width, .vector = 3 * scores, .bytes = once};
-    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = 4 * scores * width, .vector = 3 * scores, .bytes = 2 * once};
+    op->pass[PPI_FORWARD_PASS] = (struct ppi_layer_pass){.matrix = 2 * scores * width, .vector = 3 * scores, .bytes = once};
+    op->pass[PPI_INPUT_PASS] = (struct ppi_layer_pass){.matrix = 4 * scores * width, .vector = 3 * scores, .bytes = 2 * once};
 }

@@ -2,7 +2,7 @@
 /* Where blocks stand: in the model's layers, or in a tower. */
 #include "model/blocks.h"
 
-static bool is_sequence_parallel(const ppsched_model *model)
+static bool splits_sequence(const ppsched_model *model)
 {
     return (model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
 }
@@ -23,7 +23,7 @@ struct ppi_site ppi_site_of_model(const ppsched_model *model)
                             .is_causal = !ppi_model_has_flag(model, PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL),
                             .has_norm_bias = ppi_model_has_flag(model, PPSCHED_DESCRIPTION_FLAG_NORM_BIAS),
                             .has_dropout = ppi_model_has_flag(model, PPSCHED_DESCRIPTION_FLAG_DROPOUT)};
-    site.rows = site.tokens / (is_sequence_parallel(model) ? training->tensor_parallel : 1);
+    site.rows = site.tokens / (splits_sequence(model) ? training->tensor_parallel : 1);
     return site;
 }
 
@@ -34,7 +34,7 @@ struct ppi_site ppi_site_of_tower(const ppsched_model *model, const ppsched_towe
     site.hidden = tower->hidden_size;
     site.sequence = tower->tokens > 0 ? tower->tokens : site.sequence;
     site.tokens = site.sequence * site.samples;
-    site.rows = site.tokens / (is_sequence_parallel(model) ? site.tensor : 1);
+    site.rows = site.tokens / (splits_sequence(model) ? site.tensor : 1);
     site.context = 1;
     site.streams = 1;
     site.is_causal = false;

@@ -118,11 +118,6 @@ static double predicted(const ppsched_model *model, uint32_t row, int figure)
 
 /* --- which rows --- */
 
-static double ratio(double a, double b)
-{
-    return a > b ? a / b : b / a;
-}
-
 /* How a row fits for figures with this recomputation whose value it has. */
 static struct fit fit_of(const struct lookup *lookup, const ppsched_measured_layer *own, int again, int figure)
 {
@@ -136,14 +131,14 @@ static struct fit fit_of(const struct lookup *lookup, const ppsched_measured_lay
     for (int i = 0; i < SIZES; i++) {
         fit.any += given[i] == 0;
         fit.fits &= given[i] == 0 || given[i] == asked[i];
-        fit.distance *= given[i] == 0 ? 1 : ratio(given[i], asked[i]);
+        fit.distance *= given[i] == 0 ? 1 : ppi_size_ratio(given[i], asked[i]);
     }
     fit.is_usable = fit.fits || take_training(&other, lookup, own);
     return fit;
 }
 
 /* Below 0 if `a` is better, above 0 if `b` is. */
-static int compare(const struct fit *a, const struct fit *b)
+static int compare_fits(const struct fit *a, const struct fit *b)
 {
     if (a->is_usable != b->is_usable)
         return a->is_usable ? -1 : 1;
@@ -159,7 +154,7 @@ static struct fit best_fit(const struct lookup *lookup, int again, int figure)
     struct fit best = {0};
     for (uint32_t i = 0; i < lookup->table->layer_count; i++) {
         struct fit fit = fit_of(lookup, &lookup->table->layers[i], again, figure);
-        if (compare(&fit, &best) < 0)
+        if (compare_fits(&fit, &best) < 0)
             best = fit;
     }
     return best;
@@ -196,7 +191,7 @@ static ppsched_status look_up(struct ppi_measured *out, const struct lookup *loo
     for (uint32_t i = 0; best.is_usable && i < lookup->table->layer_count; i++) {
         const ppsched_measured_layer *own = &lookup->table->layers[i];
         struct fit fit = fit_of(lookup, own, BASE, figure);
-        if (compare(&fit, &best) != 0)
+        if (compare_fits(&fit, &best) != 0)
             continue;
         if (first != NULL && has_same_sizes(lookup, first, own))
             return ppi_fail(error, PPSCHED_ERROR_RANGE,
@@ -295,7 +290,7 @@ static void look_up_again(struct ppi_row_measures *own, const struct lookup *loo
     uint32_t count = 0;
     for (uint32_t i = 0; best.is_usable && i < lookup->table->layer_count; i++) {
         struct fit fit = fit_of(lookup, &lookup->table->layers[i], again, PPSCHED_MODEL_PASS_INPUT);
-        if (compare(&fit, &best) == 0) {
+        if (compare_fits(&fit, &best) == 0) {
             sum += extra_of(lookup, &lookup->table->layers[i], &fit, again);
             count++;
         }
@@ -328,7 +323,7 @@ static void look_up_kept(struct ppi_row_measures *own, const struct lookup *look
         const ppsched_measured_layer *layer = &lookup->table->layers[i];
         struct fit fit = fit_of(lookup, layer, again, PPI_MEASURED_KEPT);
         ppsched_model there;
-        if (compare(&fit, &best) != 0)
+        if (compare_fits(&fit, &best) != 0)
             continue;
         (void)take_training(&there, lookup, layer);
         double expected = fit.fits ? 1 : predicted(&there, lookup->row, PPI_MEASURED_KEPT_AGAIN + again);

@@ -22,6 +22,12 @@ struct ppi_measured {
     bool has_value;
 };
 
+/* How far apart two sizes are: the larger one over the other. */
+static inline double ppi_size_ratio(double a, double b)
+{
+    return a > b ? a / b : b / a;
+}
+
 /* Of one row of the model. */
 struct ppi_row_measures {
     struct ppi_measured figures[PPI_MEASURED_FIGURES];

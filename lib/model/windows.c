@@ -6,9 +6,7 @@
 
 #include "model/rates.h"
 
-enum { COMPUTE, EXPERTS, TENSOR, CONTEXT, CHANNELS };
-enum { FORWARD, INPUT, WEIGHT };
-
+enum { COMPUTE, EXPERTS, TENSOR_CHANNEL, CONTEXT_CHANNEL, CHANNELS };
 /* Part of an op on one channel. */
 struct piece {
     double time;
@@ -37,13 +35,13 @@ static uint32_t channel_of(const ppsched_model *model, enum ppi_group group)
     if (group == PPI_GROUP_EXPERT)
         return (flags & PPSCHED_TRAINING_FLAG_WINDOWS_EXPERTS) != 0 ? EXPERTS : COMPUTE;
     if (group == PPI_GROUP_CONTEXT)
-        return (flags & PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT) != 0 ? CONTEXT : COMPUTE;
-    return (flags & PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR) != 0 ? TENSOR : COMPUTE;
+        return (flags & PPSCHED_TRAINING_FLAG_WINDOWS_CONTEXT) != 0 ? CONTEXT_CHANNEL : COMPUTE;
+    return (flags & PPSCHED_TRAINING_FLAG_WINDOWS_TENSOR) != 0 ? TENSOR_CHANNEL : COMPUTE;
 }
 
 static bool is_exchange(const ppsched_model *model, const struct ppi_op_cost *op)
 {
-    return op->pass[FORWARD].collective == PPI_ALL_TO_ALL && channel_of(model, op->group) == EXPERTS;
+    return op->pass[PPI_FORWARD_PASS].collective == PPI_ALL_TO_ALL && channel_of(model, op->group) == EXPERTS;
 }
 
 /* --- the ops in the order in which they run --- */
@@ -58,7 +56,7 @@ static void add_piece(struct reading *reading, uint32_t pass, uint32_t channel, 
 static void add_op(struct reading *reading, const struct ppi_op_cost *op, bool ends)
 {
     const ppsched_model *model = reading->model;
-    for (uint32_t pass = FORWARD; pass <= WEIGHT; pass++) {
+    for (uint32_t pass = PPI_FORWARD_PASS; pass <= PPI_WEIGHT_PASS; pass++) {
         if (!ppi_is_computed(model, op, (int32_t)pass))
             continue;
         const struct ppi_op_times times = ppi_op_times(model, op, &op->pass[pass]);
@@ -120,7 +118,7 @@ static void read_all(struct reading *reading, struct ppi_arena *arena)
     uint32_t parts = 0;
     while (ppi_ops_of_part(&ops, &site, reading->row, parts))
         parts++;
-    for (uint32_t pass = FORWARD; pass <= WEIGHT; pass++)
+    for (uint32_t pass = PPI_FORWARD_PASS; pass <= PPI_WEIGHT_PASS; pass++)
         reading->pieces[pass] = ppi_arena_take(arena, (size_t)parts * 2 * PPI_MOST_OPS, sizeof(struct piece));
     for (uint32_t part = 0; part < parts && !arena->is_short; part++) {
         ppi_ops_of_part(&ops, &site, reading->row, part);
@@ -146,7 +144,7 @@ static double time_on(const ppsched_model *model, const ppsched_pass_cost *cost,
 }
 
 /* The host, a measured table and collectives that hide in the same layer change what ops take together. */
-static void fit(struct reading *reading, uint32_t pass, const ppsched_pass_cost *cost)
+static void fit_pass(struct reading *reading, uint32_t pass, const ppsched_pass_cost *cost)
 {
     double sum[CHANNELS] = {0}, factor[CHANNELS];
     struct piece *pieces = reading->pieces[pass];
@@ -193,7 +191,7 @@ static void cut(struct list *list, const struct reading *reading, uint32_t pass)
 {
     const uint32_t count = reading->count[pass];
     for (uint32_t i = 0; i < count; i++)
-        append(list, &reading->pieces[pass][pass == FORWARD ? i : count - 1 - i], 0);
+        append(list, &reading->pieces[pass][pass == PPI_FORWARD_PASS ? i : count - 1 - i], 0);
     list->count = list->count > 0 ? list->count : 1;
 }
 
@@ -209,12 +207,12 @@ static uint32_t needed(const struct list *backward, uint32_t op)
 /* Weight gradients follow the backward; what is gathered for one comes with it. */
 static void cut_weights(struct list *list, const struct reading *reading, const struct list *backward, uint32_t *after)
 {
-    const struct piece *pieces = reading->pieces[WEIGHT];
-    for (uint32_t i = reading->count[WEIGHT]; i-- > 0;)
-        after[i] = pieces[i].channel != COMPUTE && i + 1 < reading->count[WEIGHT] ? after[i + 1]
-                                                                                  : needed(backward, pieces[i].op);
+    const struct piece *pieces = reading->pieces[PPI_WEIGHT_PASS];
+    for (uint32_t i = reading->count[PPI_WEIGHT_PASS]; i-- > 0;)
+        after[i] = pieces[i].channel != COMPUTE && i + 1 < reading->count[PPI_WEIGHT_PASS] ? after[i + 1]
+                                                                                           : needed(backward, pieces[i].op);
     for (uint32_t turn = 1; turn <= backward->count; turn++)
-        for (uint32_t i = 0; i < reading->count[WEIGHT]; i++)
+        for (uint32_t i = 0; i < reading->count[PPI_WEIGHT_PASS]; i++)
             if (after[i] == turn)
                 append(list, &pieces[i], turn);
 }
@@ -227,19 +225,20 @@ void ppi_model_windows(ppsched_pair_windows *out, const ppsched_model *model, ui
     *out = (ppsched_pair_windows){.size = sizeof *out, .slowdown = {model->device.slowdown}};
     ppi_model_price_all(costs, model, row);
     read_all(&reading, arena);
-    for (uint32_t pass = FORWARD; pass <= WEIGHT && !arena->is_short; pass++) {
+    for (uint32_t pass = PPI_FORWARD_PASS; pass <= PPI_WEIGHT_PASS && !arena->is_short; pass++) {
         bool is_whole = model->rows[row].tower != NULL; /* a tower is one window */
         reading.count[pass] = is_whole ? 0 : reading.count[pass];
-        fit(&reading, pass, &costs[pass]);
+        fit_pass(&reading, pass, &costs[pass]);
         take_list(&lists[pass], arena, reading.count[pass]);
     }
-    uint32_t *after = ppi_arena_take(arena, (size_t)reading.count[WEIGHT] + 1, sizeof *after);
+    uint32_t *after = ppi_arena_take(arena, (size_t)reading.count[PPI_WEIGHT_PASS] + 1, sizeof *after);
     if (arena->is_short)
         return;
-    cut(&lists[FORWARD], &reading, FORWARD);
-    cut(&lists[INPUT], &reading, INPUT);
-    cut_weights(&lists[WEIGHT], &reading, &lists[INPUT], after);
-    out->forward = lists[FORWARD].windows, out->forward_count = lists[FORWARD].count;
-    out->backward = lists[INPUT].windows, out->backward_count = lists[INPUT].count;
-    out->weight = lists[WEIGHT].count > 0 ? lists[WEIGHT].windows : NULL, out->weight_count = lists[WEIGHT].count;
+    cut(&lists[PPI_FORWARD_PASS], &reading, PPI_FORWARD_PASS);
+    cut(&lists[PPI_INPUT_PASS], &reading, PPI_INPUT_PASS);
+    cut_weights(&lists[PPI_WEIGHT_PASS], &reading, &lists[PPI_INPUT_PASS], after);
+    out->forward = lists[PPI_FORWARD_PASS].windows, out->forward_count = lists[PPI_FORWARD_PASS].count;
+    out->backward = lists[PPI_INPUT_PASS].windows, out->backward_count = lists[PPI_INPUT_PASS].count;
+    out->weight = lists[PPI_WEIGHT_PASS].count > 0 ? lists[PPI_WEIGHT_PASS].windows : NULL,
+    out->weight_count = lists[PPI_WEIGHT_PASS].count;
 }

@@ -15,7 +15,7 @@ enum {
     LEAST_TRIES = 48,     /* evaluations of a search, however long */
     MOST_TRIES = 256,     /* the same, however short */
     LAST_TRIES = 24,      /* at least so many are left for the last resort, where nothing has been found */
-    TIMED = 3 << 18,      /* ops in all evaluations: all 256 up to about 3,000 ops, the least from about 16,000 on */
+    MOST_TIMED = 3 << 18, /* ops in all evaluations: all 256 up to about 3,000 ops, the least from about 16,000 on */
     MOST_ROUNDS = 6,      /* how often transfers are placed again once devices wait */
     MOST_IDLE = 3,        /* sets in a row without a better one before the search goes on */
     MOST_BLOCKED = 2,     /* sets in a row that delay nothing and are over limits: others would be, too */
@@ -31,7 +31,7 @@ enum { SLACKS = sizeof slacks / sizeof slacks[0] };
 /* The most evaluations of a search. */
 static uint32_t tries_for(const struct ppi_placing *placing)
 {
-    uint64_t tries = TIMED / (1 + placing->schedule->op_count);
+    uint64_t tries = MOST_TIMED / (1 + placing->schedule->op_count);
     return (uint32_t)(tries < LEAST_TRIES ? LEAST_TRIES : tries > MOST_TRIES ? MOST_TRIES : tries);
 }
 
@@ -76,7 +76,7 @@ static bool goes_on(const struct ppi_fit_search *within)
     return within->tries > 0 && !is_done(within);
 }
 
-static ppsched_status spend(struct ppi_fit_search *within, ppsched_error *error)
+static ppsched_status spend_try(struct ppi_fit_search *within, ppsched_error *error)
 {
     const ppsched_config *config = within->placing->config;
     within->tries -= within->tries > 0;
@@ -87,7 +87,7 @@ static ppsched_status spend(struct ppi_fit_search *within, ppsched_error *error)
 }
 
 /* Picks what is needed on devices that are over their limits without copies. Returns the number of transfers. */
-static uint32_t pick(const struct ppi_fit_search *within)
+static uint32_t pick_needed(const struct ppi_fit_search *within)
 {
     struct ppi_placing *placing = within->placing;
     uint32_t count = 0;
@@ -128,7 +128,7 @@ static bool keep(struct ppi_fit_search *within, struct ppi_choice *choice)
 
 static ppsched_status make(struct ppi_fit_search *within, struct ppi_choice *out, ppsched_error *error)
 {
-    ppsched_status status = spend(within, error);
+    ppsched_status status = spend_try(within, error);
     return status == PPSCHED_OK ? ppi_choice_make(out, within->placing, error) : status;
 }
 
@@ -171,7 +171,7 @@ static ppsched_status try_free(struct ppi_fit_search *within, bool *is_raised, p
         return status;
     *is_raised = raise_slack(within, &placed);
     if (*is_raised)
-        status = spend(within, error);
+        status = spend_try(within, error);
     if (*is_raised && status == PPSCHED_OK)
         status = wait(within, &placed, NULL, error);
     keep(within, &placed);
@@ -188,7 +188,7 @@ static ppsched_status lessen(struct ppi_fit_search *within, ppsched_error *error
         for (bool is_kept = true; is_kept && within->slack[d] > 0 && tries > 0 && status == PPSCHED_OK; tries--) {
             struct ppi_choice next;
             within->slack[d]--;
-            pick(within);
+            pick_needed(within);
             status = make(within, &next, error);
             is_kept = status == PPSCHED_OK && keep(within, &next);
             within->slack[d] += !is_kept;
@@ -205,7 +205,7 @@ static ppsched_status find_free(struct ppi_fit_search *within, ppsched_error *er
         within->slack[d] = 1;
     for (int i = 0; i < MOST_RAISES && status == PPSCHED_OK && is_raised && goes_on(within); i++) {
         memcpy(within->best_slack, within->slack, devices * sizeof *within->slack);
-        uint32_t count = pick(within);
+        uint32_t count = pick_needed(within);
         if (count == before)
             break;
         before = count;
@@ -244,7 +244,7 @@ static ppsched_status try_again(struct ppi_fit_search *within, struct ppi_choice
     ppsched_status status = PPSCHED_OK;
     for (int round = 1, idle = 0; round < MOST_ROUNDS && idle < within->patience && status == PPSCHED_OK && goes_on(within);
          round++) {
-        status = spend(within, error);
+        status = spend_try(within, error);
         if (status == PPSCHED_OK && !is_settled)
             status = place_again(within, placed, &step, &is_settled, error);
         idle = step < last ? 0 : idle + 1;
@@ -258,7 +258,7 @@ static ppsched_status try_places(struct ppi_fit_search *within, ppsched_error *e
 {
     struct ppi_choice placed;
     bool is_over;
-    ppsched_status status = spend(within, error);
+    ppsched_status status = spend_try(within, error);
     if (status == PPSCHED_OK)
         status = ppi_choice_make_within(&placed, &is_over, within->placing, error);
     if (status == PPSCHED_OK && !is_over) {
@@ -266,7 +266,7 @@ static ppsched_status try_places(struct ppi_fit_search *within, ppsched_error *e
         within->blocked = 0;
     } else if (status == PPSCHED_OK) {
         double step = PPI_INFINITE;
-        status = spend(within, error);
+        status = spend_try(within, error);
         if (status == PPSCHED_OK)
             status = wait(within, &placed, &step, error);
         within->blocked = within->is_blocked ? within->blocked + 1 : 0;
@@ -292,7 +292,7 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
     if (rule.chunks > 0)
         ppi_pick_chunks(placing, rule.chunks);
     else if (!is_picked)
-        pick(within);
+        pick_needed(within);
     rule.is_picked = false;
     ppsched_status status = try_places(within, error);
     if (within->kept != before) {
@@ -313,7 +313,7 @@ static bool set_slack(const struct ppi_fit_search *within, uint32_t slack)
     return is_possible;
 }
 
-static uint32_t count_chunks(const struct ppi_fit_search *within)
+static uint32_t chunks_of_transfers(const struct ppi_fit_search *within)
 {
     uint32_t chunks = 0;
     for (uint32_t i = 0; i < within->placing->count; i++)
@@ -346,7 +346,7 @@ static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, 
         const bool is_first = within->best.schedule == NULL;
         if (!set_slack(within, slacks[i]))
             break;
-        uint32_t count = pick(within);
+        uint32_t count = pick_needed(within);
         if (count != before && !(i == 0 && within->blocked > 0)) /* the first set has been tried without loss */
             status = try_rounds(within, (struct ppi_wait_rule){.is_picked = true}, error);
         idle = within->kept != kept || is_first ? 0 : idle + 1;
@@ -358,7 +358,7 @@ static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, 
 /* The sets that are most often the best come first, as evaluations may be few. */
 static ppsched_status try_sets(struct ppi_fit_search *within, ppsched_error *error)
 {
-    uint32_t chunks = count_chunks(within);
+    uint32_t chunks = chunks_of_transfers(within);
     double shortest = PPI_INFINITE;
     ppsched_status status = try_needed(within, 0, 1, error);
     if (status == PPSCHED_OK)
@@ -428,7 +428,7 @@ static ppsched_status wait_for_all(struct ppi_fit_search *within, ppsched_error 
         struct ppi_choice next;
         placing->is_forced = i > 0;
         placing->is_late = i > 1;
-        status = spend(within, error);
+        status = spend_try(within, error);
         if (status == PPSCHED_OK)
             status = ppi_choice_hold(&next, placing, none, error);
         if (status == PPSCHED_OK) {

@@ -56,8 +56,8 @@ static ppsched_status put_unit(ppsched_builder *builder, const ppsched_schedule 
     return status == PPSCHED_OK ? ppi_builder_append(builder, device, unit, length, error) : status;
 }
 
-static ppsched_status put_all(ppsched_builder *builder, const ppsched_schedule *schedule, const uint8_t *marks,
-                              ppsched_error *error)
+static ppsched_status put_marked(ppsched_builder *builder, const ppsched_schedule *schedule, const uint8_t *marks,
+                                 ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
@@ -78,7 +78,7 @@ ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *sch
     if (status == PPSCHED_OK)
         status = ppi_builder_like(&builder, schedule, error);
     if (status == PPSCHED_OK)
-        status = put_all(builder, schedule, marks, error);
+        status = put_marked(builder, schedule, marks, error);
     if (status == PPSCHED_OK)
         status = ppi_builder_finish(out, builder, error);
     ppi_builder_destroy(builder);

@@ -10,11 +10,11 @@
 
 /* Measured: docs/performance.md. */
 enum {
-    SEARCHED = 1 << 10,   /* most ops of a schedule for which less memory is searched */
-    TIMED = 1 << 17,      /* ops in all evaluations of such a search */
-    TIMED_ELSE = 1 << 13, /* the same for larger schedules, which only try waits device by device */
-    SHARES = 5,           /* halvings of the share between 0 and 1 */
-    MOST_PLACES = 20      /* evaluations with other places of copies, for each limit */
+    SEARCHED = 1 << 10,        /* most ops of a schedule for which less memory is searched */
+    TIMED_IN_SEARCH = 1 << 17, /* ops in all evaluations of such a search */
+    TIMED_ELSE = 1 << 13,      /* the same for larger schedules, which only try waits device by device */
+    SHARES = 5,                /* halvings of the share between 0 and 1 */
+    MOST_PLACES = 20           /* evaluations with other places of copies, for each limit */
 };
 
 struct lowering {
@@ -78,7 +78,7 @@ static ppsched_status try_waits(struct lowering *lowering, bool *is_free, ppsche
 }
 
 /* Searches other places for all copies, or for as few as keep the limits. */
-static ppsched_status try_places(struct lowering *lowering, bool *is_held, ppsched_error *error)
+static ppsched_status try_all_places(struct lowering *lowering, bool *is_held, ppsched_error *error)
 {
     struct ppi_fit_search within;
     uint32_t most = lowering->tries < MOST_PLACES ? lowering->tries : MOST_PLACES;
@@ -108,7 +108,7 @@ static ppsched_status try_limits(struct lowering *lowering, bool *is_held, ppsch
         *is_held = take(lowering, &next);
     else
         ppi_choice_clear(&next);
-    return *is_held || lowering->tries == 0 ? PPSCHED_OK : try_places(lowering, is_held, error);
+    return *is_held || lowering->tries == 0 ? PPSCHED_OK : try_all_places(lowering, is_held, error);
 }
 
 /* --- all devices at once --- */
@@ -228,7 +228,7 @@ static ppsched_status lower(struct lowering *lowering, bool searches, ppsched_er
     bool is_free, is_searched = searches && ops <= SEARCHED && lowering->placing->prefetch_distance == 0;
     find_units(lowering);
     ppsched_status status = try_all(lowering, &is_free, error);
-    lowering->tries = (uint32_t)((is_searched ? TIMED : TIMED_ELSE) / (1 + ops));
+    lowering->tries = (uint32_t)((is_searched ? TIMED_IN_SEARCH : TIMED_ELSE) / (1 + ops));
     if (status != PPSCHED_OK || is_free)
         return status;
     if (!is_searched)

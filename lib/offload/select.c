@@ -32,7 +32,7 @@ static inline void add_changes(const struct ppi_placing *placing, const ppsched_
     *rise += transfer != NULL && transfer->is_picked ? transfer->moved : 0;
 }
 
-static bool may_go(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
+static bool may_be_offloaded(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
 {
     if (transfer->stays)
         return false;
@@ -76,7 +76,7 @@ static uint64_t take_key(struct resident *resident)
 static inline void note_resident(const struct ppi_placing *placing, struct resident *resident, const ppsched_op *op)
 {
     const struct ppi_offload_transfer *transfer = op->kind == PPSCHED_KIND_F ? transfer_of(placing, op) : NULL;
-    if (transfer != NULL && may_go(placing, transfer))
+    if (transfer != NULL && may_be_offloaded(placing, transfer))
         put_key(resident, (uint64_t)transfer->backward << 32 | (uint32_t) ~(uint32_t)(transfer - placing->transfers));
 }
 
@@ -91,7 +91,7 @@ static struct ppi_offload_transfer *take_last(const struct ppi_placing *placing,
 
 /* --- which are needed --- */
 
-static uint32_t pick(const struct ppi_placing *placing, uint32_t device, double target)
+static uint32_t pick_on_device(const struct ppi_placing *placing, uint32_t device, double target)
 {
     const ppsched_queue *queue = &placing->schedule->queues[device];
     struct resident resident = {placing->resident, 0};
@@ -126,8 +126,8 @@ uint32_t ppi_pick_needed(const struct ppi_placing *placing, uint32_t device, dou
     struct ppi_device_picks *picks = &placing->picks[device];
     if (placing->has_plain_times && picks->is_known && picks->is_forced == placing->is_forced && picks->target == target)
         return picks->count;
-    *picks = (struct ppi_device_picks){placing->has_plain_times, placing->is_forced, target, pick(placing, device, target),
-                                       picks->version + 1};
+    *picks = (struct ppi_device_picks){placing->has_plain_times, placing->is_forced, target,
+                                       pick_on_device(placing, device, target), picks->version + 1};
     return picks->count;
 }
 

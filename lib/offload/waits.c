@@ -116,7 +116,7 @@ static inline bool pass_op(const struct hold *hold, struct walk *walk, const pps
     return true;
 }
 
-static void put_all(ppsched_builder *builder, const struct hold *hold, double *peaks, const double *limits)
+static void put_with_waits(ppsched_builder *builder, const struct hold *hold, double *peaks, const double *limits)
 {
     for (uint32_t d = 0; d < hold->schedule->shape.devices; d++) {
         struct ppi_segment *segment = &builder->segments[d];
@@ -141,8 +141,8 @@ static void put_all(ppsched_builder *builder, const struct hold *hold, double *p
 
 /* Memory for each device's queue with a wait for each of its offloads, which are the most: the queue has grown by them, and by
  * as many reloads. */
-static ppsched_status reserve(ppsched_builder *builder, const struct ppi_placing *placing, const ppsched_schedule *schedule,
-                              ppsched_error *error)
+static ppsched_status reserve_waits(ppsched_builder *builder, const struct ppi_placing *placing,
+                                    const ppsched_schedule *schedule, ppsched_error *error)
 {
     size_t most = 0;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
@@ -161,9 +161,9 @@ ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const struct ppi_
     memset(placing->states, 0, placing->count * sizeof *placing->states);
     ppsched_status status = ppi_builder_like(&builder, schedule, error);
     if (status == PPSCHED_OK)
-        status = reserve(builder, placing, schedule, error);
+        status = reserve_waits(builder, placing, schedule, error);
     if (status == PPSCHED_OK) {
-        put_all(builder, &hold, peaks, limits);
+        put_with_waits(builder, &hold, peaks, limits);
         status = ppi_builder_finish(out, builder, error);
     }
     ppi_builder_destroy(builder);

@@ -41,7 +41,7 @@ static double overhead_of(const struct ppi_splitting *splitting, uint32_t stage)
 }
 
 /* A stage's share of the work. */
-static double share_of(const struct ppi_splitting *splitting, uint32_t stage, int start)
+static double share_of_stage(const struct ppi_splitting *splitting, uint32_t stage, int start)
 {
     uint32_t devices = splitting->state.schedule->shape.devices, chunks = splitting->state.stages / devices;
     double share = chunks > 1 ? 1 + tilts[start] * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
@@ -58,7 +58,7 @@ static bool fill(struct ppi_splitting *splitting, double most, int start)
     for (uint32_t s = 0; s + 1 < stages; s++) {
         uint32_t begin = block, end = splitting->blocks - least_behind;
         block += ppi_split_least(splitting, s);
-        const double room = most * share_of(splitting, s, start) - overhead_of(splitting, s);
+        const double room = most * share_of_stage(splitting, s, start) - overhead_of(splitting, s);
         while (block < end && work_of(splitting, begin, block + 1) <= room)
             block++;
         splitting->at[s] = begin;
@@ -67,7 +67,7 @@ static bool fill(struct ppi_splitting *splitting, double most, int start)
     splitting->at[stages - 1] = block;
     splitting->at[stages] = splitting->blocks;
     return work_of(splitting, block, splitting->blocks) <=
-           most * share_of(splitting, stages - 1, start) - overhead_of(splitting, stages - 1);
+           most * share_of_stage(splitting, stages - 1, start) - overhead_of(splitting, stages - 1);
 }
 
 /* Finds the least multiple of the shares with which all blocks fit. */

@@ -6,7 +6,7 @@
 #include "split/load.h"
 
 /* Halvings for the least time; after them the bound is the next time that may be enough. Measured: docs/performance.md. */
-enum { HALVINGS = 60 };
+enum { BOUND_HALVINGS = 60 };
 
 /* --- speeds --- */
 
@@ -123,7 +123,7 @@ double ppi_load_least_time(ppi_load_holds_function holds, const void *what, doub
     double next = PPI_INFINITE;
     if (holds(what, low, &next))
         return low;
-    for (int i = 0; i < HALVINGS && low < high; i++) {
+    for (int i = 0; i < BOUND_HALVINGS && low < high; i++) {
         const double middle = low + (high - low) / 2;
         double unused = PPI_INFINITE;
         if (holds(what, middle, &unused))

@@ -16,7 +16,7 @@ struct saving {
     uint32_t i, option;
 };
 
-struct search {
+struct cheapest {
     const struct ppi_fit *fit;
     uint32_t now[MOST_STAGES], best[MOST_STAGES];
     double best_cost;
@@ -33,7 +33,7 @@ struct search {
 };
 
 /* The memory of the i-th stage in a set with an option. */
-static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_recompute_option *option)
+static double need_in(const struct cheapest *search, uint32_t i, uint32_t set, const struct ppi_recompute_option *option)
 {
     double need = 0;
     for (uint32_t k = 0; k < search->used_count[i]; k++) {
@@ -44,7 +44,7 @@ static double need_in(const struct search *search, uint32_t i, uint32_t set, con
 }
 
 /* Whether an option of the i-th stage fits in each set, with the chosen stages and the least of the others. */
-static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_recompute_option *option)
+static bool has_room(const struct cheapest *search, uint32_t i, const double *need, const struct ppi_recompute_option *option)
 {
     for (uint32_t k = 0; k < search->set_count; k++)
         if (need[k] + need_in(search, i, k, option) + search->least[i + 1][k] > search->fit->room)
@@ -53,7 +53,7 @@ static bool has_room(const struct search *search, uint32_t i, const double *need
 }
 
 /* The first option of the i-th stage that fits, or one past the last. On an ordered front later options hold no more. */
-static uint32_t first_with_room(const struct search *search, uint32_t i, const double *need)
+static uint32_t first_with_room(const struct cheapest *search, uint32_t i, const double *need)
 {
     uint32_t stage = search->fit->holding->stages[i], low = ppi_fit_first_of(search->fit, stage),
              high = ppi_fit_last_of(search->fit, stage) + 1;
@@ -73,7 +73,7 @@ static uint32_t first_with_room(const struct search *search, uint32_t i, const d
     return low;
 }
 
-static void add_option(const struct search *search, uint32_t i, const struct ppi_recompute_option *option, const double *need,
+static void add_option(const struct cheapest *search, uint32_t i, const struct ppi_recompute_option *option, const double *need,
                        double *sum)
 {
     for (uint32_t k = 0; k < search->set_count; k++)
@@ -88,7 +88,7 @@ static bool is_cheaper(const struct saving *a, const struct saving *b)
     return a->need * b->cost > b->need * a->cost;
 }
 
-static void put_saving(struct search *search, struct saving saving)
+static void put_saving(struct cheapest *search, struct saving saving)
 {
     uint32_t i = search->saving_count++;
     for (; i > 0 && is_cheaper(&saving, &search->savings[i - 1]); i--)
@@ -97,7 +97,7 @@ static void put_saving(struct search *search, struct saving saving)
 }
 
 /* Adds the savings between a stage's options on the lower convex hull of memory and cost; false where there are too many. */
-static bool put_hull(struct search *search, uint32_t i)
+static bool put_hull(struct cheapest *search, uint32_t i)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t stage = fit->holding->stages[i], count = 0;
@@ -128,7 +128,7 @@ static bool put_hull(struct search *search, uint32_t i)
 }
 
 /* Lists the savings of a set, for the lower bound. */
-static void list_savings(struct search *search, uint32_t tight)
+static void list_savings(struct cheapest *search, uint32_t tight)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t count = fit->holding->count;
@@ -145,7 +145,7 @@ static void list_savings(struct search *search, uint32_t tight)
 }
 
 /* The set that needs the most memory. */
-static uint32_t tightest(const struct search *search, const double *need)
+static uint32_t tightest(const struct cheapest *search, const double *need)
 {
     uint32_t which = 0;
     for (uint32_t k = 1; k < search->set_count; k++)
@@ -154,26 +154,26 @@ static uint32_t tightest(const struct search *search, const double *need)
 }
 
 /* Whether all sets fit by more than rounding. */
-static bool has_all_room(const struct search *search, const double *need)
+static bool has_all_room(const struct cheapest *search, const double *need)
 {
     return need[tightest(search, need)] <= search->fit->room * (1 - 1e-12);
 }
 
-static void change_option(const struct search *search, uint32_t i, uint32_t from, uint32_t to, double *need)
+static void change_option(const struct cheapest *search, uint32_t i, uint32_t from, uint32_t to, double *need)
 {
     const struct ppi_recompute_option *options = search->fit->fronts[search->fit->holding->stages[i]].options;
     for (uint32_t k = 0; k < search->set_count; k++)
         need[k] += need_in(search, i, k, &options[to]) - need_in(search, i, k, &options[from]);
 }
 
-static void keep_best(struct search *search, double cost)
+static void keep_cheapest(struct cheapest *search, double cost)
 {
     search->best_cost = cost;
     for (uint32_t i = 0; i < search->fit->holding->count; i++)
         search->best[i] = search->now[i];
 }
 
-static void choose_first(struct search *search, double *need)
+static void choose_first(struct cheapest *search, double *need)
 {
     const struct ppi_fit *fit = search->fit;
     for (uint32_t k = 0; k < search->set_count; k++)
@@ -186,7 +186,7 @@ static void choose_first(struct search *search, double *need)
 }
 
 /* Takes the savings of most memory per cost until the tightest set fits. Returns the tightest set then. */
-static uint32_t save_enough(struct search *search, double *need)
+static uint32_t save_enough(struct cheapest *search, double *need)
 {
     uint32_t tight = search->tight;
     for (uint32_t k = 0; k < search->saving_count && need[tight] > search->fit->room; k++) {
@@ -199,7 +199,7 @@ static uint32_t save_enough(struct search *search, double *need)
 }
 
 /* Recomputes less in a stage while all sets fit. */
-static void give_back(struct search *search, uint32_t i, double *need)
+static void give_back(struct cheapest *search, uint32_t i, double *need)
 {
     uint32_t first = ppi_fit_first_of(search->fit, search->fit->holding->stages[i]);
     while (search->now[i] > first) {
@@ -214,7 +214,7 @@ static void give_back(struct search *search, uint32_t i, double *need)
 }
 
 /* Finds a first choice that fits, and the tightest set with it. */
-static void choose_greedily(struct search *search)
+static void choose_greedily(struct cheapest *search)
 {
     const struct ppi_fit *fit = search->fit;
     double need[MOST_SETS], cost = 0;
@@ -226,14 +226,14 @@ static void choose_greedily(struct search *search)
             give_back(search, i, need);
             cost += fit->weight[fit->holding->stages[i]] * fit->fronts[fit->holding->stages[i]].options[search->now[i]].added;
         }
-        keep_best(search, cost);
+        keep_cheapest(search, cost);
     }
     if (tight != search->tight)
         list_savings(search, tight);
 }
 
 /* The least cost of the stages from the i-th on, where the set needs `need` for those before. */
-static double least_cost(const struct search *search, uint32_t i, double need)
+static double least_cost(const struct cheapest *search, uint32_t i, double need)
 {
     double overshoot = need + search->first_need[i] - search->fit->room * (1 + 1e-12), cost = 0;
     for (uint32_t k = 0; k < search->saving_count && overshoot > 0 && search->is_bounded; k++) {
@@ -247,7 +247,7 @@ static double least_cost(const struct search *search, uint32_t i, double need)
 }
 
 /* Chooses the stages from the i-th on. `need`: the memory of each set for the stages before. */
-static void search_from(struct search *search, uint32_t i, double cost, const double *need)
+static void choose_stages_from(struct cheapest *search, uint32_t i, double cost, const double *need)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t stage = fit->holding->stages[i], last = ppi_fit_last_of(fit, stage);
@@ -260,7 +260,7 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
         search->steps++;
         search->now[i] = d;
         if (i + 1 == fit->holding->count) {
-            keep_best(search, with);
+            keep_cheapest(search, with);
             break;
         }
         if (!fit->fronts[stage].is_ordered && !has_room(search, i, need, &options[d]))
@@ -268,12 +268,12 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
         add_option(search, i, &options[d], need, sum);
         if (with + least_cost(search, i + 1, sum[search->tight]) >= search->best_cost * (1 - 1e-12))
             continue;
-        search_from(search, i + 1, with, sum);
+        choose_stages_from(search, i + 1, with, sum);
     }
 }
 
 /* The most that any option of a stage holds, for each state of a pass. */
-static struct ppi_recompute_option most_of(const struct ppi_fit *fit, uint32_t stage)
+static struct ppi_recompute_option option_of_most(const struct ppi_fit *fit, uint32_t stage)
 {
     const struct ppi_recompute_front *front = &fit->fronts[stage];
     struct ppi_recompute_option most = front->options[ppi_fit_first_of(fit, stage)];
@@ -283,7 +283,7 @@ static struct ppi_recompute_option most_of(const struct ppi_fit *fit, uint32_t s
     return most;
 }
 
-static void add_set(struct search *search, const uint32_t *set)
+static void add_set(struct cheapest *search, const uint32_t *set)
 {
     const uint32_t width = search->fit->holding->width;
     uint32_t k = search->set_count++;
@@ -291,7 +291,7 @@ static void add_set(struct search *search, const uint32_t *set)
         search->passes[i / width][i % width][k] = set[i];
 }
 
-static void find_used(struct search *search)
+static void find_used(struct cheapest *search)
 {
     const struct ppi_held_passes *holding = search->fit->holding;
     for (uint32_t i = 0; i < holding->count; i++) {
@@ -303,13 +303,13 @@ static void find_used(struct search *search)
 }
 
 /* Lists the held sets that may exceed memory; the others fit with any choice. False where there are too many. */
-static bool list_sets(struct search *search)
+static bool list_sets(struct cheapest *search)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t count = fit->holding->count;
     struct ppi_recompute_option most[MOST_STAGES];
     for (uint32_t i = 0; i < count; i++)
-        most[i] = most_of(fit, fit->holding->stages[i]);
+        most[i] = option_of_most(fit, fit->holding->stages[i]);
     search->set_count = 0;
     for (uint32_t k = 0; k < fit->holding->set_count; k++) {
         const uint32_t *set = ppi_fit_set_at(fit, k);
@@ -326,7 +326,7 @@ static bool list_sets(struct search *search)
 }
 
 /* Fills in `least`. */
-static void sum_least(struct search *search)
+static void sum_least(struct cheapest *search)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t count = fit->holding->count;
@@ -341,7 +341,7 @@ static void sum_least(struct search *search)
 /* The cheapest choice where the search completes, else the best found; false where the device is too large. */
 bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
 {
-    struct search search; /* large: not zeroed, as only written parts are read */
+    struct cheapest search; /* large: not zeroed, as only written parts are read */
     if (fit->holding->count > MOST_STAGES)
         return false;
     search.fit = fit;
@@ -353,7 +353,7 @@ bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *vi
     sum_least(&search);
     if (search.set_count > 0)
         choose_greedily(&search);
-    search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: these are zeros */
+    choose_stages_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: these are zeros */
     *visited += (uint64_t)fit->holding->count * (2 * fit->holding->set_count + 16) +
                 (uint64_t)search.steps * (3 * search.set_count + 8);
     for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)

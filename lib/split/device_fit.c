@@ -19,7 +19,7 @@ static const struct ppi_recompute_option *option_of(const struct ppi_fit *fit, c
     return &fit->fronts[stage].options[options[stage]];
 }
 
-static double need_of(const struct ppi_fit *fit, const uint32_t *set, const uint32_t *options)
+static double need_of_set(const struct ppi_fit *fit, const uint32_t *set, const uint32_t *options)
 {
     double need = 0;
     for (uint32_t i = 0; i < fit->holding->count; i++)
@@ -116,7 +116,7 @@ bool ppi_fit_may(const struct ppi_fit *fit)
 static bool fits(const struct ppi_fit *fit, const uint32_t *options)
 {
     for (uint32_t i = 0; i < fit->holding->set_count; i++)
-        if (need_of(fit, ppi_fit_set_at(fit, i), options) > fit->room)
+        if (need_of_set(fit, ppi_fit_set_at(fit, i), options) > fit->room)
             return false;
     return true;
 }

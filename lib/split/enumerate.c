@@ -74,7 +74,7 @@ static void choose_device(struct enumerating *all, uint32_t device)
 }
 
 /* Whether the chosen options fit on a device, and on the one with the same stages in the other copy of the model. */
-static bool has_room(const struct enumerating *all, const struct ppi_fit *pair)
+static bool has_room_for(const struct enumerating *all, const struct ppi_fit *pair)
 {
     return ppi_fit_overshoot(all->option, &pair[0]) <= 0 &&
            (pair[0].holding == pair[1].holding || ppi_fit_overshoot(all->option, &pair[1]) <= 0);
@@ -97,7 +97,7 @@ static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
         all->option[stage] = d;
         if (i + 1 < count) {
             choose_from(all, device, i + 1);
-        } else if (has_room(all, pair)) {
+        } else if (has_room_for(all, pair)) {
             choose_device(all, device + 1);
             break;
         }

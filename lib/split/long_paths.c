@@ -28,7 +28,7 @@ void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t row, const 
 }
 
 /* In four sums, which a processor adds at once. */
-static double sum_of(const struct ppi_long_paths *paths, const double *weight)
+static double weighted_sum(const struct ppi_long_paths *paths, const double *weight)
 {
     double sum[PPI_LONG_PATH_KINDS] = {0};
     for (uint32_t i = 0; i < paths->width; i += PPI_LONG_PATH_KINDS)
@@ -49,7 +49,7 @@ bool ppi_long_paths_take_longer(struct ppi_long_paths *paths, double most, uint6
     bool longer = false;
     while (looked < paths->count && !longer) {
         const struct ppi_long_path path = paths->paths[looked];
-        longer = sum_of(paths, path.weight) + path.rest > most * (1 + 1e-9);
+        longer = weighted_sum(paths, path.weight) + path.rest > most * (1 + 1e-9);
         if (longer)
             put_first(paths, looked, path);
         looked++;
@@ -69,7 +69,7 @@ void ppi_long_paths_keep(struct ppi_long_paths *paths, const struct ppi_walk *wa
     for (uint32_t s = 0; s < paths->rows; s++)
         memcpy(path.weight + (size_t)s * paths->kinds, paths->full + (size_t)s * PPI_LONG_PATH_KINDS,
                paths->kinds * sizeof *path.weight);
-    path.rest = has_delays ? 0 : ppi_larger(0, time - sum_of(paths, path.weight));
+    path.rest = has_delays ? 0 : ppi_larger(0, time - weighted_sum(paths, path.weight));
     put_first(paths, paths->count - 1, path);
     *visited += walk->count / walk->schedule->shape.devices;
 }

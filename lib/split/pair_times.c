@@ -12,7 +12,7 @@
 #include "split/split_state.h"
 
 /* Slots of the table; visits counted for the square of a pair's windows. */
-enum { SLOTS = 1 << 12, A_SQUARE = 4 };
+enum { PAIR_SLOTS = 1 << 12, A_SQUARE = 4 };
 
 struct ppi_pair_key {
     uint32_t generation, kind, option;
@@ -41,7 +41,7 @@ ppsched_status ppi_pair_times_open(struct ppi_pair_times **out, struct ppi_arena
     const uint32_t devices = config->shape.devices;
     if (!walk->has_pair_times)
         return PPSCHED_OK;
-    struct ppi_pair_slot *slots = ppi_arena_take_zeroed(arena, SLOTS, sizeof *slots);
+    struct ppi_pair_slot *slots = ppi_arena_take_zeroed(arena, PAIR_SLOTS, sizeof *slots);
     struct ppi_pair_key *loaded = ppi_arena_take_zeroed(arena, walk->pair_count, sizeof *loaded);
     uint8_t *recomputes = ppi_arena_take_zeroed(arena, builder->layers->count, sizeof *recomputes);
     double *scale = ppi_arena_take(arena, devices, sizeof *scale);
@@ -70,7 +70,7 @@ static struct ppi_pair_slot *slot_of(const struct ppi_pair_times *times, const s
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         hash = (hash ^ parts[i]) * 16777619u;
-    return &times->slots[(hash >> 16 ^ hash) % SLOTS];
+    return &times->slots[(hash >> 16 ^ hash) % PAIR_SLOTS];
 }
 
 static uint64_t count_windows(const ppsched_layers *layers, const struct ppi_layer_range *ranges)

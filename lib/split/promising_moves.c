@@ -7,7 +7,7 @@
 
 /* MOST_MENDED: stages up to which splits are repaired, as each step tries all pairs of stages. IDLE: moves without gain before
  * the list is made again. Measured: docs/performance.md. */
-enum { KINDS = PPI_COMPUTE_KINDS - 1, MOST_MENDED = 256, IDLE = 16 };
+enum { MOST_MENDED = 256, IDLE = 16 };
 
 ppsched_status ppi_split_moves_open(struct ppi_split_moves *out, const struct ppi_splitting *splitting, ppsched_error *error)
 {
@@ -31,10 +31,10 @@ ppsched_status ppi_split_moves_open(struct ppi_split_moves *out, const struct pp
 /* The cost of a block's time in a stage: its time on the critical path. */
 static double worth_of(const struct ppi_splitting *splitting, uint32_t block, uint32_t stage)
 {
-    static const int costs[KINDS] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
-    const double *weight = &splitting->state.weight[(size_t)stage * KINDS];
+    static const int costs[PPI_WALK_KINDS] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
+    const double *weight = &splitting->state.weight[(size_t)stage * PPI_WALK_KINDS];
     double worth = 0;
-    for (int k = 0; k < KINDS; k++) {
+    for (int k = 0; k < PPI_WALK_KINDS; k++) {
         const double *sums = splitting->state.sums[costs[k]];
         worth += weight[k] * (sums[splitting->cut[block + 1]] - sums[splitting->cut[block]]);
     }

@@ -242,7 +242,7 @@ static uint32_t layer_in_turn(uint32_t begin, uint32_t first, uint32_t end, uint
 }
 
 /* The slot for the front of layers that are not equal. */
-static struct ppi_recompute_front *place_of(const struct ppi_front_builder *builder, uint32_t begin, uint32_t end)
+static struct ppi_recompute_front *front_at(const struct ppi_front_builder *builder, uint32_t begin, uint32_t end)
 {
     uint32_t hash = begin * 2654435761u ^ end * 2246822519u;
     return &builder->remembered[(hash >> 16 ^ hash) % REMEMBERED];
@@ -253,7 +253,7 @@ static const struct ppi_recompute_front *add_turns(struct ppi_front_builder *bui
                                                    uint32_t run, uint32_t begin, uint32_t first, uint32_t end)
 {
     struct ppi_recompute_front *front = &builder->scratch[0], *other = &builder->scratch[1],
-                               *place = place_of(builder, begin, end), *swap;
+                               *place = front_at(builder, begin, end), *swap;
     if (place->begin == begin && place->end == end)
         return place;
     put_empty(front);

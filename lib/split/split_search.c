@@ -22,7 +22,8 @@ static void list_cuts(struct ppi_splitting *splitting, const ppsched_layers *lay
     splitting->cut[splitting->blocks] = layers->count;
 }
 
-static ppsched_status take_room(struct ppi_splitting *splitting, struct ppi_arena *arena, size_t layers, ppsched_error *error)
+static ppsched_status reserve_splitting(struct ppi_splitting *splitting, struct ppi_arena *arena, size_t layers,
+                                        ppsched_error *error)
 {
     size_t stages = splitting->state.stages;
     splitting->cut = ppi_arena_take(arena, layers + 1, sizeof *splitting->cut);
@@ -204,7 +205,7 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_arena *a
                                                  question->overhead, question->overhead_scale, question->same,
                                                  question->by_span, error);
     if (status == PPSCHED_OK)
-        status = take_room(out, arena, question->layers->count, error);
+        status = reserve_splitting(out, arena, question->layers->count, error);
     if (status != PPSCHED_OK)
         return status;
     out->state.may_be_empty = question->may_be_empty;

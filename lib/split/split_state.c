@@ -12,7 +12,7 @@
 
 /* Visits counted for a price in addition to its walk: for itself, for each stage, each changed stage, and each changed
  * device. Measured: docs/performance.md. */
-enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64, A_STAGE = 5, A_CHANGE = 32, A_DEVICE = 32 };
+enum { A_PRICE = 64, A_STAGE = 5, A_CHANGE = 32, A_DEVICE = 32 };
 
 /* --- creation --- */
 
@@ -44,7 +44,7 @@ static void sum_layers(struct ppi_split_state *state)
     state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
 }
 
-static ppsched_status take_room(struct ppi_split_state *state, bool has_same, ppsched_error *error)
+static ppsched_status reserve_state(struct ppi_split_state *state, bool has_same, ppsched_error *error)
 {
     struct ppi_arena *arena = state->arena;
     size_t stages = state->stages, devices = state->schedule->shape.devices, layers = state->layers->count;
@@ -58,7 +58,7 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
     state->border = ppi_arena_take(arena, stages + 1, sizeof *state->border);
     state->like = ppi_arena_take_zeroed(arena, 2 * stages, sizeof *state->like);
     state->option = ppi_arena_take_zeroed(arena, stages, sizeof *state->option);
-    state->weight = ppi_arena_take_zeroed(arena, stages * KINDS, sizeof *state->weight);
+    state->weight = ppi_arena_take_zeroed(arena, stages * PPI_WALK_KINDS, sizeof *state->weight);
     state->backward_weight = ppi_arena_take(arena, stages, sizeof *state->backward_weight);
     state->pin = ppi_arena_take(arena, stages, sizeof *state->pin);
     state->load = ppi_arena_take_zeroed(arena, devices, sizeof *state->load);
@@ -80,7 +80,7 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_aren
     memcpy(out->overhead, overhead, sizeof out->overhead);
     out->stages = schedule->shape.stages;
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
-    ppsched_status status = take_room(out, same != NULL, error);
+    ppsched_status status = reserve_state(out, same != NULL, error);
     if (status == PPSCHED_OK)
         status = ppi_split_state_take_speeds(out, overhead_scale, error);
     if (status == PPSCHED_OK)
@@ -373,7 +373,7 @@ static double walk_time(struct ppi_split_state *state)
 
 /* Infinite where it is known to be too long. Known paths bound only a makespan without times of pairs: the path of a span ends
  * at its device's first op, and pairs are shorter than their ops. */
-static double time_of(struct ppi_split_state *state)
+static double time_of_state(struct ppi_split_state *state)
 {
     bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span && state->pair_times == NULL;
     double beside = time_left_out(state), most = state->most_time - beside;
@@ -393,7 +393,7 @@ static struct ppi_split_price price_of(struct ppi_split_state *state)
         price.unevenness += state->load[d] * state->load[d];
     }
     if (price.overshoot <= state->most_overshoot * (1 + 1e-9))
-        price.time = time_of(state);
+        price.time = time_of_state(state);
     state->visited += A_PRICE + A_STAGE * (uint64_t)state->stages + 8 * (state->builder.work - state->worked);
     state->worked = state->builder.work;
     return price;
@@ -466,7 +466,7 @@ void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_s
 void ppi_split_state_choose_by_path(struct ppi_split_state *state)
 {
     for (uint32_t s = 0; s < state->stages; s++) {
-        const double *weight = &state->weight[(size_t)s * KINDS];
+        const double *weight = &state->weight[(size_t)s * PPI_WALK_KINDS];
         state->backward_weight[s] = weight[PPSCHED_KIND_B - 1] + weight[PPSCHED_KIND_I - 1] + 0.01;
     }
     make_stale(state);

@@ -21,7 +21,7 @@ struct ppi_split_runner {
     struct ppi_split_price price;
 };
 
-static ppsched_status take_room(struct ppi_splitting *splitting, ppsched_error *error)
+static ppsched_status reserve_runners(struct ppi_splitting *splitting, ppsched_error *error)
 {
     struct ppi_arena *arena = splitting->state.arena;
     size_t stages = splitting->state.stages;
@@ -177,7 +177,7 @@ ppsched_status ppi_split_successive_halving(struct ppi_improving *improving, pps
     const uint64_t length = splitting->most_visited - splitting->state.visited;
     uint64_t prices = length / 2 / splitting->state.walk.count;
     uint32_t of_each = improving->may_pin ? 2 : 1, count = PPI_SPLIT_STARTS * of_each, levels = 1;
-    ppsched_status status = take_room(splitting, error);
+    ppsched_status status = reserve_runners(splitting, error);
     if (status != PPSCHED_OK)
         return status;
     while (count > of_each && (prices < FEW || prices / count < LEAST_PRICES))

@@ -6,8 +6,6 @@
 #include "split/load.h"
 #include "split/split_state.h"
 
-enum { KINDS = PPI_COMPUTE_KINDS - 1 };
-
 /* Sums over layers of their times on devices of a type, by kind. */
 static void sum_on_type(const struct ppi_split_state *state, double *sums, uint32_t type)
 {
@@ -40,18 +38,18 @@ static ppsched_status take_types(struct ppi_split_state *state, ppsched_error *e
 {
     const uint32_t devices = state->schedule->shape.devices, types = state->layers->types + 1;
     const size_t instances = (size_t)state->schedule->placement.copies * state->stages, each = state->layers->count + (size_t)1;
-    double *sums = ppi_arena_take(state->arena, KINDS * each * types, sizeof *sums);
+    double *sums = ppi_arena_take(state->arena, PPI_WALK_KINDS * each * types, sizeof *sums);
     state->types = ppi_arena_take_zeroed(state->arena, devices, sizeof *state->types);
     state->speed = ppi_arena_take(state->arena, devices, sizeof *state->speed);
-    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
+    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * PPI_WALK_KINDS, sizeof *state->instance_weight);
     ppsched_status status = ppi_arena_check(state->arena, "the split", error);
     for (uint32_t type = 0; type < types && status == PPSCHED_OK; type++)
-        sum_on_type(state, sums + type * KINDS * each, type);
+        sum_on_type(state, sums + type * PPI_WALK_KINDS * each, type);
     for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++) {
         const uint32_t type = ppi_type_of(state->config, state->layers, d);
         struct ppi_type_times *times = &state->types[d];
         for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-            times->sums[kind] = sums + (type * (size_t)KINDS + kind - PPSCHED_KIND_F) * each;
+            times->sums[kind] = sums + (type * (size_t)PPI_WALK_KINDS + kind - PPSCHED_KIND_F) * each;
             times->scale[kind] = ppi_device_scale(state->config, kind, d) / ppi_speed_of(state->config, d);
         }
         times->least = least_scale(state, d);
@@ -86,7 +84,7 @@ ppsched_status ppi_split_state_take_speeds(struct ppi_split_state *state, double
     if (!differs)
         return PPSCHED_OK;
     double *speed = ppi_arena_take(state->arena, devices, sizeof *speed);
-    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
+    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * PPI_WALK_KINDS, sizeof *state->instance_weight);
     ppsched_status status = ppi_arena_check(state->arena, "the split", error);
     for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
         speed[d] = ppi_speed_of(state->config, d);

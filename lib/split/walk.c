@@ -10,9 +10,7 @@
 /* A slot of a stage pass holds the node that produces its value; 0: none yet; with this bit: the device that waits for it. */
 #define WAITS 0x80000000u
 
-enum { KINDS = PPI_COMPUTE_KINDS - 1 };
-
-struct making {
+struct walking {
     struct ppi_walk *walk;
     uint32_t microbatches;        /* of the iteration, or of all where there is no flush */
     uint32_t micro_slices;        /* micro-slices of these */
@@ -31,7 +29,7 @@ struct place {
     uint32_t *input;
 };
 
-static inline struct place place_of(const struct making *making, const ppsched_op *op)
+static inline struct place place_of(const struct walking *making, const ppsched_op *op)
 {
     const ppsched_schedule *schedule = making->walk->schedule;
     const struct ppi_shape *shape = &schedule->shape;
@@ -55,13 +53,13 @@ static inline bool is_there(const struct place *place, uint32_t device)
     return false;
 }
 
-static void put_ready(struct making *making, uint32_t device)
+static void put_ready(struct walking *making, uint32_t device)
 {
     uint32_t devices = making->walk->schedule->shape.devices, at = making->ready_first + making->ready_count++;
     making->ready[at < devices ? at : at - devices] = device;
 }
 
-static uint32_t take_ready(struct making *making)
+static uint32_t take_ready(struct walking *making)
 {
     uint32_t device = making->ready[making->ready_first++];
     if (making->ready_first == making->walk->schedule->shape.devices)
@@ -70,7 +68,7 @@ static uint32_t take_ready(struct making *making)
     return device;
 }
 
-static inline void note(struct making *making, const ppsched_op *op, size_t slot, uint32_t node)
+static inline void note(struct walking *making, const ppsched_op *op, size_t slot, uint32_t node)
 {
     uint32_t *value = op->kind == PPSCHED_KIND_F ? &making->forward[slot] : &making->backward[slot];
     if (op->kind == PPSCHED_KIND_W)
@@ -91,18 +89,18 @@ static inline uint32_t put_node(struct ppi_walk *walk, const struct place *place
 }
 
 /* What the node of an op outside of pairs waits for in addition to its turn and its input. */
-static void put_hold(struct making *making, const ppsched_op *op, const struct place *place, uint32_t node)
+static void put_hold(struct walking *making, const ppsched_op *op, const struct place *place, uint32_t node)
 {
     const ppsched_schedule *schedule = making->walk->schedule;
     const struct ppi_sender *sender = &making->senders->ops[op - schedule->ops];
     struct ppi_walk_hold *hold = &making->walk->holds[node];
     if (sender->previous != PPI_NO_OP) {
         const ppsched_op *receiver = &schedule->ops[sender->receiver];
-        hold->turn = place_of(making, receiver).instance * KINDS + receiver->kind - 1;
+        hold->turn = place_of(making, receiver).instance * PPI_WALK_KINDS + receiver->kind - 1;
     }
     if (sender->input != PPI_NO_OP) {
         hold->input = making->backward[place->slot];
-        hold->cost = place->instance * KINDS + PPSCHED_KIND_I - 1;
+        hold->cost = place->instance * PPI_WALK_KINDS + PPSCHED_KIND_I - 1;
     }
 }
 
@@ -111,25 +109,25 @@ static void put_hold(struct making *making, const ppsched_op *op, const struct p
  * pair, for its ends. */
 static inline uint32_t cost_of_first(const struct ppi_walk *walk, uint32_t instance)
 {
-    return walk->instances * KINDS + instance;
+    return walk->instances * PPI_WALK_KINDS + instance;
 }
 
 static inline uint32_t cost_of_pair(const struct ppi_walk *walk, uint32_t pair)
 {
-    return walk->instances * (KINDS + 1) + pair;
+    return walk->instances * (PPI_WALK_KINDS + 1) + pair;
 }
 
 static inline uint32_t cost_of_start(const struct ppi_walk *walk, uint32_t instance)
 {
-    return walk->instances * (KINDS + 1) + walk->most_pairs + instance;
+    return walk->instances * (PPI_WALK_KINDS + 1) + walk->most_pairs + instance;
 }
 
 static inline uint32_t cost_of_end(const struct ppi_walk *walk, uint32_t pair, bool backward)
 {
-    return walk->instances * (KINDS + 2) + walk->most_pairs + 2 * pair + backward;
+    return walk->instances * (PPI_WALK_KINDS + 2) + walk->most_pairs + 2 * pair + backward;
 }
 
-static uint32_t number_of_pair(struct making *making, uint32_t forward, uint32_t backward, uint8_t kind)
+static uint32_t number_of_pair(struct walking *making, uint32_t forward, uint32_t backward, uint8_t kind)
 {
     struct ppi_walk *walk = making->walk;
     uint32_t *first = &making->first_pair[forward];
@@ -147,7 +145,7 @@ static uint32_t put_output(struct ppi_walk *walk, uint32_t start, uint32_t cost)
     return walk->count++;
 }
 
-static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
+static void put_pair(struct walking *making, const ppsched_op *op, const struct place *places, uint32_t device)
 {
     static const struct place no_input = {0, 0, NULL};
     struct ppi_walk *walk = making->walk;
@@ -167,7 +165,7 @@ static void put_pair(struct making *making, const ppsched_op *op, const struct p
 
 /* One op, or pair, of a device, which continues in its next turn: so neighbouring nodes do not wait for each other, and a
  * processor works on several at once. Copies to the host take no time here. */
-static void take_turn(struct making *making, uint32_t device)
+static void take_turn(struct walking *making, uint32_t device)
 {
     const struct ppsched_queue *queue = &making->walk->schedule->queues[device];
     size_t *next = &making->next[device];
@@ -182,7 +180,8 @@ static void take_turn(struct making *making, uint32_t device)
     if (!is_there(&places[0], device))
         return;
     if (ppi_unit_length(op) == 1) {
-        uint32_t cost = places[0].instance * KINDS + op->kind - 1, node = put_node(making->walk, &places[0], device, cost);
+        uint32_t cost = places[0].instance * PPI_WALK_KINDS + op->kind - 1,
+                 node = put_node(making->walk, &places[0], device, cost);
         if (making->senders != NULL)
             put_hold(making, op, &places[0], node);
         note(making, op, places[0].slot, node);
@@ -212,7 +211,7 @@ static size_t most_nodes(const struct ppi_walk *walk)
     return (size_t)walk->schedule->op_count + PPI_WALK_FIRST + (walk->has_pair_times ? 3 * (size_t)walk->most_pairs : 0);
 }
 
-static ppsched_status take_room(struct making *making, struct ppi_arena *arena, struct ppi_arena *own, ppsched_error *error)
+static ppsched_status reserve_walk(struct walking *making, struct ppi_arena *arena, struct ppi_arena *own, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
     const struct ppi_shape *shape = &walk->schedule->shape;
@@ -238,7 +237,7 @@ static ppsched_status take_room(struct making *making, struct ppi_arena *arena, 
 }
 
 /* Adds holds for senders that wait, all empty. */
-static ppsched_status add_holds(struct making *making, struct ppi_arena *arena, ppsched_error *error)
+static ppsched_status add_holds(struct walking *making, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
     size_t nodes = most_nodes(walk);
@@ -257,12 +256,12 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, cons
                              const struct ppi_walk_options *options, ppsched_error *error)
 {
     struct ppi_arena own = {.host = arena->host};
-    struct making making = {.walk = out};
+    struct walking making = {.walk = out};
     *out = (struct ppi_walk){
         .schedule = schedule, .by_span = options->by_span, .has_pair_times = options->has_pair_times, .count = PPI_WALK_FIRST};
     making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     making.micro_slices = making.microbatches * schedule->shape.slices;
-    ppsched_status status = take_room(&making, arena, &own, error);
+    ppsched_status status = reserve_walk(&making, arena, &own, error);
     if (status == PPSCHED_OK && options->senders_wait)
         status = add_holds(&making, arena, error);
     if (status == PPSCHED_OK) {
@@ -284,20 +283,20 @@ void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *dur
 {
     for (uint32_t instance = stage; instance < walk->instances; instance += walk->schedule->shape.stages)
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-            walk->costs[instance * KINDS + (uint32_t)kind - 1].duration = duration[kind];
+            walk->costs[instance * PPI_WALK_KINDS + (uint32_t)kind - 1].duration = duration[kind];
 }
 
 void ppi_walk_set_times_in(struct ppi_walk *walk, uint32_t copy, uint32_t stage, const double *duration)
 {
     const uint32_t instance = copy * walk->schedule->shape.stages + stage;
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-        walk->costs[instance * KINDS + (uint32_t)kind - 1].duration = duration[kind];
+        walk->costs[instance * PPI_WALK_KINDS + (uint32_t)kind - 1].duration = duration[kind];
 }
 
 void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward)
 {
     uint32_t instance = copy * walk->schedule->shape.stages + stage;
-    struct ppi_walk_cost *costs = &walk->costs[(size_t)instance * KINDS];
+    struct ppi_walk_cost *costs = &walk->costs[(size_t)instance * PPI_WALK_KINDS];
     costs[PPSCHED_KIND_F - 1].delay = forward;
     costs[PPSCHED_KIND_B - 1].delay = costs[PPSCHED_KIND_I - 1].delay = backward;
     walk->costs[cost_of_first(walk, instance)].delay = forward;
@@ -314,15 +313,15 @@ void ppi_walk_set_pair(struct ppi_walk *walk, uint32_t pair, double time, double
 
 double ppi_walk_sum_of_pair(const struct ppi_walk *walk, const struct ppi_walk_pair *pair)
 {
-    return walk->costs[pair->forward * KINDS + PPSCHED_KIND_F - 1].duration +
-           walk->costs[pair->backward * KINDS + pair->kind - 1].duration;
+    return walk->costs[pair->forward * PPI_WALK_KINDS + PPSCHED_KIND_F - 1].duration +
+           walk->costs[pair->backward * PPI_WALK_KINDS + pair->kind - 1].duration;
 }
 
 static void fill_pairs(struct ppi_walk *walk)
 {
     for (uint32_t i = 0; i < walk->pair_count; i++) {
         const struct ppi_walk_pair *pair = &walk->pairs[i];
-        struct ppi_walk_cost backward = walk->costs[pair->backward * KINDS + pair->kind - 1];
+        struct ppi_walk_cost backward = walk->costs[pair->backward * PPI_WALK_KINDS + pair->kind - 1];
         backward.duration = ppi_walk_sum_of_pair(walk, pair);
         walk->costs[cost_of_pair(walk, i)] = backward;
     }
@@ -401,16 +400,16 @@ static void add_pair(const struct ppi_walk *walk, uint32_t rows, uint32_t number
 {
     const struct ppi_walk_pair *pair = &walk->pairs[number];
     const double sum = ppi_walk_sum_of_pair(walk, pair), share = walk->has_pair_times && sum > 0 ? time / sum : 1;
-    weight[(size_t)(pair->forward % rows) * KINDS + PPSCHED_KIND_F - 1] += share;
-    weight[(size_t)(pair->backward % rows) * KINDS + pair->kind - 1] += share;
+    weight[(size_t)(pair->forward % rows) * PPI_WALK_KINDS + PPSCHED_KIND_F - 1] += share;
+    weight[(size_t)(pair->backward % rows) * PPI_WALK_KINDS + pair->kind - 1] += share;
 }
 
 static void add_weight(const struct ppi_walk *walk, uint32_t rows, const struct ppi_walk_node *node, double *weight)
 {
     const uint32_t cost = node->cost;
     const double time = walk->costs[cost].duration;
-    if (cost < walk->instances * KINDS)
-        weight[(size_t)(cost / KINDS % rows) * KINDS + cost % KINDS]++;
+    if (cost < walk->instances * PPI_WALK_KINDS)
+        weight[(size_t)(cost / PPI_WALK_KINDS % rows) * PPI_WALK_KINDS + cost % PPI_WALK_KINDS]++;
     else if (cost >= cost_of_pair(walk, 0) && cost < cost_of_pair(walk, walk->most_pairs))
         add_pair(walk, rows, cost - cost_of_pair(walk, 0), time, weight);
     else if (walk->has_pair_times && cost >= cost_of_end(walk, 0, false))

@@ -8,6 +8,9 @@
 #include "ir/op.h"
 #include "ir/schedule.h"
 
+/* Kinds of passes whose times a stage has. */
+enum { PPI_WALK_KINDS = PPI_COMPUTE_KINDS - 1 };
+
 /* Nodes for inputs that are there at time 0, and for an input that nothing waits for. */
 enum { PPI_WALK_START, PPI_WALK_NOTHING, PPI_WALK_FIRST };
 

@@ -116,10 +116,8 @@ class Library:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         commands = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
-        objects = {name for command in commands if (name := command["output"]).endswith("-unity0.c.o")}
-        folders = {os.path.dirname(name) for name in objects if name.startswith("lib/")}
-        self.of_library = [command for command in commands if command["output"].startswith("lib/libppsched.so")
-                           or os.path.dirname(command["output"]) in folders]
+        self.of_library = [command for command in commands if command["output"].startswith("lib/libppsched")
+                           and "counted" not in command["output"]]
         self.command_of = {path: command for command in self.of_library for path in self._sources(command)}
 
     @staticmethod

@@ -158,7 +158,7 @@ class HelpTest(AskingTest):
 class NotesTest(AskingTest):
     def test_transfers(self):
         for command in ("pick", "compare", "schedule"):
-            note = "transfers take no time; set --p2p-time or --p2p-bandwidth"
+            note = "transfers take no time; set --p2p-time, or --p2p-bandwidth with --activation-bytes"
             self.succeed(command, *PROBLEM, speaks=True, notes=[note])
             self.succeed(command, *PROBLEM, "--quiet", speaks=True)
             self.succeed(command, *PROBLEM, "--p2p-time", 0, speaks=True)

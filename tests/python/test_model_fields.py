@@ -60,12 +60,12 @@ SOURCE = (DATA.parents[1] / "lib" / "description" / "known_fields.c").read_text(
 
 
 def names_of(table):
-    """The names of a table of the library's source."""
+    """The names of a table of the library's source, in its order."""
     lines = re.search(rf"\*const {table}\[\] = {{(.*?)}};", SOURCE, re.S)[1]
-    return set(" ".join(re.findall(r'"([^"]*)"', lines)).split())
+    return " ".join(re.findall(r'"([^"]*)"', lines)).split()
 
 
-STRUCTURE, HARMLESS = names_of("structure"), names_of("harmless")
+STRUCTURE, HARMLESS = set(names_of("structure")), set(names_of("harmless"))
 
 
 def configs():
@@ -146,6 +146,12 @@ class FieldTest(ReadingTest):
                     self.assertEqual(self.read({**fields, name: value}), plain, (kind, name))
         self.assertFalse(STRUCTURE & HARMLESS)
         self.check_passed(passed)
+
+    def test_names_are_sorted(self):
+        """The library looks for a name in one line of a table alone."""
+        for table in ("structure", "harmless", "joints"):
+            names = names_of(table)
+            self.assertEqual(names, sorted(set(names)), table)
 
     def check_passed(self, passed):
         """passing_fields.json has, by name, the families whose own classes have the field and layers that it leaves as they are: of a

@@ -7,18 +7,18 @@
 #include "description/families/towers.h"
 
 /* A size under the name that all models have, which the class takes over its own name. */
-static uint32_t size_of(struct ppi_fields *audio, const char *common, const char *own, uint32_t otherwise)
+static uint32_t audio_size(struct ppi_fields *audio, const char *common, const char *own, uint32_t otherwise)
 {
     return ppi_count_or(audio, common, 1, ppi_count_or(audio, own, 1, otherwise));
 }
 
-static void read_sizes(struct ppi_fields *audio, struct ppi_tower_parts *parts)
+static void read_audio_sizes(struct ppi_fields *audio, struct ppi_tower_parts *parts)
 {
     parts->tower.name = "audio";
-    parts->tower.hidden_size = size_of(audio, "hidden_size", "d_model", 1280);
-    parts->tower.layers = size_of(audio, "num_hidden_layers", "encoder_layers", 32);
-    parts->mlp->width = size_of(audio, "intermediate_size", "encoder_ffn_dim", 5120);
-    parts->attention->heads = size_of(audio, "num_attention_heads", "encoder_attention_heads", 20);
+    parts->tower.hidden_size = audio_size(audio, "hidden_size", "d_model", 1280);
+    parts->tower.layers = audio_size(audio, "num_hidden_layers", "encoder_layers", 32);
+    parts->mlp->width = audio_size(audio, "intermediate_size", "encoder_ffn_dim", 5120);
+    parts->attention->heads = audio_size(audio, "num_attention_heads", "encoder_attention_heads", 20);
     parts->tower.has_norm_bias = 1;
     ppi_ignore(audio, "activation_function|activation_dropout|attention_dropout|dropout|scale_embedding|max_source_positions");
 }
@@ -35,7 +35,7 @@ static double convolution(double in, double out, double places)
  * convolutions. The file does not say how many frames there are. */
 static void read_qwen3_omni(struct ppi_fields *audio, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
 {
-    read_sizes(audio, parts);
+    read_audio_sizes(audio, parts);
     double hidden = parts->tower.hidden_size, deep = ppi_count_or(audio, "downsample_hidden_size", 1, 480);
     double out = ppi_count_or(audio, "output_dim", 1, 3584);
     uint32_t bins = ppi_count_or(audio, "num_mel_bins", 1, 128), frames = ppi_count_or(audio, "n_window", 1, 50);
@@ -58,7 +58,7 @@ static void read_qwen3_omni(struct ppi_fields *audio, struct ppi_fields *wrapper
  * frames of one window. */
 static void read_qwen2_omni(struct ppi_fields *audio, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
 {
-    read_sizes(audio, parts);
+    read_audio_sizes(audio, parts);
     double hidden = parts->tower.hidden_size, out = ppi_count_or(audio, "output_dim", 1, 3584);
     parts->chunk = ppi_count_or(audio, "n_window", 1, 100);
     parts->others = convolution(ppi_count_or(audio, "num_mel_bins", 1, 128), hidden, 3) + convolution(hidden, hidden, 3) +

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "description/families/common.h"
 
-static bool has(const struct ppi_family_class *class, uint32_t trait)
+static bool has_trait(const struct ppi_family_class *class, uint32_t trait)
 {
     return (class->traits & trait) != 0;
 }
@@ -25,12 +25,12 @@ static uint32_t read_layer_count(struct ppi_fields *fields, const struct ppi_fam
 static uint32_t biases_of(struct ppi_fields *fields, const struct ppi_family_class *class)
 {
     uint32_t all = PPSCHED_BLOCK_FLAG_BIAS | PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;
-    if (has(class, PPI_CLASS_ALWAYS_BIAS))
+    if (has_trait(class, PPI_CLASS_ALWAYS_BIAS))
         return PPSCHED_BLOCK_FLAG_BIAS;
-    if (!has(class, PPI_CLASS_BIAS | PPI_CLASS_INPUT_BIAS) ||
-        !ppi_switch_or(fields, "attention_bias", has(class, PPI_CLASS_IS_BIASED)))
+    if (!has_trait(class, PPI_CLASS_BIAS | PPI_CLASS_INPUT_BIAS) ||
+        !ppi_switch_or(fields, "attention_bias", has_trait(class, PPI_CLASS_IS_BIASED)))
         return 0;
-    return has(class, PPI_CLASS_BIAS) ? all : PPSCHED_BLOCK_FLAG_BIAS;
+    return has_trait(class, PPI_CLASS_BIAS) ? all : PPSCHED_BLOCK_FLAG_BIAS;
 }
 
 static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_family_class *class)
@@ -41,15 +41,15 @@ static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_
     block.key_value_heads = ppi_count_or(fields, "num_key_value_heads", 1,
                                          ppi_is_null(fields, "num_key_value_heads") ? 0 : class->sizes.key_value_heads);
     block.head_size = ppi_count_or(fields, "head_dim", 1, head_size);
-    if (has(class, PPI_CLASS_NO_HEAD_DIM))
+    if (has_trait(class, PPI_CLASS_NO_HEAD_DIM))
         block.head_size = 0;
-    if (has(class, PPI_CLASS_QK_NORM))
+    if (has_trait(class, PPI_CLASS_QK_NORM))
         block.flags |= PPSCHED_BLOCK_FLAG_QK_NORM;
-    if (has(class, PPI_CLASS_QK_NORM_ALL))
+    if (has_trait(class, PPI_CLASS_QK_NORM_ALL))
         block.flags |= PPSCHED_BLOCK_FLAG_QK_NORM_ALL;
-    if (has(class, PPI_CLASS_FREE_QK_NORM))
+    if (has_trait(class, PPI_CLASS_FREE_QK_NORM))
         block.flags |= PPSCHED_BLOCK_FLAG_QK_NORM | PPSCHED_BLOCK_FLAG_FREE_NORMS;
-    if (has(class, PPI_CLASS_OUTPUT_GATE))
+    if (has_trait(class, PPI_CLASS_OUTPUT_GATE))
         block.flags |= PPSCHED_BLOCK_FLAG_OUTPUT_GATE;
     return block;
 }
@@ -57,11 +57,11 @@ static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_
 static ppsched_block read_mlp(struct ppi_fields *fields, const struct ppi_family_class *class)
 {
     ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_MLP, .norms = class->norms};
-    if (!has(class, PPI_CLASS_OWN_WIDTH))
+    if (!has_trait(class, PPI_CLASS_OWN_WIDTH))
         block.width = ppi_size_or(fields, "intermediate_size", class->sizes.width);
-    if (!has(class, PPI_CLASS_NO_GATE))
+    if (!has_trait(class, PPI_CLASS_NO_GATE))
         block.flags |= PPSCHED_BLOCK_FLAG_GATED;
-    if (has(class, PPI_CLASS_MLP_BIAS) && ppi_switch_or(fields, "mlp_bias", false))
+    if (has_trait(class, PPI_CLASS_MLP_BIAS) && ppi_switch_or(fields, "mlp_bias", false))
         block.flags |= PPSCHED_BLOCK_FLAG_BIAS;
     return block;
 }
@@ -80,11 +80,11 @@ static const struct ppi_json_value *read_types(struct ppi_fields *fields, const 
 {
     static const char *const allowed[] = {"full_attention", "sliding_attention", NULL};
     static const char *const full[] = {"full_attention", NULL};
-    bool has_window = has(class, PPI_CLASS_WINDOW | PPI_CLASS_WINDOW_ALL), some = false;
+    bool has_window = has_trait(class, PPI_CLASS_WINDOW | PPI_CLASS_WINDOW_ALL), some = false;
     const struct ppi_json_value *types = ppi_types_of(fields, "layer_types", layers, has_window ? allowed : full);
     for (uint32_t i = 0; types != NULL && i < types->count; i++)
         some |= ppi_type_is(types, i, "sliding_attention", false);
-    return has(class, PPI_CLASS_WINDOW_ALL) && !some ? NULL : types;
+    return has_trait(class, PPI_CLASS_WINDOW_ALL) && !some ? NULL : types;
 }
 
 static bool has_window(const struct ppi_stack *stack, uint32_t layer)
@@ -128,7 +128,7 @@ void ppi_read_dense_layers(struct ppi_fields *fields, struct ppi_stack *stack, u
     ppi_read_widths(fields, stack, ppi_count_or(fields, "first_k_dense_replace", 0, otherwise));
 }
 
-static bool has_experts(const struct ppi_stack *stack, uint32_t layer)
+static bool has_experts_at(const struct ppi_stack *stack, uint32_t layer)
 {
     if (stack->experts.experts == 0)
         return false;
@@ -182,18 +182,18 @@ struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *dra
 {
     ppsched_description_info *info = &draft->info;
     struct ppi_stack stack = {.interval = class->interval, .offset = class->offset, .end_window = UINT32_MAX};
-    if (!has(class, PPI_CLASS_OWN_LAYERS))
+    if (!has_trait(class, PPI_CLASS_OWN_LAYERS))
         stack.layers = read_layer_count(fields, class);
     info->hidden_size = ppi_size_or(fields, "hidden_size", class->sizes.hidden);
     stack.attention = read_attention(fields, class);
     info->vocabulary_size = ppi_size_or(fields, "vocab_size", class->sizes.vocabulary);
     info->sequence_length = ppi_count_or(fields, "max_position_embeddings", 1, 0);
-    if (ppi_switch_or(fields, "tie_word_embeddings", has(class, PPI_CLASS_TIED)))
+    if (ppi_switch_or(fields, "tie_word_embeddings", has_trait(class, PPI_CLASS_TIED)))
         info->flags |= PPSCHED_DESCRIPTION_FLAG_TIED;
     stack.mlp = read_mlp(fields, class);
-    if (!has(class, PPI_CLASS_OWN_TYPES))
+    if (!has_trait(class, PPI_CLASS_OWN_TYPES))
         stack.types = read_types(fields, class, stack.layers);
-    if (has(class, PPI_CLASS_WINDOW | PPI_CLASS_WINDOW_ALL))
+    if (has_trait(class, PPI_CLASS_WINDOW | PPI_CLASS_WINDOW_ALL))
         ppi_read_window(fields, &stack, class->window);
     return stack;
 }
@@ -201,7 +201,7 @@ struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *dra
 void ppi_add_layer(struct ppi_draft *draft, const struct ppi_stack *stack, uint32_t layer, bool has_window)
 {
     const ppsched_block blocks[] = {has_window ? stack->windowed : stack->attention,
-                                    has_experts(stack, layer) ? stack->experts : stack->mlp};
+                                    has_experts_at(stack, layer) ? stack->experts : stack->mlp};
     ppi_draft_add_layer(draft, blocks, 2);
 }
 
@@ -212,7 +212,7 @@ void ppi_add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const st
         ppi_fields_fail(fields, "there are %u layer%p; there must be at most %d", stack->layers, PPSCHED_MAX_LAYERS);
     for (uint32_t i = 0; i < stack->layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++) {
         blocks[0] = has_window(stack, i) ? stack->windowed : stack->attention;
-        blocks[1] = has_experts(stack, i) ? stack->experts : stack->mlp;
+        blocks[1] = has_experts_at(stack, i) ? stack->experts : stack->mlp;
         ppi_draft_add_layer(draft, blocks, 2);
     }
     if (stack->has_mtp)

@@ -9,6 +9,7 @@ from .._core.shown import printable
 from .._core.units import Units
 from .._core.windows import Cycle, PairTime, PairWindow, StageWindows, checked_windows, cycle_of, pair_of, repeated, time_of_pair
 from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
@@ -138,6 +139,7 @@ def _ask(arguments: argparse.Namespace) -> Asked:
 
 
 def run_pair(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     asked = _ask(arguments)
     text = json.dumps(_row(asked), indent=1) + "\n" if arguments.json else _text(asked, arguments.order is not None)
     print_text(text, arguments.output)
