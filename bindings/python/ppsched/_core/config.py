@@ -3,6 +3,7 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
+from html import escape
 from os import PathLike, fspath
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
@@ -15,6 +16,7 @@ from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
 from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, window_channels, windows_as_given
+from .views import SHOWN
 from .words import counted, names_checked, nearest
 
 # The quantity of each list of numbers, by the library's name for it.
@@ -607,6 +609,16 @@ class Config:
         call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))
         config.device_order = tuple(self.device_order[device] for device in devices) if self.device_order else tuple(devices)
         return config
+
+    def _repr_html_(self) -> str:
+        """A table of what is given, for notebooks."""
+        units = self.units
+        sizes = [(name, str(getattr(self, name))) for name in ("devices", "stages", "microbatches", "iterations", "slices")]
+        lists = [(name, ", ".join(units.word(name, value) for value in values[:SHOWN]) + (f", ... ({len(values)} values)" if len(values) > SHOWN else ""))
+                 for name in QUANTITIES if (values := getattr(self, name))]
+        rows = [*sizes, ("placement", self.placement.name.lower()), *self._options.items(), *lists]
+        return "<table>" + "".join(f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+                                   for name, text in rows) + "</table>"
 
     def __repr__(self) -> str:
         sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),
