@@ -42,5 +42,5 @@ install_python_modules() {
 # install_compiler COMMAND PACKAGE: a C compiler, and libc's headers, which the package only recommends.
 install_compiler() {
   command -v "$1" >/dev/null || apt_install "$2" libc6-dev
-  echo 'int main(void) { return 0; }' | "$1" -include stdio.h -x c -o /dev/null - 2>/dev/null || apt_install libc6-dev
+  "$1" -include stdio.h -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>/dev/null || apt_install libc6-dev
 }
