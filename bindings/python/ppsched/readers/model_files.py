@@ -182,7 +182,10 @@ def _of_script(path: str) -> ModelFile:
 
 def read_model(path: Union[str, "os.PathLike[str]"]) -> ModelFile:
     """Reads the description of a model. path: a file, or a name such as torchtitan:llama3/8B. If the file is a script that runs Megatron-LM,
-    the call reads the options that the script gives to Megatron-LM."""
+    the call reads the options that the script gives to Megatron-LM.
+
+        print(ppsched.read_model("config.json").description)
+    """
     path = os.fspath(path)
     if is_name(path):
         from .torchtitan import named_values  # takes long to load
