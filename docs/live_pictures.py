@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of live.md with Chromium: the page, its knobs, steps that are explained, three side by side, an op that is
-dragged. Fewer colours make them small.
+dragged, a lesson. Fewer colours make them small.
 
 usage: live_pictures.py PAGE FOLDER     with tests/python in PYTHONPATH"""
 import io
@@ -47,7 +47,7 @@ def main(page: str, folder: str) -> None:
         camera = Camera(browser, pathlib.Path(page), pathlib.Path(folder))
         camera.open(PROBLEM, 1280, 860)
         camera.save("live.png")
-        camera.open(SMALL, 1280, 1100)
+        camera.open(SMALL, 1280, 1220)
         camera.do("document.getElementById('stages').open = true;")
         camera.do("const field = document.querySelector('[data-name=forward_times][data-stage=\"3\"]'); field.value = 2; "
                   "field.dispatchEvent(new Event('input', { bubbles: true })); document.getElementById('problem').scrollTop = 0;")
@@ -65,6 +65,11 @@ def main(page: str, folder: str) -> None:
         for key in ("ArrowRight", "End", ",", ","):
             browser.key(key)
         camera.save("live_moved.png", "#timelines")
+        camera.open(SMALL, 1280, 900)
+        camera.do("document.getElementById('place-lessons').open = true; const lesson = document.getElementById('place-lesson'); lesson.value = 4; "
+                  "lesson.dispatchEvent(new Event('change')); for (let i = 0; i < 15; i++) document.getElementById('place-hint').click(); "
+                  "document.getElementById('place-lessons').scrollIntoView();")
+        camera.save("live_lesson.png", "#place-lessons")
 
 
 main(*sys.argv[1:])

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a release from a checkout, with their checksums: source distribution, wheels, npm package, live page, man pages
-# and completions, Debian packages.
-# usage: release.sh FOLDER [PART...]      PART: python any musl npm page deb windows macos (default: all)
+# and completions, examples, Debian packages.
+# usage: release.sh FOLDER [PART...]      PART: python any musl npm page examples deb windows macos (default: all)
 # It needs what bindings/wasm/build.sh and bindings/python/run.sh install, Python with venv, npm, musl-tools for musl, debhelper,
 # dh-python and lintian for deb, and gcc-mingw-w64-x86-64, cmake and wine64 for windows. For macos pip installs a compiler.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "${1:?usage: release.sh FOLDER [PART...]}")
 shift
-[ $# -gt 0 ] || set -- python any musl npm page deb windows macos
+[ $# -gt 0 ] || set -- python any musl npm page examples deb windows macos
 version=$("$root/lib/version.sh")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -50,7 +50,14 @@ make_musl() { # from the source distribution, so that this has all it needs
 make_npm() {
   say "the npm package"
   "$root/bindings/wasm/build.sh" "$root/bindings/wasm/ppsched.wasm"
-  (cd "$root/bindings/wasm" && npm pack --silent --pack-destination "$folder" >&2)
+  mkdir "$work/npm"
+  cp "$root"/LICENSE "$root"/bindings/wasm/{*.mjs,*.mts,*.json,README.md,ppsched.wasm} "$work/npm"
+  (cd "$work/npm" && npm pack --silent --pack-destination "$folder" >&2)
+}
+
+make_examples() { # files that the lines of README.md read, in docs/examples
+  say "the examples"
+  git -C "$root" archive HEAD LICENSE docs/examples | gzip -9n >"$folder/ppsched-examples-$version.tar.gz"
 }
 
 make_page() { # with nothing but the wheel

@@ -9,7 +9,8 @@ cd "$root"
 
 # shellcheck source=../bindings/python/install_tools.sh
 . bindings/python/install_tools.sh
-install_tools gcc:gcc meson:meson ninja:ninja-build gcovr:gcovr pkg-config:pkg-config
+install_compiler gcc gcc
+install_tools meson:meson ninja:ninja-build gcovr:gcovr pkg-config:pkg-config
 pkg-config --exists cmocka || apt_install libcmocka-dev
 
 build=build-coverage

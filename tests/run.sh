@@ -44,7 +44,8 @@ cd "$root"
 
 # shellcheck source=../bindings/python/install_tools.sh
 . bindings/python/install_tools.sh
-install_tools gcc:gcc g++:g++ clang:clang meson:meson ninja:ninja-build pkg-config:pkg-config nm:binutils valgrind:valgrind abidiff:abigail-tools \
+install_compiler gcc gcc
+install_tools g++:g++ clang:clang meson:meson ninja:ninja-build pkg-config:pkg-config nm:binutils valgrind:valgrind abidiff:abigail-tools \
   cmake:cmake mypy:mypy /usr/bin/python3:python3
 install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib numpy:python3-numpy setuptools:python3-setuptools \
   wheel:python3-wheel pip:python3-pip ensurepip:python3-venv

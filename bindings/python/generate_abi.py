@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes; and _abi_version.py, which
-the command reads where it loads nothing else.
+"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes; _abi_fields.py, what they
+say of the fields of records; and _abi_version.py, which the command reads where it loads nothing else.
 
 usage: generate_abi.py [--check]     --check: exit 1 where a file in the tree is not what the headers say
 """
 import argparse
 import difflib
+import json
 import pathlib
 import re
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = HERE.parent.parent / "include" / "ppsched"
@@ -19,6 +21,18 @@ FIRST_LINES = ["# SPDX-License-Identifier: Apache-2.0", "# Written by generate_a
 # Enums whose Python class is not named like them, or whose members have another prefix than the enum's name.
 CLASSES = {"ppsched_status_value": "Status"}
 PREFIXES = {"ppsched_status_value": "PPSCHED_"}
+
+# Enums that users of the Python package see: their classes have the comments of the headers.
+SHOWN = ("objective", "chakra_sizes", "chakra_links", "channel_order", "finding_kind", "placement", "sender_waits", "kind", "format", "lowering",
+         "memory_cause", "reason", "runtime", "slot_use", "status_value", "steady_reason", "connecting", "unshard_lookahead", "dispatch", "rank_by")
+ABOUT = {"ppsched_status_value": "How a call of the library ended: the attribute `status` of ppsched.Error."}  # in place of the comment
+WIDTH = 132
+# Records of which Python has a class: those with another name, and those with the same.
+RECORDS = {"option_info": "Option", "strategy_info": "Strategy", "op_buffer": "Buffer", "window_span": "PairWindow", "layer_move": "Move"}
+ALIKE = ("Accelerator", "Arena", "Balance", "Bound", "CalibratedConstant", "CalibratedRun", "Candidate", "Connection", "CriticalOp", "DeviceMetrics",
+         "DevicePrice", "Finding", "Idle", "IdleWindow", "LayerMemory", "LayoutStage", "Lifetime", "Link", "LinkRate", "MeasuredCollective",
+         "MeasuredLayer", "MegatronMemory", "MemoryItem", "MemoryPoint", "Metrics", "ModelRow", "Op", "Parameters", "PassCost", "Replica", "RowMeasure",
+         "ScenarioMetrics", "Sensitivity", "Span", "Split", "SteadyPeriod", "StepPrice", "Training", "Transformer", "UpdateCost", "Wait")
 
 # The ctypes type of each number.
 SCALARS = {
@@ -132,9 +146,54 @@ class Abi:
         return done
 
 
+def as_python(comment):
+    """A comment of the headers, with the names that Python has."""
+    text = re.sub(r"(?m)^[ \t]*\*? ?", "", comment)
+    text = re.sub(r"\bPPSCHED_QUANTITY_(\w+)", lambda match: match[1].lower(), text)
+    for name in SHOWN:
+        prefix, python = PREFIXES.get(f"ppsched_{name}", f"PPSCHED_{name.upper()}_"), CLASSES.get(f"ppsched_{name}", class_name(name))
+        text = text if prefix == "PPSCHED_" else re.sub(rf"\b{prefix}(?=[A-Z])", f"{python}.", text)
+        text = re.sub(rf"\benum ppsched_{name}\b", f"ppsched.{python}", text)
+    text = re.sub(r"\bppsched_(schedule|timeline|plan)_(?:get_)?(\w+)", lambda match: f"{match[1].capitalize()}.{match[2]}", text)
+    return text.replace("PPSCHED_NONE", "None").replace("NULL", "None").replace("ppsched_lower_options", "Schedule.lower").replace(" (enum ppsched_quantity)", "")
+
+
+def wrapped(text, first, rest):
+    """Lines of a comment: its paragraphs, and items that begin with a dash."""
+    for number, part in enumerate(re.split(r"\n\s*\n|\n(?=\s*- )", text.strip())):
+        indent = rest if number or not first.strip() else first
+        yield from textwrap.wrap(" ".join(part.split()), WIDTH, initial_indent=first if number == 0 else indent, subsequent_indent=rest)
+
+
+def enum_docs(name, source):
+    """The docstring of an enum's class: what the header says of it and of its members."""
+    prefix = PREFIXES.get(name, f"{name.upper()}_")
+    about, body = re.search(rf"(?:/\*((?:(?!\*/).)*)\*/\s*)enum {name} \{{(.*?)\n\}};", source, flags=re.S).groups()
+    lines = list(wrapped(ABOUT.get(name) or as_python(about), "    ", "    "))
+    lines[0] = f'    """{lines[0].strip()}'
+    lines.append("")
+    pieces = re.findall(r"/\*(.*?)\*/|(PPSCHED_\w+)\s*=\s*\d+(,?)", body, flags=re.S)
+    waiting, of = "", {}
+    last = None
+    for comment, member, _ in pieces:
+        if member:
+            last = member.removeprefix(prefix)
+            of[last], waiting = waiting, ""
+        elif last is not None and not of[last]:
+            of[last] = comment
+        else:
+            waiting = comment
+    for member, comment in of.items():
+        lines += wrapped(as_python(comment), f"    {member}: ", "      ") if comment.strip() else [f"    {member}"]
+    return [*lines, '    """', ""]
+
+
 def write_enum(name, body):
     prefix = PREFIXES.get(name, f"{name.upper()}_")
     yield f"\n\nclass {CLASSES.get(name, class_name(name))}(enum.IntEnum):"
+    if name.removeprefix("ppsched_") in SHOWN:
+        sources = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h"))]
+        yield from enum_docs(name, next(source for source in sources if f"enum {name} {{" in source))
     for member, value in re.findall(r"(PPSCHED_\w+)\s*=\s*(\d+)", body):
         yield f"    {member.removeprefix(prefix)} = {value}"
 
@@ -184,6 +243,31 @@ def generate():
     return "\n".join(lines + [""])
 
 
+def field_texts():
+    """What the headers say of the fields of records that users of the Python package see, by class and field."""
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h")))
+    for struct, body in re.findall(r"typedef struct (\w+) \{\n(.*?)\n\} \1;", source, flags=re.S):
+        python, texts = RECORDS.get(struct.removeprefix("ppsched_"), class_name(struct)), {}
+        before = ""
+        for comment, names, after in re.findall(r"/\*(.*?)\*/|([^;/]+);(?:[ \t]*/\*(.*?)\*/)?", body, flags=re.S):
+            if not names:
+                before = comment
+                continue
+            for name in re.findall(r"(\w+)(?:\[\w+\])?\s*(?:,|$)", names.strip()):
+                if (after or before).strip() and name not in ("size", "reserved"):
+                    texts[name] = " ".join(as_python(after or before).split())
+            before = ""
+        yield python, texts
+
+
+def generate_fields():
+    lines = [*FIRST_LINES, '"""What the fields of records are, for help()."""', "from typing import Dict", "", "FIELDS: Dict[str, Dict[str, str]] = {"]
+    for python, texts in field_texts():
+        if texts and (python in RECORDS.values() or python in ALIKE):
+            lines += [f'    "{python}": {{', *(f"        {json.dumps(name)}: {json.dumps(text)}," for name, text in texts.items()), "    },"]
+    return "\n".join([*lines, "}", ""])
+
+
 def generate_version():
     numbers = [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(Abi().defines.items()) if is_version(name)]
     return "\n".join([*FIRST_LINES, '"""The version of the C ABI, and the release."""', *numbers, ""])
@@ -209,4 +293,4 @@ def main(*files):
 
 
 if __name__ == "__main__":
-    sys.exit(main((generate, CORE / "_abi.py"), (generate_version, CORE / "_abi_version.py")))
+    sys.exit(main((generate, CORE / "_abi.py"), (generate_fields, CORE / "_abi_fields.py"), (generate_version, CORE / "_abi_version.py")))

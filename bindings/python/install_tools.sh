@@ -10,6 +10,10 @@ apt_install() {
   fi
   if [ "$(id -u)" != 0 ]; then
     sudo=sudo
+    if ! command -v sudo >/dev/null; then
+      echo "please install, as root: apt-get install $*" >&2
+      return 1
+    fi
   fi
   echo "installing $*" >&2
   $sudo env DEBIAN_FRONTEND=noninteractive sh -c \
@@ -33,4 +37,10 @@ install_python_modules() {
       missing+=("${pair#*:}")
   done
   apt_install ${missing[@]+"${missing[@]}"}
+}
+
+# install_compiler COMMAND PACKAGE: a C compiler, and libc's headers, which the package only recommends.
+install_compiler() {
+  command -v "$1" >/dev/null || apt_install "$2" libc6-dev
+  "$1" -include stdio.h -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>/dev/null || apt_install libc6-dev
 }

@@ -10,7 +10,8 @@ build=${PPSCHED_BUILD:-$root/build-run}
 
 # shellcheck source=install_tools.sh
 . "$here/install_tools.sh"
-install_tools cc:gcc meson:meson ninja:ninja-build /usr/bin/python3:python3
+install_compiler cc gcc
+install_tools meson:meson ninja:ninja-build /usr/bin/python3:python3
 install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib
 
 build_library() {

@@ -67,9 +67,12 @@ class BuildWithLibrary(build_py):
     def build_library(self, package):
         soname = f"libppsched.{number('ABI_VERSION')}.dylib" if sys.platform == "darwin" else f"libppsched.so.{number('ABI_VERSION')}"
         with tempfile.TemporaryDirectory() as build:
-            subprocess.run(["meson", "setup", build, str(ROOT), "--buildtype=release", "--strip", "-Dtests=false",
-                            "-Dpython=false", "-Ddefault_library=shared"], check=True)
-            subprocess.run(["meson", "compile", "-C", build], check=True)
+            setup_words = ["meson", "setup", build, str(ROOT), "--buildtype=release", "--strip", "-Dtests=false", "-Dpython=false",
+                           "-Ddefault_library=shared"]
+            for words in (setup_words, ["meson", "compile", "-C", build]):
+                if subprocess.run(words, check=False).returncode:
+                    raise SystemExit("ppsched: the library could not be built, see above; its build needs a C compiler and the headers of libc "
+                                     "(Debian, Ubuntu: apt-get install gcc libc6-dev)")
             shutil.copyfile(pathlib.Path(build) / "lib" / soname, package / soname)
 
 
@@ -89,7 +92,7 @@ class SdistWithLibrary(sdist):
 
 
 class PlatformWheel(bdist_wheel):
-    """Any Python 3, but one platform if it has a library."""
+    """Any Python 3, but one platform if it has a library; with the license."""
 
     def finalize_options(self):
         super().finalize_options()
@@ -97,6 +100,10 @@ class PlatformWheel(bdist_wheel):
 
     def get_tag(self):
         return ("py3", "none", "any" if BUNDLE == "" else super().get_tag()[2])
+
+    def write_wheelfile(self, wheelfile_base, *arguments, **options):
+        super().write_wheelfile(wheelfile_base, *arguments, **options)
+        shutil.copy(ROOT / "LICENSE", wheelfile_base)
 
 
 class BinaryDistribution(Distribution):

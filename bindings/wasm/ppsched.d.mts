@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of ppsched.mjs. What the library fills is typed by abi.d.mts, which is written from the headers.
-import type { Accelerator, Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Finding as AbiFinding, Idle, JobFound, JobLayout, MemoryPoint,
+import type { Accelerator as AbiAccelerator, Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Efficiency, Finding as AbiFinding, Idle, JobFound, JobLayout, MemoryPoint,
   Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, SliceOptions as AbiSliceOptions, Span, StepPrice, StrategyInfo as AbiStrategy } from "./abi.mjs";
 import { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status } from "./abi.mjs";
 
@@ -179,6 +179,10 @@ export class Job extends Handle {
   run(): this;
   ranked(): Layout[];
 }
+
+type Efficiencies = "matrix_efficiency" | "vector_efficiency" | "memory_efficiency";
+
+export type Accelerator = Omit<AbiAccelerator, Efficiencies | `${Efficiencies}_count`> & Record<Efficiencies, Efficiency[]>;
 
 type SomeNumbers = number | readonly number[] | null;
 

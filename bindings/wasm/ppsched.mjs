@@ -37,11 +37,17 @@ function distance(a, b) {
   return row[b.length];
 }
 
-/** The name that was meant, where one is near; else all. */
-function namesNear(given, names) {
+/** The name that is near a given one; null if none is. */
+function nearName(given, names) {
   const word = String(given).slice(0, 64).toLowerCase();
   const [[far, nearest]] = names.map((name) => [distance(word, name), name]).sort(([a], [b]) => a - b);
-  return far <= Math.max(1, Math.floor(word.length / 4)) ? `did you mean ${nearest}?` : `there are ${names.join(", ")}`;
+  return far <= Math.max(1, Math.floor(word.length / 4)) ? nearest : null;
+}
+
+/** The name that was meant, where one is near; else all. */
+function namesNear(given, names) {
+  const nearest = nearName(given, names);
+  return nearest === null ? `there are ${names.join(", ")}` : `did you mean ${nearest}?`;
 }
 
 /** An enumerator's value, from its name in any case or from the value itself. */
@@ -813,7 +819,15 @@ export class Engine {
 
   /** The devices whose data sheets the library has. */
   accelerators() {
-    return Array.from({ length: this.call("ppsched_accelerator_count") }, (_, number) => this.memory.struct("Accelerator", this.call("ppsched_accelerator_at", number)));
+    return Array.from({ length: this.call("ppsched_accelerator_count") }, (_, number) => {
+      const row = this.memory.struct("Accelerator", this.call("ppsched_accelerator_at", number));
+      for (const name of ["matrix_efficiency", "vector_efficiency", "memory_efficiency"]) {
+        const { [name]: first, [`${name}_count`]: count } = row;
+        row[name] = Array.from({ length: count }, (_, i) => this.memory.struct("Efficiency", first + i * STRUCTS.Efficiency.size));
+        delete row[`${name}_count`];
+      }
+      return row;
+    });
   }
 
   /** The layouts of a model, the text of its config.json, on so many devices of a name. fixed: numbers or lists of tp, cp, ep, etp, pp,

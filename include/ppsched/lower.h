@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering: turns a schedule of compute ops into a schedule that a runtime can run. It adds sends,
- * receives and the ops of sharded parameters.
+ * receives and the ops of sharded parameters. The sample also needs channel.h.
  *
  * Sample:
  *     const ppsched_channel_model channel = {.size = sizeof channel,

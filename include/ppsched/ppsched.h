@@ -10,6 +10,8 @@
  *   build a custom schedule op by op       ppsched_builder_append                   schedule.h
  *   check a schedule                       ppsched_schedule_check                   check.h
  *   time a schedule                        ppsched_schedule_evaluate                evaluate.h
+ *   time it again, with measured costs     ppsched_timeline_update                  evaluate.h
+ *   walk through the ops of a device       ppsched_schedule_queue                   schedule.h
  *   find why a device is idle              ppsched_timeline_get_idle                evaluate.h
  *   find why a schedule is slow            ppsched_timeline_get_critical_path       explain.h
  *   find which stages to speed up          ppsched_timeline_get_sensitivities       explain.h
@@ -19,16 +21,20 @@
  *   offload activations                    ppsched_schedule_offload                 memory_saving.h
  *   find lower bounds on the time          ppsched_config_find_bound                bound.h
  *   plan: compare strategies and options   ppsched_plan_run                         plan.h
+ *   plan: which candidate is best          ppsched_plan_candidate_at_rank           plan.h
+ *   plan: the schedule of a candidate      ppsched_plan_create_timeline             plan.h
  *   find the least memory limit            ppsched_plan_find_least_limit            plan.h
  *   split layers into stages               ppsched_plan_get_split                   plan.h
  *   write a split for a runtime            ppsched_layout_write_text                layout.h
  *   describe a model                       ppsched_description_read                 description.h
  *   estimate what a model costs            ppsched_layers_from_model                model.h
  *   lower: add sends and receives          ppsched_schedule_lower                   lower.h
+ *   find who is at the other end of a send ppsched_schedule_peer_of                 schedule.h
  *   prove that a schedule cannot deadlock  ppsched_schedule_prove                   channel.h
  *   time a schedule with its transfers     ppsched_schedule_evaluate_transfers      evaluate.h
  *   get receive buffers and their slots    ppsched_schedule_get_buffers             resources.h
  *   export a schedule                      ppsched_schedule_export                  export.h
+ *   export a schedule into a buffer        ppsched_schedule_export_to_buffer        export.h
  *   import a schedule                      ppsched_schedule_import                  import.h
  *   write Chakra traces for simulators     ppsched_chakra_export                    chakra.h
  *   write the arguments for a launcher     ppsched_schedule_write_launch_arguments  launch.h

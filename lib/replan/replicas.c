@@ -152,6 +152,8 @@ static ppsched_status fill_bounds(struct sharing *s, struct ppi_replica_kind *ki
         status = make_replica_plan(&plan, s, kind->config, m, &reason);
         if (status == PPSCHED_OK)
             status = find_bound(&kind->bounds[m], plan, &reason);
+        if (status != PPSCHED_OK)
+            kind->bounds[m] = PPI_INFINITE;
         kind->times[m] = kind->bounds[m];
         kind->shares[m].is_known = status != PPSCHED_OK;
         ppi_plan_destroy(plan);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The code samples in the public headers compile without a warning, run, and end with the status OK. A sample is what follows the
-line " * Sample:" in a comment, as long as lines begin with " *     "; it ends with a variable `status`.
+line " * Sample:" in a comment, as long as lines begin with " *     "; it ends with a variable `status`. So does the program in README.md.
 
 usage: samples.py LIBRARY COMPILER...
 """
@@ -31,11 +31,19 @@ def program(code):
             re.sub("^", "    ", code, flags=re.M) + "\n    return status != PPSCHED_OK;\n}\n")
 
 
+def printed_program(page):
+    """The first program in C of a page."""
+    return re.search(r"^```c\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)[1]
+
+
 class SamplesTest(unittest.TestCase):
     def run_program(self, code):
+        return self.run_text(program(code))
+
+    def run_text(self, text):
         with tempfile.TemporaryDirectory() as folder:
             source, target = pathlib.Path(folder, "sample.c"), pathlib.Path(folder, "sample")
-            source.write_text(program(code), encoding="utf-8")
+            source.write_text(text, encoding="utf-8")
             made = subprocess.run([*COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", str(source), str(LIBRARY), "-o", str(target)],
                                   capture_output=True, text=True, check=False)
             if made.returncode != 0:
@@ -48,6 +56,10 @@ class SamplesTest(unittest.TestCase):
         for header, code in samples():
             with self.subTest(header):
                 self.assertEqual(self.run_program(code), "")
+
+    def test_the_program_of_the_readme(self):
+        """As it is printed, with nothing around it."""
+        self.assertEqual(self.run_text(printed_program("README.md")), "")
 
     def test_headers_that_are_met_first_have_one(self):
         self.assertLessEqual(NEEDED, {header for header, _ in samples()})

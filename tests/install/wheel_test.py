@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GIVEN = sys.argv[2:] if sys.argv[1:2] == ["--given"] else []
@@ -177,6 +178,13 @@ class WheelTest(unittest.TestCase):
             self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")
         rows = run(self.python, "-c", code, cwd=self.folder).stdout.splitlines()
         self.assertTrue(any(row.startswith("late_weights ") for row in rows), rows)
+
+    def test_the_license_is_inside(self):
+        self.assertNotEqual(list(self.release.glob("*.whl")), [])
+        for wheel in self.release.glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                (name,) = (name for name in archive.namelist() if re.fullmatch(r"ppsched-[0-9.]*\.dist-info/LICENSE", name))
+                self.assertEqual(archive.read(name), (ROOT / "LICENSE").read_bytes())
 
     def test_what_pip_tells(self):
         told = run(self.python, "-m", "pip", "show", "--verbose", "ppsched", cwd=self.folder).stdout

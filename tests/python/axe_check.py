@@ -19,6 +19,12 @@ def findings(browser, axe, page, window):
     browser.open(page)
     browser.value("document.querySelectorAll('details').forEach(details => { details.open = true; })")
     browser.value("new Promise(done => setTimeout(done, 1000))")  # workers answer
+    left, top = browser.value("(({ left, top }) => [left, top])((box => { box.scrollIntoView({ block: 'center' }); return box.getBoundingClientRect(); })"
+                              "(document.querySelector('#timeline-panels .surface')))")
+    browser.mouse("mouseMoved", left + 100, top + 10)  # shows the tip of an op
+    browser.frames()
+    browser.value("(() => { const lesson = document.getElementById('place-lesson'); if (!lesson) return; lesson.value = 6; "
+                  "lesson.dispatchEvent(new Event('change')); for (let i = 0; i < 17; i++) document.getElementById('place-hint').click(); })()")
     browser.call("Runtime.evaluate", expression=axe)
     for rule in json.loads(browser.value(RUN)):
         yield f"{rule['id']} ({rule['impact']}): {rule['help']}: {', '.join(' '.join(node['target']) for node in rule['nodes'][:5])}"

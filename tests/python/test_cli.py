@@ -488,11 +488,13 @@ class BadInputTest(CommandTest):
             circle.unlink()
         circle = self.folder / "t.csv"
         circle.symlink_to(circle)
+        answer = self.folder / "t.txt"
+        answer.symlink_to(answer)
         page = self.folder / "page.html"
         page.symlink_to(page)
         whole = self.write("whole.csv", "0F0,0B0\n1F0,1B0\n")
         for words in (("compare", "-s", 2, "-b", 2, "-o", circle), ("convert", whole, "--to", "csv", "-o", circle),
-                      ("convert", whole, "-o", page), ("check", whole, "-o", circle),
+                      ("convert", whole, "-o", page), ("check", whole, "-o", answer),
                       ("schedule", "-s", 2, "-b", 2, "--launch", "pytorch", "-o", circle)):
             result = run(*words)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
@@ -500,6 +502,7 @@ class BadInputTest(CommandTest):
             self.assertTrue(circle.is_symlink() and page.is_symlink())
         circle.unlink()
         page.unlink()
+        answer.unlink()
         (self.folder / "p.1.et").symlink_to(self.folder / "p.1.et")
         self.fail_with(1, "Too many levels of symbolic links", "convert", whole, "--lower", "just_in_time", "--to", "chakra", "-o", self.folder / "p")
         (self.folder / "p.1.et").unlink()

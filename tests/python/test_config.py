@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs that are made of others, of files and of pickles: the same problem, with the same checks."""
 import copy
+import inspect
 import json
 import multiprocessing
 import os
@@ -60,6 +61,30 @@ class ReplaceTest(unittest.TestCase):
         self.assertEqual(config.forward_times, [1, 2, 3, 4])
 
 
+class AttributesTest(unittest.TestCase):
+    def test_each_argument_is_one(self):
+        config = ppsched.Config(3, 4, stage_inputs=[[], [0], [0, 1]], stage_passes=["FI", "FB", "FB"], stage_microbatches=[None, [0], None])
+        self.assertEqual((config.stage_inputs, config.stage_passes, config.stage_microbatches),
+                         ([[], [0], [0, 1]], ["FI", "FB", "FB"], [None, [0], None]))
+        self.assertEqual((UNEVEN.options, UNEVEN.weight_versions, UNEVEN.stage_inputs), ({"effort": "3"}, 2, None))
+        for name in inspect.signature(ppsched.Config).parameters:
+            self.assertTrue(hasattr(UNEVEN, name), name)
+
+    def test_none_is_set(self):
+        """Neither one that there is, which would not reach the library, nor another."""
+        for name in (*SIZES, "options", "stage_passes", "forward_times"):
+            with self.assertRaisesRegex(AttributeError, rf"{name} of a ppsched.Config cannot be changed; config.replace\({name}=...\)"):
+                setattr(UNEVEN.replace(), name, 1)
+        with self.assertRaisesRegex(AttributeError, "has no forward_time; did you mean forward_times?"):
+            UNEVEN.replace().forward_time = 1
+
+    def test_refusals_say_what_to_write(self):
+        with self.assertRaisesRegex(ppsched.Error, r"mem_limit must be a number or a list of numbers, not None; \(\) stands for the default"):
+            UNEVEN.replace(mem_limit=None)
+        with self.assertRaisesRegex(ppsched.Error, r'twice the forward is backward_times=\["2ms", "4ms"\]$'):
+            ppsched.Config(2, 4, forward_times=["1ms", "2ms"])
+
+
 class PickleTest(unittest.TestCase):
     def test_same(self):
         ordered = ppsched.generate("1f1b", ppsched.Config(2, 4, microbatch_scale=[1, 3, 2, 1])).order_microbatches().config
@@ -72,6 +97,15 @@ class PickleTest(unittest.TestCase):
         config = ppsched.Config(4, 8, forward_times=[1, 2, 3, 4])
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             self.assertEqual(pool.map(makespan, [config, config.replace(microbatches=16)]), [makespan(config), makespan(config.replace(microbatches=16))])
+
+    def test_what_stands_for_those_that_cannot_be(self):
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 2))
+        with self.assertRaisesRegex(TypeError, r"schedule.export\('json'\), which ppsched.Schedule.from_text reads"):
+            pickle.dumps(schedule)
+        with self.assertRaisesRegex(TypeError, "pickle its config"):
+            pickle.dumps(schedule.evaluate())
+        again = ppsched.Schedule.from_text(pickle.loads(pickle.dumps(schedule.export("json"))), "json")
+        self.assertEqual([list(queue) for queue in again.queues], [list(queue) for queue in schedule.queues])
 
     def test_another_minor_version(self):
         with mock.patch.object(config_module, "_minor_version", return_value="0.1"):

@@ -95,6 +95,38 @@ class FirefoxTest(unittest.TestCase):
         FIREFOX.drag(left + 46 + 14 * scale, top + 10, left + 46 + 0.2 * scale, top + 10)
         self.assertIn("This order cannot run", self.text("#alert"))
 
+    def tap(self, selector, pointer):
+        left, top, width, height = self.place(selector)
+        FIREFOX.drag(left + width / 2, top + height / 2, left + width / 2, top + height / 2, pointer)
+
+    def test_a_lesson_by_mouse_and_touch(self):
+        for pointer in ("mouse", "touch"):
+            self.open("devices=6&stages=6&microbatches=9&strategy=zb_h1")
+            FIREFOX.wait("document.documentElement.dataset.settled === 'yes'")
+            before = FIREFOX.value("location.hash")
+            FIREFOX.value("document.getElementById('place-lessons').open = true")
+            FIREFOX.wait("document.querySelector('#place-rows button') !== null")
+            self.tap("#place-rows button", pointer)
+            self.assertEqual(self.text("#place-told"), "Device 0 runs 0F0 from 0, without idle time. It holds 1 activation.")
+            while FIREFOX.value("document.querySelector('#place-rows button') !== null"):
+                self.assertTrue(FIREFOX.value("document.activeElement.closest('#place-rows') !== null"))  # keys go on from here
+                self.tap("#place-rows button", pointer)
+            self.assertEqual(FIREFOX.value("document.activeElement.id"), "place-lesson")
+            self.assertIn("as short as gpipe", self.text("#place-told"))
+            self.assertEqual(self.makespan(), 15)
+            FIREFOX.value("history.back()")
+            FIREFOX.wait("document.documentElement.dataset.strategy === 'zb_h1' && document.documentElement.dataset.settled === 'yes'")
+            self.assertEqual(FIREFOX.value("location.hash"), before)
+
+    def test_a_model_is_chosen(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        FIREFOX.value("document.getElementById('layouts').open = true")
+        node = FIREFOX.call("script.evaluate", expression="document.getElementById('job-model')", target={"context": FIREFOX.context}, awaitPromise=False)
+        FIREFOX.call("input.setFiles", context=FIREFOX.context, element={"sharedId": node["result"]["sharedId"]},
+                     files=[str(ROOT / "docs" / "examples" / "config.json")])
+        FIREFOX.wait("document.documentElement.dataset.layouts === 'yes'")
+        self.assertRegex(self.text("#job-told"), r"^The best of [\d,]+ layouts of config.json: tp ")
+
     def test_phone(self):
         self.open("devices=8&stages=16&microbatches=16&strategy=zbv", 400, 740)
         self.assertLessEqual(FIREFOX.value("document.documentElement.scrollWidth"), FIREFOX.value("innerWidth"))

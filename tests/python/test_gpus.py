@@ -122,7 +122,7 @@ class GpusTest(unittest.TestCase):
 
     def check_primus(self, text):
         """What Primus' parser requires of a run (fd1eeabb, primus/core/launcher/parser.py); variables without a default must be set."""
-        lines = [line for line in text.splitlines() if not line.startswith("      ")]
+        lines = [line for line in text.splitlines() if not line.startswith(("      ", "# "))]
         keys = {line.strip().partition(":")[0]: line.partition(": ")[2] for line in lines}
         self.assertEqual(set(keys), {"work_group", "user_name", "exp_name", "workspace", "modules", "pre_trainer", "framework", "config", "model", "overrides"})
         self.assertEqual([keys[name] for name in ("framework", "config", "model")], ["megatron", "pre_trainer.yaml", "${PRIMUS_MODEL}.yaml"])
@@ -151,6 +151,9 @@ class GpusTest(unittest.TestCase):
         self.assertEqual(made["apply"](config).model.pipeline_model_parallel_size, 2)
         self.assertNotEqual(config.model.pipeline_model_parallel_layout, "of a recipe")
         self.check_primus((folder / "primus.yaml").read_text(encoding="utf-8"))
+        for path in folder.iterdir():
+            if path.suffix in (".py", ".toml", ".yaml"):
+                self.assertEqual(path.read_text(encoding="utf-8").split("\n")[0], f"# written by ppsched {ppsched.__version__}", path.name)
         again = self.pick("--gpus", 16, "--pp", 1, "--zero", 3, "-o", f"{folder}/")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("no pipeline: FSDP alone is the fastest", again.stdout)

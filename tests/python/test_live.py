@@ -583,6 +583,21 @@ class PageTest(unittest.TestCase):
         self.assertIn("colour=red", self.value("location.hash"))
         self.assertEqual(self.makespan(), 33)
 
+    def test_what_an_unknown_key_may_mean_is_told(self):
+        self.open("devices=4&p2p_tim=0.3&microbatchs=8&colour=red")
+        told = self.text("notes")
+        self.assertIn("p2p_tim: did you mean p2p_time?", told)
+        self.assertIn("microbatchs: did you mean microbatches?", told)
+        self.assertNotIn("colour:", told)
+
+    def test_a_link_that_cannot_be_read_stays_until_a_knob_is_turned(self):
+        self.open("devices=x&strategy=zbv")
+        self.settled()
+        self.assertEqual(self.value("location.hash"), "#devices=x&strategy=zbv")
+        self.set("devices", 5)
+        self.settled()
+        self.assertEqual(self.value("location.hash"), "#v=1&strategy=1f1b&devices=5&stages=5&microbatches=16")
+
     def test_hostile_links_give_a_message(self):
         for fragment, message in (("devices=x", "must be an integer"), ("devices=-1", "must be an integer"), ("devices=1e9", "must be an integer"),
                                   ("devices=4&devices=5", "twice"), ("forward_times=1,x", "must be numbers"), ("strategy=%E0%A4%A", "a wrong encoding"),
@@ -767,9 +782,10 @@ class PageTest(unittest.TestCase):
             self.assertEqual([row[1:9] for row in rows], wanted)
             self.assertEqual([(row[9], row[15]) for row in rows], [(row["strategy"], " ".join(row["runs_on"])) for row in best])
             self.assertRegex(self.text("job-told"), r"^The best of [\d,]+ layouts of config.json: tp ")
-        self.job_knob("gpus", "7.5")
-        self.assertEqual(self.layouts(), [])
-        self.assertIn("integers", self.text("job-told"))
+        for number in ("7.5", "", "0"):
+            self.job_knob("gpus", number)
+            self.assertEqual(self.layouts(), [])
+            self.assertEqual(self.text("job-told"), "No layout: GPUs must be one integer from 1 to 1048576")
 
     def test_a_file_that_is_no_model_is_told(self):
         self.open("devices=4&stages=4&microbatches=8")
@@ -778,6 +794,27 @@ class PageTest(unittest.TestCase):
             self.assertEqual(self.layouts(), [])
             self.assertRegex(self.text("job-told"), "^No layout: ")
             self.value("document.documentElement.dataset.layouts = 'no'")
+
+    def drag_file(self, path, x=700, y=300):
+        """As from a file manager."""
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.browser.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data={"items": [], "files": [str(path)], "dragOperationsMask": 1})
+
+    def test_the_answer_comes_into_sight_where_a_file_is_dropped(self):
+        for width, height in ((1440, 900), (360, 740)):
+            self.browser.window(width, height)
+            self.open("devices=4&stages=4&microbatches=8")
+            self.drag_file(ROOT / "docs" / "examples" / "config.json", x=width // 2)
+            self.layouts()
+            top, bottom = self.value("(({ top, bottom }) => [top, bottom])(document.getElementById('job-told').getBoundingClientRect())")
+            self.assertTrue(0 <= top < bottom <= height, (top, bottom))
+            self.assertRegex(self.value("document.getElementById('job-model').value"), "config.json$")
+
+    def test_a_folder_is_no_model(self):
+        self.open("devices=4&stages=4&microbatches=8")
+        self.drag_file(ROOT / "docs" / "examples")
+        self.assertEqual(self.layouts(), [])
+        self.assertEqual(self.text("job-told"), "No layout: examples is not a file that can be read as a config.json")
 
     def test_device_speeds(self):
         self.open("devices=4&stages=4&microbatches=8")
@@ -894,11 +931,11 @@ class PageTest(unittest.TestCase):
 
     def offered(self):
         return self.value("[...document.querySelectorAll('#place-rows .moves-next')].map((row) => [...row.querySelectorAll('button')]"
-                          ".map((button) => button.textContent))")
+                          ".map((button) => button.firstChild.textContent))")
 
     def place(self, device, name):
         self.value(f"[...document.querySelectorAll('#place-rows .moves-next')[{device}].querySelectorAll('button')]"
-                   f".find((button) => button.textContent === {json.dumps(name)}).click()")
+                   f".find((button) => button.firstChild.textContent === {json.dumps(name)}).click()")
         return self.text("place-told")
 
     def test_hints_lead_to_par_in_each_lesson(self):
@@ -920,6 +957,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.offered(), [["0F0"], [], []])
         self.assertIn("Device 0 runs 0F0 from 0, without idle time. It holds 1 activation of 3.", self.place(0, "0F0"))
         self.assertEqual(self.offered(), [["0F1"], ["1F0"], []])
+        self.assertEqual(self.value("[...document.querySelectorAll('#place-rows .moves-next button')].map((button) => [button.textContent, button.title])"),
+                         [["0F1", "Device 0: run 0F1, from 1"], ["1F0 idle 1", "Device 1: run 1F0 idle 1, from 1"]])
         self.assertIn("Device 1 runs 1F0 from 1, after 1 of idle time", self.place(1, "1F0"))
         self.place(0, "0F1")
         self.place(0, "0F2")
@@ -941,6 +980,52 @@ class PageTest(unittest.TestCase):
                 told = self.place(device, f"{device}B{microbatch}")
         self.assertIn("12 longer than gpipe", told)
         self.assertIn("at most 1 activation", told)
+
+    def test_a_lesson_is_played_with_the_keyboard(self):
+        self.open("")
+        self.choose_lesson(0)
+        self.value("document.querySelector('#place-rows button').focus()")
+        for _ in range(25):  # more than there are ops
+            self.browser.key(" ")
+        self.assertIn("as short as gpipe", self.text("place-told"))
+        self.assertEqual(self.value("document.activeElement.id"), "place-lesson")
+        self.value("document.getElementById('place-hint').click()")
+        self.assertEqual(self.text("place-told"), "All ops are placed. Undo some ops, or start again.")
+
+    def test_the_problem_before_a_lesson_comes_back(self):
+        self.open("devices=6&stages=6&microbatches=9&strategy=zb_h1")
+        self.settled()
+        before = self.value("location.hash")
+        self.choose_lesson(0)
+        for _ in range(18):
+            self.value("document.getElementById('place-hint').click()")
+        self.settled()
+        self.browser.wait("document.documentElement.dataset.ranked === 'yes'")
+        ranks = self.text("ranks")
+        self.open(self.value("location.hash.slice(1)"))
+        self.browser.wait("document.documentElement.dataset.ranked === 'yes'")
+        self.assertEqual(self.text("ranks"), ranks)  # of the lesson's problem
+        self.open(before[1:])
+        self.settled()
+        self.choose_lesson(0)
+        for _ in range(18):
+            self.value("document.getElementById('place-hint').click()")
+        self.value("history.back()")
+        self.browser.wait("document.documentElement.dataset.strategy === 'zb_h1'")
+        self.settled()
+        self.assertEqual(self.value("location.hash"), before)
+
+    def test_ops_of_a_lesson_show_what_fits(self):
+        for width, first, pair in ((1440, "0F0", ["0F3", "3B1"]), (360, "0", ["0F3", "1"])):
+            self.browser.window(width, 800)
+            self.open("")
+            self.choose_lesson(6)
+            for _ in range(25):
+                self.value("document.getElementById('place-hint').click()")
+            shown = self.value("[...document.querySelector('#place-rows .strip').children].map((op) => [...op.children].map((part) => part.textContent))")
+            self.assertEqual(shown[0], [first])
+            self.assertIn(pair, shown)
+            self.assertEqual(self.value("[...document.querySelectorAll('.placed span')].filter((one) => one.scrollWidth > one.clientWidth).length"), 0)
 
     def test_recomputed_passes_are_explained(self):
         self.open("devices=4&stages=4&microbatches=8&recompute=chunks%3D1")

@@ -57,7 +57,7 @@ MISTAKES = {
         ("--devices 4 -b 8 --placement 1 2 3 4", 1, "devices are 0 to 3"),
         ("--num-layers 30 --devices 4 -b 8 --split 8 8 8 8", 1, "the model has 30"),
         ("devices=4", 2, "did you mean --devices=4?"),
-        ("--devices 4 --microbatches eight", 2, "argument -b/--microbatches: 'eight' is not an integer"),
+        ("--devices 4 --microbatches eight", 2, "argument --microbatches: 'eight' is not an integer"),
         ("--devices 4 -b 8 -bw 2 -bi 1", 2, "ppsched schedule --help all lists them"),
         ("problem.yaml", 2, "did you mean --config problem.yaml?"),
         ("--devices 4 -b 1e9", 2, "write 1000000000"),
@@ -98,7 +98,7 @@ MISTAKES = {
         ("--devices 8 -b 32 --tp 2", 2, "--tp needs --model"),
         ("--devices 8 -b 32 --precision fp16", 2, "--precision needs --model"),
         ("-m config.json --pp 4", 2, "did you mean --model?"),
-        ("--model config.json --recompute some --pp 4", 2, "it is an option of ppsched schedule and ppsched replan"),
+        ("--model config.json --recompute some --pp 4", 2, "itself finds what is recomputed; leave it out"),
     ],
     "replan": [
         ("", 2, "give --split: the layers of each stage of the running job"),
@@ -160,7 +160,7 @@ MISTAKES = {
         ("Et*3|tL", 2, "give --pp P, the number of devices of a pipeline"),
         ('"Et*3|(tt|)*2,m|L" --pp 3', 1, "it must be a multiple, such as 6 stages"),
         ("--pp 4 --num-layers 30", 1, "28 and 32 can"),
-        ("--pp four --num-layers 32", 2, "argument --pp/--pipeline-model-parallel-size: 'four' is not an integer"),
+        ("--pp four --num-layers 32", 2, "argument --pp: 'four' is not an integer"),
         ("--pp 4 --num-layer 32", 2, "did you mean --num-layers?"),
         ("--torchtitan --pp 4 --num-layers 32 --schedule zbv", 1, "it has 1F1B, GPipe, Interleaved1F1B, LoopedBFS, InterleavedZ"),
         ("--torchtitan --pp 4 --num-layers 32 --stages 6", 1, "8 can"),
@@ -344,7 +344,7 @@ HABITS = {
 # Words before any command.
 FIRST = [
     ("-V", "did you mean --version?"), ("version", "did you mean --version?"), ("--vers", "did you mean --version?"), ("PICK --devices 8", "did you mean pick?"),
-    ("-h schedule", "write ppsched help schedule"), ("--devices 8 pick", "it is an option of ppsched schedule and ppsched compare"),
+    ("-h schedule", "write ppsched help schedule"), ("--devices 8 pick", "options follow the command, as in ppsched pick --devices"),
 ]
 
 

@@ -73,6 +73,13 @@ class RowsTest(unittest.TestCase):
         escaped.__name__ = "<b>"
         self.assertIn("&lt;b&gt;", ppsched.plan(config, strategies=escaped)._repr_html_())
 
+    def test_a_config_shows_its_numbers(self):
+        config = ppsched.Config(32, 8, forward_times="6.1ms", backward_times="12.2ms", device_speeds=[0.5] * 32, options={"<": 1})
+        page = config._repr_html_()
+        xml.dom.minidom.parseString(page)
+        for text in (">forward_times</th>", ">6.1ms</td>", ">0.5, 0.5, ", ", ... (32 values)</td>", ">&lt;</th>", ">32</td>"):
+            self.assertIn(text, page)
+
 
 @unittest.skipUnless(HAS_MATPLOTLIB, "matplotlib is not installed")
 class PictureTest(unittest.TestCase):

@@ -827,7 +827,7 @@ class CommandTest(FilesTest):
         self.assertEqual(json.loads(path.read_text()), {"version": ppsched.__version__, **result})
         self.assertEqual(len(ppsched.read(path)), 32)
         self.assertIn("--measured works only with text and json", self.ppsched(*words, "--format", "csv", code=2))
-        for part, more in (("the profile has 4 stages, the problem 8", ("-s", 8)),
+        for part, more in (("the profile has 4 stages, the problem 8", ("--num-stages", 8)),
                            ("the traces have 4 microbatches, the plan has 8", ("-b", 8))):
             self.assertIn(part, self.ppsched(*words, *more, code=1))
 

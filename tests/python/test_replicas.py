@@ -119,6 +119,10 @@ class ReplicasTest(unittest.TestCase):
         self.assertEqual(sum(one.microbatches for one in found.replicas), 12)
         self.assertGreaterEqual(min(one.microbatches for one in found.replicas), 4)
 
+    def test_stages_are_devices(self):
+        words = ("-b", 8, "--num-layers", 8, "--replica-speeds", 1, "--replica-speeds", 0.5)
+        self.assertEqual(ran("replicas", "--stages", 4, *words).stdout, ran("replicas", "--devices", 4, *words).stdout)
+
     def test_refused(self):
         words = ("replicas", "--devices", 4, "--num-layers", 32)
         for more, message in ((("-b", 8), "give --replica-speeds once for each replica"),
@@ -126,13 +130,21 @@ class ReplicasTest(unittest.TestCase):
                               (("-b", 8, "--replica-speeds", 1, "--replica-speeds", 0), "replica 1 has the speed 0; it must be above 0"),
                               (("-b", 1, "--replica-speeds", 1, "--replica-speeds", 1), "the microbatches (1) are too few for 2 replicas"),
                               (("-b", 8, "--replica-speeds", 1, "--empty-stages"), "--empty-stages cannot be combined with ppsched replicas"),
-                              (("-b", 8, "--replica-speeds", 1, "--vpp", 9), "no shares of 8 microbatches can run on 1 replica"),
+                              (("-b", 8, "--replica-speeds", 1, "--vpp", 9), "--vpp 9: 1f1b has 1 stage per device; leave --vpp out"),
+                              (("-b", 8, "--replica-speeds", 1, "--vpp", 9, "--strategy", "interleaved_1f1b"), "no shares of 8 microbatches can run on 1 replica"),
+                              (("-b", 8, "--replica-speeds", 1, "--vpp", 0), "--vpp 0: it must be 1 or more"),
+                              (("-b", 8, "--replica-speeds", 1, "--strategy", "zbv"), "write --vpp 2"),
+                              (("-b", 8, "--replica-speeds", 1, "--group-size", 2), "1f1b has no groups; leave it out"),
+                              (("-b", 8, "--replica-speeds", 1, "--stages", 8), "leave --stages out"),
                               (("-b", 8, "--replica-speeds", 1, "--microbatch-scale", *range(1, 9)), "microbatches or slices that differ")):
             with self.subTest(more=more):
                 run = ran(*words, *more)
                 self.assertNotEqual(run.returncode, 0)
                 self.assertIn(message, run.stderr)
                 self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+        layers, config = [{"name": "l", "count": 32, "forward_time": 1}], ppsched.Config(4, 1)
+        for strategy in ("1f1b", "gpipe", "zb_h1"):  # of one stage per device
+            self.assertRaisesRegex(ppsched.Refused, "no shares of 8 microbatches", ppsched.share_microbatches, [config, config], layers, 8, strategy=strategy, chunks=2)
         for configs in ([], [3]):
             self.assertRaisesRegex(ppsched.Error, "one Config per replica", ppsched.share_microbatches, configs, [{"name": "l", "forward_time": 1}], 4)
 

@@ -48,7 +48,7 @@ class NpmTest(unittest.TestCase):
 
     def test_its_files_are_there(self):
         for name in self.package["files"]:
-            self.assertTrue((WASM / name).exists() or name == "ppsched.wasm", name)
+            self.assertTrue((WASM / name).exists() or name in ("ppsched.wasm", "LICENSE"), name)  # which release.sh puts there
         exported = [name for value in self.package["exports"].values() for name in (value.values() if isinstance(value, dict) else [value])]
         for name in exported:
             self.assertIn(name.removeprefix("./"), [*self.package["files"], "package.json"])
@@ -64,6 +64,7 @@ class NpmTest(unittest.TestCase):
             for file in [*self.package["files"], "package.json"]:
                 if (WASM / file).exists():
                     shutil.copy(WASM / file, source)
+            shutil.copy(ROOT / "LICENSE", source)
             (source / "ppsched.wasm").write_bytes(b"\0asm\1\0\0\0")
             packed = subprocess.run(["npm", "pack", "--silent", "--offline", source], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
             (user / "node_modules").mkdir()
@@ -153,6 +154,9 @@ class CompletionTest(unittest.TestCase):
             self.assertEqual(self.bash("ppsched", name, "--"), long_options(parser), name)
         self.assertEqual(self.bash("ppsched", "pick", "--runtime", "me"), {"megatron"})
         self.assertEqual(self.bash("ppsched", "help", "pi"), {"pick"})
+        self.assertEqual(self.bash("ppsched", "schedule", "--strategy", "zb_h"), {"zb_h1", "zb_h2"})
+        self.assertEqual(self.bash("ppsched", "strategies", "gp"), {"gpipe"})
+        self.assertEqual(self.bash("ppsched", "pick", "--device", "h10"), {"h100"})
 
     def test_the_others_have_all_options(self):
         zsh, fish = (printed("help", "--completion", shell) for shell in ("zsh", "fish"))
@@ -162,6 +166,8 @@ class CompletionTest(unittest.TestCase):
                 if name != "help":
                     part = zsh.split(f"\n    {name}) _arguments")[1].split(" ;;")[0]
                     self.assertIn(f"'*{option}[", part)
+        self.assertRegex(zsh, r"'\*--strategy\[.*:strategy:{compadd -- gpipe ")
+        self.assertRegex(fish, r"-l strategy -r -a 'gpipe ")
         for text in (zsh, fish):
             self.assertEqual([line for line in text.split("\n") if line.count("'") % 2], [])
 
@@ -187,6 +193,54 @@ class ExamplesTest(unittest.TestCase):
         text = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
         for name in ("config.json", "layers.json", "profile.json", "megatron_arguments.sh"):
             self.assertIn(f"examples/{name}", text)
+
+
+class ToolsTest(unittest.TestCase):
+    """install_tools.sh with an apt-get that only notes what it is asked for."""
+
+    def run_script(self, script, **programs):
+        """Its exit code, what it said and what apt-get was asked for. Only the programs are found, and what the script needs itself."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for command in ("sh", "env"):
+                (folder / command).symlink_to(shutil.which(command))
+            for command, text in {"apt-get": f'[ "$1" = update ] || echo "$@" >>{folder}/asked', "id": "echo 0", **programs}.items():
+                (folder / command).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+                (folder / command).chmod(0o755)
+            text = f"set -euo pipefail\n. {ROOT}/bindings/python/install_tools.sh\n{script}\n"
+            ran = subprocess.run([shutil.which("bash"), "-c", text], capture_output=True, text=True, check=False, env={"PATH": name})
+            asked = folder / "asked"
+            return ran.returncode, ran.stderr, [line.split("--no-install-recommends ")[1] for line in asked.read_text(encoding="utf-8").splitlines()] \
+                if asked.exists() else []
+
+    def test_a_compiler_has_the_headers_of_libc(self):
+        """Ubuntu's gcc is installed without them."""
+        self.assertEqual(self.run_script("install_compiler cc gcc", cc="exit 0"), (0, "", []))
+        self.assertEqual(self.run_script("install_compiler cc gcc", cc="exit 1"), (0, "installing libc6-dev\n", ["libc6-dev"]))
+        self.assertEqual(self.run_script("install_compiler cc gcc")[2][0], "gcc libc6-dev")
+
+    def test_who_may_not_install_is_told_what(self):
+        self.assertEqual(self.run_script("install_tools meson:meson ninja:ninja-build", id="echo 1000"),
+                         (1, "please install, as root: apt-get install meson ninja-build\n", []))
+
+
+class WasmTest(unittest.TestCase):
+    def test_a_meson_that_is_gone(self):
+        """As that of the environment in which pip built once. The folder is set up again; one whose meson is there is not."""
+        for maker, called in (("/nowhere/bin/meson", "setup"), (sys.executable, None)):
+            with self.subTest(maker), tempfile.TemporaryDirectory() as name:
+                folder, build = pathlib.Path(name), pathlib.Path(name, "a.wasm.build")
+                build.mkdir()
+                (build / "build.ninja").write_text(f"rule REGENERATE_BUILD\n command = {maker} --internal regenerate {ROOT} .\n", encoding="utf-8")
+                for command in ("meson", "ninja", "clang-14", "llvm-ar-14", "wasm-ld-14"):
+                    (folder / command).write_text(f"#!/bin/sh\necho $1 >>{name}/{command}.called\nexit 1\n", encoding="utf-8")
+                    (folder / command).chmod(0o755)
+                ran = subprocess.run([ROOT / "bindings" / "wasm" / "build.sh", folder / "a.wasm"], capture_output=True, text=True, check=False,
+                                     env={"PATH": f"{name}:{os.environ['PATH']}"})
+                if ran.returncode == 3:
+                    self.skipTest(ran.stderr.strip())
+                told = folder / "meson.called"
+                self.assertEqual(told.read_text(encoding="utf-8").strip() if told.exists() else None, called)
 
 
 class MetadataTest(unittest.TestCase):

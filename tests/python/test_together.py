@@ -18,6 +18,12 @@ def timelines(*names):
     return [ppsched.generate(name, CONFIG).evaluate() for name in names]
 
 
+def laid_out(figure):
+    """Gives all its texts their places."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    FigureCanvasAgg(figure).draw()
+
+
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "there is no matplotlib")
 class DrawTest(unittest.TestCase):
     def test_one_axis_of_time(self):
@@ -28,21 +34,37 @@ class DrawTest(unittest.TestCase):
         longest = max(timeline.metrics.makespan for timeline in drawn)
         for axes, timeline in zip(figure.axes, drawn):
             self.assertEqual(axes.get_xlim(), (0, longest))
-            title, bubble = axes.get_title(loc="left").replace("\n", " "), timeline.metrics.bubble
+            title, bubble = axes.get_title(loc="left").replace("\n", "; "), timeline.metrics.bubble
             self.assertEqual(title, f"{timeline.schedule.name}: makespan {timeline.metrics.makespan:g}; bubble {bubble.of_total:.1%} of total, "
                                     f"{bubble.of_ideal:.1%} of ideal, {bubble.of_span:.1%} of span")
 
     def test_text_can_be_read_and_has_room(self):
         from matplotlib.text import Text
         figure = ppsched.draw(timelines("1f1b", "zb_h1"), memory=True)
-        figure.canvas.draw()
+        laid_out(figure)
         texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
         self.assertGreater(len(texts), 20)
-        self.assertGreaterEqual(min(text.get_fontsize() for text in texts), 6)
+        self.assertEqual({text.get_fontsize() for text in texts}, {6})
         width = figure.bbox.width
         for axes in figure.axes:
             box = axes._left_title.get_window_extent()
             self.assertTrue(box.x0 >= 0 and box.x1 <= width, axes.get_title(loc="left"))
+        for text in texts:
+            self.assertGreaterEqual(text.get_window_extent().x0, 0, text.get_text())
+
+    def test_legend(self):
+        """It names the shades of chunks, and is below the axis at a distance that does not grow with the rows."""
+        for devices in (4, 16):
+            config = ppsched.Config(devices, 2 * devices)
+            figure = ppsched.draw([ppsched.generate(name, config).evaluate() for name in ("1f1b", "zb_h1")]
+                                  + [ppsched.generate("interleaved_1f1b", config.replace(stages=4 * devices)).evaluate()])
+            laid_out(figure)
+            legend = figure.axes[-1].get_legend()
+            self.assertEqual([text.get_text() for text in legend.get_texts()],
+                             ["F  forward", "B  full backward", "I  input gradient", "W  weight gradient", "chunk 1", "chunk 2", "chunk 3"])
+            gap = figure.axes[-1].get_window_extent().y0 - legend.get_window_extent().y1
+            self.assertLess(gap / figure.dpi, 0.35)
+            self.assertGreaterEqual(legend.get_window_extent().y0, 0)
 
     def test_memory(self):
         (timeline,) = timelines("1f1b")
@@ -57,13 +79,18 @@ class DrawTest(unittest.TestCase):
         axes = figure.subplots(2, 1)
         self.assertIs(ppsched.draw(timelines("gpipe", "1f1b"), ax=axes), figure)
         self.assertTrue(all(place.collections for place in axes))
+        square = Figure().subplots(2, 2)
+        ppsched.draw(iter(timelines("gpipe", "1f1b", "zb_h1", "zb_h2")), ax=square)
+        self.assertTrue(all(place.collections for place in square.flat))
         one = Figure().subplots()
         self.assertIs(ppsched.draw(timelines("gpipe"), ax=one), one.figure)
 
     def test_what_is_refused(self):
         for error, told, words in ((ppsched.Error, "there is none", ([],)), (ppsched.Error, "2 or more", (timelines("gpipe"), None, 0.5)),
                                    (ppsched.Error, "1 given for 2 timelines", (timelines("gpipe", "1f1b"), mock.Mock(spec=[]))),
-                                   (TypeError, "Schedule.evaluate\\(\\) returns one", (ppsched.generate("gpipe", CONFIG),))):
+                                   (ppsched.Error, "width must be a number, not 'wide'", (timelines("gpipe"), None, "wide")),
+                                   (TypeError, "Schedule.evaluate\\(\\) returns one", (ppsched.generate("gpipe", CONFIG),)),
+                                   (TypeError, r"plan.timeline\(candidate\) returns one", (ppsched.plan(CONFIG, strategies="1f1b"),))):
             with self.subTest(told), self.assertRaisesRegex(error, told):
                 ppsched.draw(*words)
 

@@ -145,7 +145,7 @@ class InputTest(CommandTest):
                                                 "-300MB,-300MB,-300MB,-300MB", "--mem-backward-weight", "-0.7GB", "-b", 2))
 
     def test_words_that_are_none(self):
-        for word in ("1;2", "1,,2", "a", "1ms,x", "1,2,"):
+        for word in ("1;2", "1,,2", "a", "1ms,x", ",1,2"):
             self.refuse("a number may have a unit, such as 6.1ms, and a list is written 1 2 3 or 1,2,3", "schedule", *SIZES, "-f",
                         word, code=2)
         self.refuse("or B/s, GB/s, GiB/s and so on", "schedule", *SIZES, "-f", "5parsec", code=2)

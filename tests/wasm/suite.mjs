@@ -88,6 +88,9 @@ const tests = {
     const refused = plan.ranked().at(-1);
     assert.deepEqual([refused.status, refused.peak_device], ["error_refused", null]);
     assert.equal(pp.strategies().find(({ name }) => name === "zbv").placement, "v");
+    const h100 = pp.accelerators().find(({ name }) => name === "h100");
+    assert.ok(h100.matrix_efficiency.length > 1 && h100.matrix_efficiency.every(({ least, share }) => least >= 0 && share > 0 && share <= 1));
+    assert.equal("matrix_efficiency_count" in h100, false);
     assert.throws(() => builder.append(0, [{ kind: "FF", stage: 0, microbatch: 0 }]), /no kind is called "FF"/);
     const recomputed = schedule.recompute(), [op] = [...recomputed.ops(0)].filter(({ kind }) => kind === "RECOMPUTE");
     assert.equal(pp.token(op), `0RECOMPUTE${op.microbatch}`);

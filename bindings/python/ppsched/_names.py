@@ -5,6 +5,7 @@ from typing import List
 
 from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause,
                          Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status, SteadyReason)
+from ._core._abi_fields import FIELDS
 from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
 from ._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
 from ._core.bound import Bound, lower_bound
@@ -71,3 +72,6 @@ def __dir__() -> List[str]:
 for _name in __all__:  # help texts, error messages and pickles then show the public names
     if isinstance(globals()[_name], (type, FunctionType)):
         globals()[_name].__module__ = "ppsched"
+    for _field, _text in FIELDS.get(_name, {}).items():
+        if _field in getattr(globals()[_name], "_fields", ()):
+            getattr(globals()[_name], _field).__doc__ = _text  # in place of "Alias for field number 0"

@@ -16,6 +16,7 @@ const placement: "default" | "linear" | "loop" | "v" | "bidirectional" | "map" |
 const mine = config.builder().append(0, [{ kind: Kind.F, stage: 0, microbatch: 0 }]).finish();
 const found: string[] = mine.findings().map(({ text }) => text);
 const [time, memory]: Float64Array = timeline.memoryCurve(0);
+const shares: number[] = pp.accelerators().flatMap(({ matrix_efficiency: steps }) => steps.map(({ share }) => share));
 const choices: string[] = pp.strategies().flatMap(({ options }) => options.flatMap((option) => option.choices));
 try {
   mine.export("csv", timeline);
@@ -23,7 +24,7 @@ try {
   if (error instanceof PpschedError && error.stage !== null)
     console.log(error.status, error.stage + 1);
 }
-console.log(makespan, times, bytes, kinds, stage, placement, found, time, memory, choices);
+console.log(makespan, times, bytes, kinds, stage, placement, found, time, memory, shares, choices);
 
 pp.config(4, 4); // wrong
 config.set("forward_time", 1); // wrong

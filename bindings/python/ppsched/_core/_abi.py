@@ -27,6 +27,12 @@ NONE = 4294967295
 
 
 class Objective(enum.IntEnum):
+    """What a search minimises.
+
+    SPAN: the longest span of a device, from first start to last end
+    MAKESPAN: the time from 0 to the end of the last op
+    """
+
     SPAN = 1
     MAKESPAN = 2
 
@@ -42,16 +48,44 @@ class CalibratorConstant(enum.IntEnum):
 
 
 class ChakraSizes(enum.IntEnum):
+    """How many bytes a message has in the traces.
+
+    BYTES: the number of bytes that the config has for the message, at least 1. The simulated network determines how long a message
+      takes
+    TIMES: 2 bytes per nanosecond of the config's transfer time (latency included), at least 1 byte. On a network with 2 bytes per
+      nanosecond and no latency, a message takes exactly the transfer time
+    """
+
     BYTES = 0
     TIMES = 1
 
 
 class ChakraLinks(enum.IntEnum):
+    """How traces represent a link between two devices.
+
+    SENDERS: traces have no links. A device has at most one message in flight, even if its messages go to different devices
+      (ChannelOrder.SENDS)
+    RANKS: each link is a rank, numbered after the ranks of the devices. A link has at most one message in flight. `sizes` must be
+      TIMES
+    """
+
     SENDERS = 0
     RANKS = 1
 
 
 class ChannelOrder(enum.IntEnum):
+    """Which sends and receives of a device wait for each other. Sends and receives of one channel run one after another, in the order
+    of the device's queue. A send or receive may start when all sends and receives before it in its channel are done.
+
+    GROUP: one channel per device: all sends and receives use one communicator
+    DIRECTION: two channels per device: one for activations, one for gradients
+    PAIR: one channel for each link (directed pair of devices)
+    NONE: no channels: no send or receive waits for another. Example: each transfer has a unique tag
+    SENDS: one channel for all sends of a device. In an evaluation a send occupies this channel until its value has arrived.
+      Receives wait for no other send or receive of their device. Examples: ASTRA-sim, and network cards that send one message after
+      another
+    """
+
     GROUP = 0
     DIRECTION = 1
     PAIR = 2
@@ -60,6 +94,19 @@ class ChannelOrder(enum.IntEnum):
 
 
 class FindingKind(enum.IntEnum):
+    """What is wrong in a schedule.
+
+    MISSING: `op` is on no device, but belongs on `device`
+    DUPLICATE: `op` is in the queue a second time, or repeats work of `other`: `op` is a second backward, or a W in addition to a B
+    MISPLACED: `op` is on `device`, but belongs on `other_device`. With a stage graph, `op` may belong on no device, because its
+      stage does not have this op; then `other_device` is None
+    CYCLE: one wait of a wait cycle: `op` waits for `other`, which is on the device of the next finding. In the last finding of the
+      cycle, `other` is on the device of the first finding
+    BLOCKED: `op` waits for `other`, which is missing or misplaced
+    CONFLICT: `op` and `other` must not both be in the schedule: a RECOMPUTE and an OFFLOAD of one stage pass; a second REDUCE_GRAD
+      while another REDUCE_GRAD is in flight; or, for a stage on several devices, a B on one device and an I on another
+    """
+
     MISSING = 1
     DUPLICATE = 2
     MISPLACED = 3
@@ -69,6 +116,17 @@ class FindingKind(enum.IntEnum):
 
 
 class Placement(enum.IntEnum):
+    """Which device holds which stages. D is the number of devices, S the number of stages.
+
+    DEFAULT: the strategy's own placement. For custom schedules, the default is LOOP
+    LINEAR: S = D, stage s on device s
+    LOOP: stage s on device s mod D
+    V: the first D stages are on devices 0 to D-1, the next D stages on devices D-1 to 0, and so on in turn
+    BIDIRECTIONAL: S = D, and there are two copies of the model (DualPipe). For the first half of an iteration's microbatches, stage
+      s is on device s. For the second half, stage s is on device D-1-s
+    MAP: the caller gives a list with the device of each stage
+    """
+
     DEFAULT = 0
     LINEAR = 1
     LOOP = 2
@@ -78,6 +136,21 @@ class Placement(enum.IntEnum):
 
 
 class SenderWaits(enum.IntEnum):
+    """Whether a device that has sent a value waits until the value has arrived.
+
+    NEVER: A sender never waits: transfers run at the same time as compute.
+    LIKE_KIND: After an op, a device waits for its transfer if the next op is of the same kind and stage. By default, senders in
+      Megatron-LM wait in this way in warm-up and cool-down: a device sends and receives before it continues.
+      - This rule distinguishes two kinds: F is one kind, and B, I and W together are the other kind.
+      - The rule applies to two successive ops of a device that have the same stage and the same kind. If the schedule flushes, both
+      ops must also be in the same iteration. If the output of the first op goes to another device, the second op starts only when
+      this transfer has ended. A W has no output, so by this rule no op waits after a W.
+      - A W also waits after the end of its own I. This wait is as long as the transfer of the gradient that the I read. There is no
+      such wait on the last stage, or if the gradient came from the same device.
+      - There is no wait before, inside or after an overlapped pair. There is also no wait for a transfer whose value an overlapped
+      pair reads.
+    """
+
     NEVER = 0
     LIKE_KIND = 1
 
@@ -153,6 +226,22 @@ class EvaluateFlag(enum.IntEnum):
 
 
 class MemoryCause(enum.IntEnum):
+    """Memory causes: the purposes for which a device holds memory. The comment of each cause names the quantities that set the amount.
+
+    STATIC: mem_static of the device's stages
+    WEIGHTS: mem_weights, times the number of weight versions
+    OPTIMIZER: mem_optimizer
+    OTHER: mem_other of the device
+    GRADIENTS: mem_gradients
+    GATHERED: mem_gathered
+    SENDS: mem_send_forward, mem_send_backward
+    RECEIVES: mem_receive_forward, mem_receive_backward
+    OUTPUTS: mem_output
+    WORK: mem_work_forward, mem_work_backward, mem_work_backward_input, mem_work_backward_weight
+    ACTIVATIONS: mem_forward; plus what backwards recompute (mem_recomputed_backward_input, mem_recomputed_backward) or add (a
+      positive mem_backward_input); minus what mem_backward_input and mem_backward_weight have released
+    """
+
     STATIC = 0
     WEIGHTS = 1
     OPTIMIZER = 2
@@ -167,6 +256,20 @@ class MemoryCause(enum.IntEnum):
 
 
 class Reason(enum.IntEnum):
+    """Why an op of the critical path starts when it does. An input that was computed on the op's own device is never the reason,
+    because the previous op of the device never ends before this input is computed.
+
+    BEGIN: the op is the first of its device, and starts at 0
+    DEVICE: the previous F, B, I or W of its device ends at this time
+    INPUT: an input from another device arrives at this time
+    FLUSH: the iteration before ends at this time, on another device
+    COPY: a copy ends at this time. If the op is a compute op, this is the copy of its own RELOAD, or a copy for which its device
+      waited in an OFFLOAD_WAIT. If the op is an OFFLOAD or RELOAD, this is the copy before its copy on the same device or link. For
+      a RELOAD, this may also be the copy of its OFFLOAD
+    TRANSFER: only where senders wait (ppsched.SenderWaits): the device waited for a transfer that ends at this time. The wait was
+      after the previous op of the device or, for a W, after the I of this W
+    """
+
     BEGIN = 1
     DEVICE = 2
     INPUT = 3
@@ -176,6 +279,20 @@ class Reason(enum.IntEnum):
 
 
 class Format(enum.IntEnum):
+    """Formats.
+
+    TEXT: a grid for terminals: one row per device, time to the right. With more than 1024 devices it shows only the first 512 and
+      the last 511 devices
+    CSV: PyTorch's CSV: one row per device, one cell per op. The CSV has PyTorch's form compute_only if each op is F, B, I or W,
+      otherwise the form compute_comms
+    JSON: JSON: one object. It has the sizes, the tokens of each queue, the starts and ends of ops, the metrics and the flags
+    CHROME_TRACE: Trace Event JSON with tracks, arrows and memory counters, for Perfetto and chrome://tracing
+    MEGATRON: Megatron-LM, only for 1F1B and interleaved 1F1B: a JSON object with the schedule table, the warm-up counts and the
+      order lists
+    DEEPSPEED: DeepSpeed, only for 1F1B: instruction lists with buffer ids, one line per rank
+    SAIL: sail-sg's zero-bubble runtime: JSON with one list of scheduled nodes per rank
+    """
+
     TEXT = 1
     CSV = 2
     JSON = 3
@@ -213,6 +330,19 @@ class JobState(enum.IntEnum):
 
 
 class Runtime(enum.IntEnum):
+    """The training runtimes.
+
+    MEGATRON: Megatron-LM: flags of its launcher
+    TORCHTITAN: torchtitan: flags of its launcher
+    PYTORCH: torch.distributed.pipelining: settings of the script, NAME=VALUE
+    DEEPSPEED: DeepSpeed: num_stages of PipelineModule, and a key of its configuration, NAME=VALUE
+    SAIL: sail-sg's zero-bubble fork of Megatron-LM: flags of its launcher
+    PRIMUS: AMD Primus on Megatron-LM: overrides of its configuration
+    COLOSSALAI: Colossal-AI: arguments of HybridParallelPlugin, NAME=VALUE
+    JAXPP: JaxPP: a schedule class and its arguments, NAME=VALUE
+    MINDSPEED: MindSpeed on Megatron-LM: flags of its launcher
+    """
+
     MEGATRON = 1
     TORCHTITAN = 2
     PYTORCH = 3
@@ -255,6 +385,19 @@ class LayerFlag(enum.IntEnum):
 
 
 class Lowering(enum.IntEnum):
+    """Where lowering puts sends and receives. The producer of a value is the op that computes it; the consumer is the op that needs
+    it. A send always comes after its producer; only receives may be between the send and its producer. There are no sends between
+    stages on the same device.
+
+    NONE: adds no sends and no receives. All other passes of Schedule.lower run if they are set
+    PYTORCH: works as in PyTorch: devices take turns, and in its turn a device runs one op. When a value is sent, its receive is put
+      at the place in the queue that the receiving device has reached
+    BY_TIME: works as in sail-sg and zeropipe: a receive is put before the op that the receiving device runs at the time when the
+      value is sent. Needs the config's times
+    JUST_IN_TIME: a receive is put right before its consumer. But if devices that block in sends and receives would deadlock because
+      of this, the receive is put earlier. So no channel model makes the result deadlock
+    """
+
     NONE = 0
     PYTORCH = 1
     BY_TIME = 2
@@ -262,6 +405,20 @@ class Lowering(enum.IntEnum):
 
 
 class UnshardLookahead(enum.IntEnum):
+    """How early a device gathers parameters. Before each op, the device looks at the next stages in its queue, beginning with the
+    stage of the op. If it does not hold the parameters of one of these stages yet, it gathers them. The lookahead is the number of
+    stages that the device looks at. With a lookahead of 1, the device looks only at the stage of the op.
+
+    FULL: the lookahead of each device is `unshard`, the largest number of stages whose parameters the device holds
+    AUTO: the lookahead of device r is the smaller of r + 2 and `unshard`. The reason for r + 2: if an UNSHARD takes as long as a
+      forward, device r can complete r + 2 UNSHARDs before its first op has its input
+    LIST: the lookaheads are in `unshard_lookaheads`, one number for each device
+    NEEDED: each UNSHARD comes as late as it can without delaying a compute op. If possible, devices stay within their memory
+      limits. The library finds these places from the config's times. If the schedule with FULL is within the limits, the schedule
+      with NEEDED takes no longer than with FULL. The same is true for AUTO. The times compared are those of the evaluation with
+      transfers, with ChannelOrder.NONE and buffered sends
+    """
+
     FULL = 0
     AUTO = 1
     LIST = 2
@@ -338,6 +495,47 @@ class ModelPass(enum.IntEnum):
 
 
 class Kind(enum.IntEnum):
+    """Kinds of operation. F, B, I and W are PyTorch's letters. A *stage pass* is all ops of one microbatch (or, if microbatches have
+    slices, of one slice) on one stage.
+    B is the full backward here and in PyTorch. The zero-bubble papers write B for the backward that computes only the input
+    gradient. Here that backward is I.
+    Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time only in
+    Schedule.evaluate_transfers. In that call, a device in a WAIT_REDUCE_GRAD does nothing until the REDUCE_GRAD is done. RESHARD
+    and OPTIMIZER_STEP never take time, but they wait for the ops before them in the queue.
+    Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a stage pass holds between its F
+    and its backward (B or I).
+    - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these ops. In the queue of the device,
+    RECOMPUTE, OFFLOAD and RELOAD come after the F of the stage pass and before its backward.
+    - An OFFLOAD may have one OFFLOAD_WAIT, anywhere after it in the queue. At the OFFLOAD_WAIT, the device does nothing until the
+    memory of the OFFLOAD is free.
+    - evaluate.h describes the time and memory of these ops (Schedule.evaluate). memory_saving.h has functions that add these ops to
+    a schedule.
+    RECOMPUTE, OFFLOAD, RELOAD, OFFLOAD_WAIT and OPTIMIZER_STEP are not supported everywhere.
+    - A builder accepts these ops. The format JSON writes and reads them, CHROME_TRACE writes them, and TEXT leaves them out.
+    - All other formats and all launch arguments refuse a schedule with any of these ops.
+    - Schedule.lower refuses OPTIMIZER_STEP, and accepts the other four. Schedule.check checks RECOMPUTE, OFFLOAD, RELOAD,
+    OFFLOAD_WAIT and WAIT_REDUCE_GRAD. It ignores SEND, RECV, UNSHARD, RESHARD and OPTIMIZER_STEP. It also ignores REDUCE_GRAD on a
+    device that has no WAIT_REDUCE_GRAD.
+
+    F: forward
+    B: full backward: input and weight gradient
+    I: backward for the input gradient only
+    W: backward for the weight gradient only, after its I
+    SEND_F: send the activation to the next stage
+    RECV_F: receive the activation from the stage before
+    SEND_B: send the gradient to the stage before
+    RECV_B: receive the gradient from the next stage
+    UNSHARD: all-gather a stage's parameters; it has no microbatch
+    RESHARD: free the gathered parameters; it has no microbatch
+    REDUCE_GRAD: reduce a stage's gradients over data-parallel ranks; it has no microbatch
+    RECOMPUTE: run the forward again before a backward
+    OFFLOAD: copy an activation to host memory, and free it
+    RELOAD: copy an offloaded activation back to device memory
+    OPTIMIZER_STEP: update a stage's weights; it has no microbatch
+    OFFLOAD_WAIT: wait until the copy of an OFFLOAD is done
+    WAIT_REDUCE_GRAD: wait until the REDUCE_GRAD of the stage is done; it has no microbatch
+    """
+
     F = 1
     B = 2
     I = 3
@@ -435,22 +633,60 @@ class Quantity(enum.IntEnum):
 
 
 class Connecting(enum.IntEnum):
+    """The connections that devices set up before they run a schedule.
+
+    LINKS: a communicator for each directed pair of devices that have neighbouring stages. No device is in two communicators of a
+      round, so one collective call can make all communicators of a round
+    STAGES: a first message for each pair of neighbouring stages that are on different devices. All messages share one communicator.
+      In a round, each device sends or receives at most one message
+    """
+
     LINKS = 0
     STAGES = 1
 
 
 class SlotUse(enum.IntEnum):
+    """What a slot holds. If microbatches have slices, each slice counts as a microbatch.
+
+    STAGE_MICROBATCH: a slot for each live stage pass: from its F to its B, or to its W if the backward is split
+    MICROBATCH: a slot for each live microbatch: from the first F of its stage passes on the device to the last B or W
+    RECEIVE: a slot for each received value: from its receive to the B of the stage pass, or to its W if the backward is split. Each
+      stage has separate slots for activations and for gradients
+    """
+
     STAGE_MICROBATCH = 0
     MICROBATCH = 1
     RECEIVE = 2
 
 
 class Dispatch(enum.IntEnum):
+    """The order in which a device runs its ops. READY describes a runtime with dispatch when ready: a free device runs an op whose
+    inputs are there. Of several such ops, it runs the first in the order of the schedule. A free device is idle only in two cases:
+    no op is ready; or all ready ops are Fs and overlapped pairs, and the first of these may not run yet because of the memory rule.
+    - The memory rule: an F or an overlapped pair may overtake ops, that is, run before ops that come earlier in the order, only if
+    all ops that it overtakes can still run after it, in their order, within the device's memory limit. So there is no deadlock. If
+    there is no limit, or if the schedule exceeds the limit, the planned peak counts as the limit.
+    - Of the Fs and overlapped pairs that are ready, only the first may run.
+    - If several events happen at the same time, a device chooses its next op after all of them.
+    - Flushes are kept: no op runs before a flush that comes before it in the order.
+
+    PLANNED: a device runs its ops in the order of the schedule
+    READY: a device runs the first op that is ready, as described above
+    """
+
     PLANNED = 0
     READY = 1
 
 
 class RankBy(enum.IntEnum):
+    """The time by which plans rank candidates. Searches minimise the same time.
+
+    STEP: rank by the planned time
+    MEAN: rank by the mean time over all scenarios
+    QUANTILE: rank by a quantile: the least time that a given share of the scenarios does not exceed
+    WORST: rank by the longest time of all scenarios
+    """
+
     STEP = 0
     MEAN = 1
     QUANTILE = 2
@@ -464,6 +700,31 @@ class StagePasses(enum.IntEnum):
 
 
 class Status(enum.IntEnum):
+    """How a call of the library ended: the attribute `status` of ppsched.Error.
+
+    OK
+    ERROR_ARGUMENT: a null pointer, or an unknown value
+    ERROR_NO_MEMORY: the allocator returned null
+    ERROR_RANGE: a number that is NaN, infinite, negative or out of its bounds; or the number of something that does not exist, such
+      as a device
+    ERROR_LENGTH: a list with a wrong number of values
+    ERROR_STRUCT_SIZE: `size` of a struct is not set or not accepted; or the caller's struct is longer than the library's, and the
+      additional bytes are not zero (ppsched.h: sized structs)
+    ERROR_UNKNOWN_STRATEGY: no strategy has this name
+    ERROR_UNKNOWN_OPTION: the strategy has no such option
+    ERROR_REFUSED: a strategy or a placement does not support the problem; or a lowering, format or runtime does not support the
+      schedule or layout
+    ERROR_INVALID_SCHEDULE: a schedule is incomplete, has an op twice or on the wrong device, or cannot be executed
+    ERROR_MISMATCH: two arguments do not belong together: for instance, a schedule and a config have different numbers of devices or
+      stages
+    ERROR_BUFFER: the caller's buffer is too small; `*needed` has the least size that is enough
+    ERROR_WRITER: the caller's writer callback (export.h) asked to stop
+    ERROR_CALLBACK: the caller's generator callback (schedule.h) failed
+    ERROR_INTERNAL: a defect of the library
+    ERROR_CANCELLED: the caller's progress callback asked to stop
+    ERROR_SYNTAX: a text that does not follow its format
+    """
+
     OK = 0
     ERROR_ARGUMENT = 1
     ERROR_NO_MEMORY = 2
@@ -484,6 +745,22 @@ class Status(enum.IntEnum):
 
 
 class SteadyReason(enum.IntEnum):
+    """Whether a period was found, or why all ops were timed one by one.
+
+    FOUND: a period was found
+    ORDER: the order is not known to repeat. This is the case for searches, gpipe, looped_bfs, strategies with offload, schedules of
+      only forwards, and stage graphs
+    COSTS: one of three cases:
+      - costs of microbatches or slices differ;
+      - there are several iterations, and one of the quantities from MEM_OPTIMIZER to MEM_WORK_BACKWARD_WEIGHT is set, or memory
+      rises in a backward (MEM_RECOMPUTED_BACKWARD_INPUT, MEM_RECOMPUTED_BACKWARD, a positive MEM_BACKWARD_INPUT);
+      - devices have speeds, and the order depends on the costs
+    SHORT: there are too few microbatches
+    TRANSIENT: the times do not begin to repeat in the first half of the microbatches
+    ROUNDING: the times are not multiples of one power of two, and rounding them to such multiples would change a time by more than
+      a share of 2^-40
+    """
+
     FOUND = 0
     ORDER = 1
     COSTS = 2

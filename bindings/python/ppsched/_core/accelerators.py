@@ -159,12 +159,18 @@ def scale_of(device: Accelerator, devices: int) -> float:
 
 
 def accelerators() -> List[Accelerator]:
-    """The devices whose data sheets the library has."""
+    """The devices whose data sheets the library has.
+
+        print([device.name for device in ppsched.accelerators()])
+    """
     return [_known(lib.ppsched_accelerator_at(index)[0]) for index in range(lib.ppsched_accelerator_count())]
 
 
 def find_accelerator(name: str) -> Accelerator:
-    """Finds a device by name, in upper or lower case."""
+    """Finds a device by name, in upper or lower case.
+
+        print(ppsched.find_accelerator("h100"))
+    """
     known = {device.name: device for device in accelerators()}
     if str(name).lower() not in known:
         raise Error(f"there is no device {shown(name)}; {nearest(str(name).lower(), known) or 'there are ' + ', '.join(known)}")

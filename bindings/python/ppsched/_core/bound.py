@@ -46,6 +46,9 @@ def lower_bound(config: Config, objective: Union[Objective, str] = "span", *, kn
     objective, are always 0 and infinite, because they are not known. If the function returns False, the proof raises
     ppsched.Cancelled.
     Errors: ppsched.Error if known or work is negative or not a number, or if work is given without known.
+
+        bound = ppsched.lower_bound(config, "makespan")
+        print(bound.value, timeline.metrics.makespan / bound.value - 1)
     """
     record, number = sized(_abi.Bound), member(Objective, "objective", objective)
     config_of(config)

@@ -65,6 +65,7 @@ class Candidate(NamedTuple):
 
     @property
     def fits(self) -> bool:
+        """Whether it is evaluated and within all memory limits."""
         return self.status == "fits"
 
     def __repr__(self) -> str:

@@ -73,6 +73,9 @@ def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes:
     time_scale: microseconds per unit of time (0: by the config's units, else 1). bytes_scale: bytes per unit of bytes (0: 1).
     memory_scale: bytes per unit of memory (0: no tensors). most_loss: largest share by which rounding to whole microseconds,
     nanoseconds or bytes may change a number.
+
+        traces = ppsched.chakra_traces(schedule.lower("just_in_time"))
+        print([len(trace) for trace in traces])
     """
     pieces: List[List[bytes]] = []
     with _traces(schedule, config, locals()) as handle:
@@ -86,7 +89,13 @@ def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes:
 def write_chakra(prefix: Path, schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
                  links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
                  memory_scale: float = 0.0, most_loss: float = 0.0) -> int:
-    """Writes the traces to files PREFIX.<rank>.et, either all or none; returns the number of files."""
+    """Writes the traces to files PREFIX.<rank>.et, either all or none; returns the number of files.
+
+    prefix: the path of the files up to their ranks. schedule, config, sizes, links, time_scale, bytes_scale, memory_scale, most_loss: as
+    for chakra_traces.
+
+        print(ppsched.write_chakra("run", schedule.lower("just_in_time")), "files")
+    """
     with _traces(schedule, config, locals()) as handle:
         paths = [f"{os.fspath(prefix)}.{rank}.et" for rank in range(lib.ppsched_chakra_ranks(handle))]
         with _whole_files(paths) as temporaries:
@@ -116,7 +125,10 @@ def memory_scale_of(config: Config) -> float:
 
 
 def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
-    """Reads a schedule from the traces of chakra_traces: the traces of all ranks, in order. Its config has the costs in the traces."""
+    """Reads a schedule from the traces of chakra_traces: the traces of all ranks, in order. Its config has the costs in the traces.
+
+        print(ppsched.chakra_schedule(ppsched.chakra_traces(schedule.lower("just_in_time"))))
+    """
     if isinstance(traces, (bytes, str)) or not all(isinstance(trace, bytes) for trace in traces):
         raise Error("traces must be a list of bytes, one per rank")
     array = (_abi.ChakraTrace * max(len(traces), 1))(*[_abi.ChakraTrace(trace, len(trace)) for trace in traces])
@@ -136,7 +148,13 @@ def _values(config: ctypes.c_void_p, quantity: Quantity) -> List[float]:
 
 
 def read_chakra(prefix: Path) -> Schedule:
-    """Reads a schedule from the files PREFIX.<rank>.et, from rank 0 to the last that exists."""
+    """Reads a schedule from the files PREFIX.<rank>.et, from rank 0 to the last that exists.
+
+    prefix: the path of the files up to their ranks.
+
+        ppsched.write_chakra("run", schedule.lower("just_in_time"))
+        print(ppsched.read_chakra("run"))
+    """
     traces: List[bytes] = []
     while not traces or os.path.exists(f"{os.fspath(prefix)}.{len(traces)}.et"):
         traces.append(read_bytes(f"{os.fspath(prefix)}.{len(traces)}.et", SCHEDULE))

@@ -3,6 +3,7 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
+from html import escape
 from os import PathLike, fspath
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
@@ -15,7 +16,8 @@ from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
 from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, window_channels, windows_as_given
-from .words import counted, names_checked
+from .views import SHOWN
+from .words import counted, names_checked, nearest
 
 # The quantity of each list of numbers, by the library's name for it.
 QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}
@@ -119,7 +121,10 @@ def _worded(name: str, value: Any, units: Units) -> Any:
     return worder(name, value, units)
 
 
-DEFAULT: Numbers = ()  # the value of a list that is not given
+DEFAULT: "Numbers" = ()  # the value of a list that is not given
+_FIXED = ("units", "split_backward", "forward_only", "sender_waits")  # attributes that are set once
+_SIZES = ("devices", "stages", "microbatches", "iterations", "slices", "placement", "options", "weight_versions", "stage_inputs", "stage_passes",
+          "stage_microbatches")
 # Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
           "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "microbatch_request", "slice_scale",
@@ -129,6 +134,10 @@ OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandw
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
     """The named values that are quantities and are given."""
     return cast(Quantities, {name: values[name] for name in QUANTITIES if values.get(name, DEFAULT) is not DEFAULT})
+
+
+def _unchanged(name: str) -> str:
+    return f"{name} of a ppsched.Config cannot be changed; config.replace({name}=...) makes another one"
 
 
 class Values:
@@ -154,7 +163,7 @@ class Values:
         return pointer[:count.value]
 
     def __set__(self, config: "Config", value: NoReturn) -> None:
-        raise AttributeError(f"{self._name} of a ppsched.Config cannot be changed; make another one")
+        raise AttributeError(_unchanged(self._name))
 
 
 class Config:
@@ -201,11 +210,17 @@ class Config:
         times by type.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
-    All arguments are also attributes. Lists are as they were given, or empty for the default.
+    Each number may be a text with a unit, such as "6.1ms" or "80GB"; then the config's units are the largest given ones, and the costs
+    that have defaults must be given, too. Lists per pair of devices may be matrices, and arrays of numpy are lists.
+    All arguments are also attributes. Lists of numbers are as they were given, or empty for the default. A config does not change;
+    replace() makes another one.
 
     windows: the windows of ops, in place of their times, in the form of ppsched.pair_time: one mapping for all stages, or a list with one
     per stage. An overlapped pair of stages i and j then takes the time that pair_time finds for the forward of i with the backward of j,
     if no overlapped_times are given.
+
+        config = ppsched.Config(devices=4, microbatches=8, forward_times=[1, 1.2, 1.2, 1.4], p2p_time=0.1, mem_limit=4)
+        in_units = ppsched.Config(4, 8, forward_times="6.1ms", backward_times="12.2ms", mem_forward="1.5GB", mem_limit="80GB")
     """
 
     units: Units
@@ -228,25 +243,25 @@ class Config:
                  placement: Union[Placement, str, Sequence[Union[int, Sequence[int]]], None] = None, weight_versions: int = 0,
                  split_backward: bool = True, forward_only: bool = False,
                  sender_waits: Union[SenderWaits, str] = SenderWaits.NEVER, options: Optional[Mapping[str, object]] = None,
-                 forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
-                 backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
-                 p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
-                 mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
-                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (),
-                 mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
-                 mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
-                 mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
-                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
-                 unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
-                 recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
-                 offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-                 host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                 slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-                 mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
+                 forward_times: "Numbers" = (), backward_times: "Numbers" = (), backward_input_times: "Numbers" = (), backward_weight_times: "Numbers" = (),
+                 backward_input_share: "Numbers" = (), overlapped_times: "Numbers" = (), p2p_time: "Numbers" = (),
+                 p2p_bandwidth: "Numbers" = (), activation_bytes: "Numbers" = (), gradient_bytes: "Numbers" = (),
+                 mem_forward: "Numbers" = (), mem_backward_input: "Numbers" = (), mem_backward_weight: "Numbers" = (),
+                 mem_static: "Numbers" = (), mem_weights: "Numbers" = (), mem_limit: "Numbers" = (),
+                 mem_optimizer: "Numbers" = (), mem_other: "Numbers" = (), mem_gradients: "Numbers" = (), mem_gathered: "Numbers" = (),
+                 mem_output: "Numbers" = (), mem_send_forward: "Numbers" = (), mem_send_backward: "Numbers" = (),
+                 mem_receive_forward: "Numbers" = (), mem_receive_backward: "Numbers" = (), mem_work_forward: "Numbers" = (),
+                 mem_work_backward: "Numbers" = (), mem_work_backward_input: "Numbers" = (), mem_work_backward_weight: "Numbers" = (),
+                 unshard_times: "Numbers" = (), reduce_grad_times: "Numbers" = (), unshard_bytes: "Numbers" = (),
+                 reduce_grad_bytes: "Numbers" = (), sharding_bandwidth: "Numbers" = (), sharding_slowdown: "Numbers" = (),
+                 recompute_times: "Numbers" = (), mem_recompute: "Numbers" = (), offload_times: "Numbers" = (), reload_times: "Numbers" = (),
+                 offload_bytes: "Numbers" = (), host_bandwidth: "Numbers" = (), host_latency: "Numbers" = (), mem_offload: "Numbers" = (),
+                 host_link: "Numbers" = (), microbatch_scale: "Numbers" = (), microbatch_memory_scale: "Numbers" = (),
+                 slice_scale: "Numbers" = (), microbatch_request: "Numbers" = (), op_overhead: "Numbers" = (), copy_slowdown: "Numbers" = (), send_overhead: "Numbers" = (),
+                 mem_recomputed_backward_input: "Numbers" = (), mem_recomputed_backward: "Numbers" = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
-                 device_speeds: Numbers = (), device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (),
-                 device_overhead: Numbers = (), stage_inputs: Optional[Sequence[Sequence[int]]] = None,
+                 device_speeds: "Numbers" = (), device_scale: "Numbers" = (), layer_types: "Numbers" = (), stage_scale: "Numbers" = (),
+                 device_overhead: "Numbers" = (), stage_inputs: Optional[Sequence[Sequence[int]]] = None,
                  stage_passes: Optional[Sequence[str]] = None,
                  stage_microbatches: Optional[Sequence[Optional[Sequence[int]]]] = None, units: Units = PLAIN) -> None:
         given = quantities_in(locals())
@@ -281,6 +296,13 @@ class Config:
             self._set_windows(checked_windows(windows))
         for name, value in self._options.items():
             call(lib.ppsched_config_set_option, self._handle, encoded("option", name), encoded("value", value))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _SIZES or (name in _FIXED and name in vars(self)):
+            raise AttributeError(_unchanged(name))
+        if not name.startswith("_") and name not in _FIXED and not hasattr(type(self), name):
+            raise AttributeError(f"a ppsched.Config has no {name}; {nearest(name, [*QUANTITIES, *_FIXED, *_SIZES]) or 'its attributes are the arguments of ppsched.Config'}")
+        super().__setattr__(name, value)
 
     def _own(self, handle: ctypes.c_void_p) -> None:
         self._handle = handle
@@ -352,6 +374,8 @@ class Config:
         arguments. If `devices` is given without `stages`, and there were as many stages as devices, the number of
         stages changes, too. A list of numbers that is given as () gets its default.
 
+        changes: arguments of ppsched.Config, by name.
+
             config.replace(microbatches=16, mem_limit=80)
         """
         given = self._arguments()
@@ -370,7 +394,9 @@ class Config:
         """Reads the problem from a config file of the ppsched command, JSON or YAML: its sizes, times and memory. Keys that are only for
         the command, such as output, are ignored.
 
-            config = ppsched.Config.from_file("problem.yaml")
+        path: the file; the name of a YAML file ends with .yaml or .yml.
+
+            config = ppsched.Config.from_file("problem.json")
         """
         reader, = _READERS
         return reader(fspath(path))
@@ -439,27 +465,58 @@ class Config:
 
     @property
     def devices(self) -> int:
+        """D, the number of devices."""
         return lib.ppsched_config_devices(self._handle)
 
     @property
     def stages(self) -> int:
+        """S, the number of stages of the whole model."""
         return lib.ppsched_config_stages(self._handle)
 
     @property
     def microbatches(self) -> int:
+        """M, the number of microbatches of an iteration."""
         return lib.ppsched_config_microbatches(self._handle)
 
     @property
     def iterations(self) -> int:
+        """Number of training iterations in one schedule."""
         return lib.ppsched_config_iterations(self._handle)
 
     @property
     def slices(self) -> int:
+        """Number of slices of each microbatch; 1: whole microbatches."""
         return lib.ppsched_config_slices(self._handle)
 
     @property
     def placement(self) -> Placement:
+        """Which device holds which stages; Placement.MAP if it was given as a list."""
         return Placement(lib.ppsched_config_placement(self._handle))
+
+    @property
+    def weight_versions(self) -> int:
+        """Versions of the weights that a device holds, as given; 0: the number that the strategy needs."""
+        return self._weight_versions
+
+    @property
+    def options(self) -> Dict[str, str]:
+        """Options of the strategy, as given."""
+        return dict(self._options)
+
+    @property
+    def stage_inputs(self) -> Optional[Sequence[Sequence[int]]]:
+        """For each stage the stages whose outputs it reads, as given; None for a chain."""
+        return cast(Optional[Sequence[Sequence[int]]], self._graph.get("stage_inputs"))
+
+    @property
+    def stage_passes(self) -> Optional[Sequence[str]]:
+        """For each stage "FB", "FI" or "F", as given; None if all are "FB"."""
+        return cast(Optional[Sequence[str]], self._graph.get("stage_passes"))
+
+    @property
+    def stage_microbatches(self) -> Optional[Sequence[Optional[Sequence[int]]]]:
+        """For each stage the microbatches that it runs, as given; None if each runs all."""
+        return cast(Optional[Sequence[Optional[Sequence[int]]]], self._graph.get("stage_microbatches"))
 
     forward_times = Values("Time of a forward, per stage (default: 1).")
     backward_times = Values("Time of a full backward, per stage (default: 2).")
@@ -552,6 +609,16 @@ class Config:
         call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))
         config.device_order = tuple(self.device_order[device] for device in devices) if self.device_order else tuple(devices)
         return config
+
+    def _repr_html_(self) -> str:
+        """A table of what is given, for notebooks."""
+        units = self.units
+        sizes = [(name, str(getattr(self, name))) for name in ("devices", "stages", "microbatches", "iterations", "slices")]
+        lists = [(name, ", ".join(units.word(name, value) for value in values[:SHOWN]) + (f", ... ({len(values)} values)" if len(values) > SHOWN else ""))
+                 for name in QUANTITIES if (values := getattr(self, name))]
+        rows = [*sizes, ("placement", self.placement.name.lower()), *self._options.items(), *lists]
+        return "<table>" + "".join(f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
+                                   for name, text in rows) + "</table>"
 
     def __repr__(self) -> str:
         sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),

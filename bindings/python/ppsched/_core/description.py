@@ -134,10 +134,12 @@ class Description(Shared):
 
     @property
     def hidden_size(self) -> int:
+        """Width of the layers."""
         return int(self._info.hidden_size)
 
     @property
     def vocabulary_size(self) -> int:
+        """Number of tokens of the vocabulary."""
         return int(self._info.vocabulary_size)
 
     @property
@@ -147,6 +149,7 @@ class Description(Shared):
 
     @property
     def mtp_layers(self) -> int:
+        """Number of layers for the prediction of several tokens (MTP)."""
         return int(self._info.mtp_layers)
 
     @property
@@ -161,6 +164,7 @@ class Description(Shared):
 
     @property
     def causal(self) -> bool:
+        """Whether a token attends only to tokens before it."""
         return not self._info.flags & DescriptionFlag.NOT_CAUSAL
 
     @property
@@ -211,5 +215,8 @@ def _text_of(values: object) -> str:
 
 
 def model_families() -> List[str]:
-    """The values of model_type in Hugging Face's config.json that the library reads."""
+    """The values of model_type in Hugging Face's config.json that the library reads.
+
+        print("llama" in ppsched.model_families())
+    """
     return [decoded(lib.ppsched_model_family_at(number)) for number in range(lib.ppsched_model_family_count())]

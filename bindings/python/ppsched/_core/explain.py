@@ -18,7 +18,7 @@ _KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
 
 
 class CriticalOp(NamedTuple):
-    """An op of the critical path. An overlapped pair is one entry, with its first op.
+    """An op of the critical path, from start to end. An overlapped pair is one entry, with its first op.
 
     position: its position in the device's queue; reason: why it starts at this time. BEGIN: it is the first op of its device, and starts
     at 0; DEVICE: the op before it on its device ends; INPUT: an input from another device arrives; FLUSH: the iteration before ends on another device;
@@ -42,7 +42,8 @@ class Sensitivity(NamedTuple):
 
 
 class Relief(NamedTuple):
-    """The stage to speed up first, and how the objective changes if the times of this stage change; see Sensitivity."""
+    """The stage to speed up first, and by how much the objective grows (more) or falls (less) if the times of this stage grow or fall by
+    one unit; see Sensitivity."""
 
     stage: int
     more: float

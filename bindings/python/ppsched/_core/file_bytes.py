@@ -29,6 +29,10 @@ def neighbour_of(path: str) -> str:
 
 def _instead(path: str, error: OSError) -> str:
     folder, name = os.path.split(path)
+    if "://" in path:
+        return "; download it, and give the file"
+    if not path:
+        return "; the name is empty"
     try:
         if isinstance(error, IsADirectoryError):
             return "; give a file in it"

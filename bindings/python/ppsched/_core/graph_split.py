@@ -401,7 +401,13 @@ def split_layer_graph(config: Config, rows: Iterable[Layer], *, effort: int = 4,
     layer has a backward, "throughput". With forward_only in the config, no layer has a backward. progress: a function that is
     called with the share of the work that is done, 0 to 1, and the best step so far, infinite if there is none. If it returns
     False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where no split fits the
-    memory limits."""
+    memory limits.
+    rows: the layers. top: how many splits are returned.
+
+        rows = [{"name": "vision", "count": 4, "forward_time": 1}, {"name": "text", "count": 8, "forward_time": 2}]
+        best = ppsched.split_layer_graph(ppsched.Config(devices=4, microbatches=8), rows)[0]
+        print(best)
+    """
     config_of(config)
     check_progress(progress)
     given = _checked(rows, effort, top)

@@ -368,6 +368,10 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 
 
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
-    """A copy of a config, with the stages that a split of the layers gives. Costs of stages in the given config are ignored."""
+    """A copy of a config, with the stages that a split of the layers gives. Costs of stages in the given config are ignored.
+
+        layers = ppsched.Layers([{"name": "decoder", "count": 8, "forward_time": 1}])
+        print(ppsched.config_from_layers(config, layers, ppsched.Split([1, 2, 2, 3], [0] * 8)).forward_times)
+    """
     record = split_record(layers, split)
     return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))._with_layer_windows(layers._channels)

@@ -25,7 +25,7 @@ class Wait(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The result of Schedule.prove. circle: the wait cycle, empty if there is no deadlock; text: the wait cycle in words."""
+    """The result of Schedule.prove. safe: whether there is no deadlock; circle: the wait cycle, empty if there is no deadlock; text: the wait cycle in words."""
 
     safe: bool
     circle: List[Wait]
@@ -36,7 +36,7 @@ class Proof(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A directed pair of devices. most_in_flight: the largest number of receives of the link that are posted and not used yet
+    """A directed pair of devices, the sender and the receiver. most_in_flight: the largest number of receives of the link that are posted and not used yet
     at one time."""
 
     sender: int

@@ -72,7 +72,11 @@ class Balance(NamedTuple):
 def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: bool = False) -> Balance:
     """Distributes microbatches over replicas. The search makes the load of the most loaded replica as small as it can. costs:
     the cost of each microbatch, such as its sequence length or time. even_counts: all replicas get the same number of
-    microbatches; some get one more if the number of microbatches is not a multiple of the number of replicas."""
+    microbatches; some get one more if the number of microbatches is not a multiple of the number of replicas.
+    replicas: their number.
+
+        print(ppsched.balance_microbatches([4096, 1024, 512, 512, 2048], replicas=2))
+    """
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
     call(lib.ppsched_microbatches_balance, replica, len(flat), None, ctypes.byref(record), (ctypes.c_double * len(flat))(*flat), len(flat),

@@ -53,7 +53,8 @@ def numbers(name: str, value: object) -> List[float]:
     """A flat list of floats from a number, a list, or, for quantities by pair, a matrix."""
     value = [value] if _is_number(value) else value
     if not _is_list(value):
-        raise Error(f"{name} must be a number or a list of numbers, not {shown(value)}")
+        default = "; () stands for the default" if value is None else ""
+        raise Error(f"{name} must be a number or a list of numbers, not {shown(value)}{default}")
     items: List[Any] = list(cast(Iterable[object], value))
     if name in OF_PAIRS and items and all(map(_is_list, items)):
         items = _joined(name, [list(row) for row in items])

@@ -8,7 +8,7 @@ import io
 import textwrap
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._abi import Kind, Placement
 from ._library import Error, decoded, lib
@@ -126,8 +126,8 @@ def _number_of(op: Op) -> str:
     return f"{op.microbatch}" if op.slice is None else f"{op.microbatch}.{op.slice}"
 
 
-def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[Kind]:
-    """Draws all ops. row: inches per device."""
+def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float, largest: float = _NUMBER_SIZE) -> Set[Kind]:
+    """Draws all ops. row: inches per device; largest: points of their numbers."""
     from matplotlib.collections import LineCollection, PolyCollection
     chunks, boxes = _chunk_of_stages(timeline.schedule), list(_boxes(timeline))
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
@@ -143,7 +143,7 @@ def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[
     lines = [[(box.start, box.lower + 0.75 * box.height), (box.start + box.duration, box.lower + 0.75 * box.height)]
              for box, chunk in zip(boxes, chunk_of) if is_lined(chunk)]
     axes.add_collection(LineCollection(lines, colors="black", linewidths=0.8, capstyle="butt"))
-    sizes = _number_sizes(boxes, inches, row)
+    sizes = _number_sizes(boxes, inches, row, largest)
     for box, colour in zip(boxes, colours):
         if box.op.microbatch is not None and box.op.kind in sizes:
             axes.text(box.start + box.duration / 2, box.lower + box.height / 2, _number_of(box.op), ha="center", va="center",
@@ -151,13 +151,13 @@ def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[
     return {box.op.kind for box in boxes}
 
 
-def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, float]:
+def _number_sizes(boxes: List[_Box], inches: float, row: float, largest: float) -> Dict[Kind, float]:
     """The size in points of the microbatch numbers of each kind, which fits all of its ops; without kinds for which it is too small."""
     sizes: Dict[Kind, float] = {}
     for box in boxes:
         if box.op.microbatch is not None and box.duration > 0:
             size = min(72 * inches * box.duration / (0.68 * len(_number_of(box.op))), 72 * row * box.height / 1.25)
-            sizes[box.op.kind] = min(sizes.get(box.op.kind, _NUMBER_SIZE), size)
+            sizes[box.op.kind] = min(sizes.get(box.op.kind, largest), size)
     return {kind: size for kind, size in sizes.items() if size >= _LEAST_SIZE}
 
 
@@ -209,14 +209,22 @@ def _draw_rows(axes: Any, timeline: "Timeline") -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int, channels: Dict[str, str]) -> None:
+def _legend_entries(kinds: Iterable[Kind], chunks: int) -> Tuple[List[Any], List[str]]:
+    """Of kinds of ops, and of the shades of chunks: what is drawn, and the texts."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
-    handles = [Rectangle((0, 0), 1, 1, color=shade_of(kind, 0)) for kind in sorted(kinds)]
+    handles: List[Any] = [Rectangle((0, 0), 1, 1, color=shade_of(kind, 0)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
     for chunk in range(1, min(chunks, 2 * len(SHADES[Kind.F]))):
-        handles.append(Rectangle((0, 0), 1, 1, facecolor=shade_of(Kind.F, chunk), edgecolor=edge_of(Kind.F), linewidth=0.6,
-                                 hatch="---" if is_lined(chunk) else None))
+        shade = Rectangle((0, 0), 1, 1, facecolor=shade_of(Kind.F, chunk), edgecolor=edge_of(Kind.F), linewidth=0.6)
+        handles.append((shade, Line2D([], [], color="black", linewidth=0.8)) if is_lined(chunk) else shade)
         labels.append(f"chunk {chunk}")
+    return handles, labels
+
+
+def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int, channels: Dict[str, str]) -> None:
+    from matplotlib.patches import Rectangle
+    handles, labels = _legend_entries(kinds, chunks)
     for channel, colour in channels.items():
         handles.append(Rectangle((0, 0), 1, 0.4, facecolor=colour, edgecolor="#303030", linewidth=0.6))
         labels.append(f"window on {printable(channel)}".replace("$", r"\$"))

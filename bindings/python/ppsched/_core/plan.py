@@ -98,6 +98,9 @@ class Plan(Shared, Sequence[Candidate]):
     """Ranked candidates: first candidates that fit, by step time and then peak memory; then candidates over their limit; then refused ones.
 
     ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number.
+
+        plan = ppsched.plan(config, strategies=["1f1b", "zb_h1"])
+        print(plan.best, [candidate.step_time for candidate in plan], plan.rows()[0]["bubble_of_total"])
     """
 
     config: Config
@@ -513,15 +516,21 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
       left out, and rank last.
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: candidates that this runtime cannot run are refused, and splits
       follow its rules.
-    lowering: candidates are lowered, and timed with their transfers in the channel model (see Schedule.prove). unshard,
+    lowering: candidates are lowered, and timed with their transfers in the channel model of order, rendezvous, batched and blocking (see
+      Schedule.prove). unshard,
       unshard_lookahead ("full", "auto" or "needed"), reduce_grad (but not 2), reduce_every and receive_prefetch are as in
       Schedule.lower. The step time is the time of all iterations, divided by the number of iterations.
     order_effort: 1 to 10: searches, for each candidate, for the best order of microbatches that differ (Plan.microbatch_order);
       0: no search.
-    scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
+    scenarios: number of scenarios, in which times vary as in Schedule.scenarios, by seed, jitter, message_jitter, device_factors,
+      link_factors and dispatch. quantile: for rank_by "quantile". rank_by: "step", or over scenarios "mean", "quantile" or
       "worst" (Candidate.scenario_time).
     progress: a function that is called with the share of the work that is done and the best step time so far. If it returns
       False, the plan raises ppsched.Cancelled.
+    Threads: the call does all its work in the calling thread. Other threads of the program run meanwhile, and may plan with the same config.
+
+        plan = ppsched.plan(config, strategies=["1f1b", "zb_h1"], memory_limits=[4, 8])
+        print(plan.best, plan.timeline(plan.best).metrics.bubble.of_total)
     """
     given = {name: value for name, value in locals().items() if name not in ("config", "progress")}
     config_of(config)

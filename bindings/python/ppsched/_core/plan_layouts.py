@@ -225,7 +225,12 @@ def plan_layouts(model: ModelLike, *, gpus: int, device: Union[Accelerator, str,
     progress: a function that is called with the share of the layouts that are done and the best step time; if it returns False,
     the search stops.
     Errors: ppsched.Error where no layout is possible. If none fits, there are no rows, and `nearest` has the layouts that exceed the memory
-    limit least."""
+    limit least.
+    strategies: names of the strategies to try (default: as ppsched.plan).
+
+        rows = ppsched.plan_layouts(ppsched.read_model("config.json"), gpus=16, device="h100", fixed={"global_batch": 64}, top=2)
+        print([(row["layout"]["tp"], row["layout"]["pp"], row["step_time"]) for row in rows])
+    """
     if table is not None and not isinstance(table, LayerTable):
         raise TypeError(f"plan_layouts: table must be a ppsched.LayerTable, not {shown(table)}")
     if isinstance(strategies, str) or not isinstance(strategies, Sequence):

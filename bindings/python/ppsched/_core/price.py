@@ -82,7 +82,12 @@ def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int 
     reduce_every: how often the schedule runs in a step, before gradients are reduced; each run has microbatches / reduce_every microbatches.
     progress: a function; strategies that search call it with the share of the work that is done and the best time so far. If it
     returns False, the call raises ppsched.Cancelled. Errors: ppsched.Error with what is wrong, ppsched.Refused where the
-    strategy does not support the sizes."""
+    strategy does not support the sizes.
+
+        device, training = ppsched.find_accelerator("h100"), ppsched.Training(tensor_parallel=8)
+        model = ppsched.Model(ppsched.read_model("config.json").description, training, device)
+        print(ppsched.price(model, devices=4, microbatches=16).step_time)
+    """
     check_kind("price", "model", model, Model)
     check_progress(progress)
     options = pipeline_record(devices, microbatches, chunks, strategy, split, recompute, recompute_layers, pair_rule, offload_layers, rank_order,

@@ -101,6 +101,12 @@ def replan(config: Config, layers: Union[Layers, Sequence[Layer]], split: Sequen
     and of the change together (0: it minimises the time of a step).
     The strategy and the number of stages per device do not change. progress: as for ppsched.plan.
     Raises Error, also for a device that is unknown or named twice, and Refused if the strategy does not support the devices that are left.
+    recomputes: for each layer the number of its way to recompute (0: none). group_size: of strategies with groups (0: the number of
+    devices). split_effort: as for ppsched.plan.
+
+        rows = [{"name": "decoder", "count": 16, "forward_time": 1, "mem_static": 2}]
+        slow = ppsched.Config(devices=4, microbatches=8, device_speeds=[1, 1, 0.5, 1])
+        print(ppsched.replan(slow, rows, split=[4, 4, 4, 4], steps=100).split)
     """
     if not isinstance(layers, Layers):
         layers = Layers(layers)

@@ -59,6 +59,11 @@ def share_microbatches(configs: Sequence[Config], layers: Union[Layers, Sequence
     the order of the devices of a replica is searched, too. progress: as for ppsched.plan. For each number of microbatches, a
     replica has the split that the search of plans finds. With these splits, no other shares are better.
     Raises Error, and Refused if the strategy supports no such shares or nothing fits.
+    layers: the layers of the model. split_effort: as for ppsched.plan.
+
+        rows = [{"name": "decoder", "count": 16, "forward_time": 1}]
+        fast, slow = ppsched.Config(4, 1), ppsched.Config(4, 1, device_speeds=0.5)
+        print([replica.microbatches for replica in ppsched.share_microbatches([fast, slow], rows, 24).replicas])
     """
     if not isinstance(layers, Layers):
         layers = Layers(layers)

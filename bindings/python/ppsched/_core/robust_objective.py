@@ -22,7 +22,12 @@ QUANTILE = 0.9
 def with_robust_objective(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000, *, quantile: float = QUANTILE, **varying: Any) -> Config:
     """The same problem with a robust objective: searches that have an effort ("auto") minimise the "mean", a "quantile"
     or the "worst" of the makespans in `scenarios` scenarios. varying: arguments of Schedule.scenarios (seed, jitter, message_jitter,
-    device_factors, ...)."""
+    device_factors, ...).
+    config: the problem. rank_by: one of these three. quantile: for "quantile", such as 0.9.
+
+        robust = ppsched.with_robust_objective(config.replace(options={"effort": 1}), "mean", 100, jitter=0.1)
+        print(ppsched.generate("auto", robust).evaluate().metrics.makespan)
+    """
     made = config.__copy__()
     words: Dict[str, Any] = {"seed": 0, "jitter": 0.0, "message_jitter": 0.0, "device_factors": (), **varying}
     options = scenario_options(**words)

@@ -275,13 +275,19 @@ def has_units(values: Mapping[str, Any], group: str) -> bool:
     return bool(given_amounts(place for place in places(dict(values), {}) if place.dimension in GROUPS[group]))
 
 
+def _as_argument(match: "re.Match[str]") -> str:
+    """An option and its numbers as an argument of a function."""
+    texts = [text if text == "..." else f'"{text}"' for text in match[2].split()]
+    return f"{match[1].replace('-', '_')}={texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}"
+
+
 def _united(given: Mapping[str, Any]) -> Tuple[Dict[str, Any], Units]:
     """The arguments of a ppsched.Config; what would be right is told as its arguments are written."""
     present = {name: value for name, value in given.items() if not isinstance(value, tuple) or value}
     try:
         return in_same_units(present, dict.fromkeys(present, "ppsched.Config"))
     except Error as error:
-        text = re.sub(r"--([a-z-]+) ([0-9.e+-]+[A-Za-z/]+)", lambda match: f'{match[1].replace("-", "_")}="{match[2]}"', str(error))
+        text = re.sub(r"--([a-z-]+)((?: [0-9.e+-]+[A-Za-z/]+)+( \.\.\.)?)", _as_argument, str(error))
         raise Error(text) from None
 
 

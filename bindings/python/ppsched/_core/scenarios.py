@@ -41,6 +41,7 @@ class Scenarios:
 
     @property
     def makespans(self) -> List[float]:
+        """The makespan in each scenario."""
         return self._list(lib.ppsched_scenarios_makespans)
 
     @property
@@ -55,6 +56,7 @@ class Scenarios:
 
     @property
     def metrics(self) -> ScenarioMetrics:
+        """Mean, least and largest makespan."""
         record = sized(_abi.ScenarioMetrics)
         call(lib.ppsched_scenarios_get_metrics, ctypes.byref(record), self._handle)
         return ScenarioMetrics(record.count, *(getattr(record, name) for name in ScenarioMetrics._fields[1:]))

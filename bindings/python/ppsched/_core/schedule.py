@@ -34,7 +34,7 @@ Ops = Union[Op, str]  # an op or its token
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong with a schedule; str(finding) says it in words."""
+    """One thing that is wrong with a schedule. op: the op that it is about; text, also str(finding): the finding in words."""
 
     kind: FindingKind
     device: int
@@ -60,7 +60,12 @@ class Schedule(Shared):
 
     Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is its problem, with the
     placement of its stages. from_queues makes the same schedule from this config and the queues.
+
+        schedule = ppsched.generate("1f1b", config)
+        print(schedule.queues[0], schedule.check(), schedule.export("csv"))
     """
+
+    _INSTEAD = "; pickle the text of schedule.export('json'), which ppsched.Schedule.from_text reads"
 
     config: Config
 
@@ -96,26 +101,26 @@ class Schedule(Shared):
 
     @classmethod
     @names_checked
-    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: Numbers = (),
-                  backward_times: Numbers = (), backward_input_times: Numbers = (),
-                  backward_weight_times: Numbers = (), backward_input_share: Numbers = (),
-                  overlapped_times: Numbers = (), p2p_time: Numbers = (), p2p_bandwidth: Numbers = (),
-                  activation_bytes: Numbers = (), gradient_bytes: Numbers = (), mem_forward: Numbers = (),
-                  mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (), mem_static: Numbers = (),
-                  mem_weights: Numbers = (), mem_limit: Numbers = (),
-                  mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (),
-                  mem_gathered: Numbers = (), mem_output: Numbers = (), mem_send_forward: Numbers = (),
-                  mem_send_backward: Numbers = (), mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (),
-                  mem_work_forward: Numbers = (), mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (),
-                  mem_work_backward_weight: Numbers = (),
-                  unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
-                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
-                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                  slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-                  device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
+    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: "Numbers" = (),
+                  backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
+                  backward_weight_times: "Numbers" = (), backward_input_share: "Numbers" = (),
+                  overlapped_times: "Numbers" = (), p2p_time: "Numbers" = (), p2p_bandwidth: "Numbers" = (),
+                  activation_bytes: "Numbers" = (), gradient_bytes: "Numbers" = (), mem_forward: "Numbers" = (),
+                  mem_backward_input: "Numbers" = (), mem_backward_weight: "Numbers" = (), mem_static: "Numbers" = (),
+                  mem_weights: "Numbers" = (), mem_limit: "Numbers" = (),
+                  mem_optimizer: "Numbers" = (), mem_other: "Numbers" = (), mem_gradients: "Numbers" = (),
+                  mem_gathered: "Numbers" = (), mem_output: "Numbers" = (), mem_send_forward: "Numbers" = (),
+                  mem_send_backward: "Numbers" = (), mem_receive_forward: "Numbers" = (), mem_receive_backward: "Numbers" = (),
+                  mem_work_forward: "Numbers" = (), mem_work_backward: "Numbers" = (), mem_work_backward_input: "Numbers" = (),
+                  mem_work_backward_weight: "Numbers" = (),
+                  unshard_times: "Numbers" = (), reduce_grad_times: "Numbers" = (), unshard_bytes: "Numbers" = (),
+                  reduce_grad_bytes: "Numbers" = (), sharding_bandwidth: "Numbers" = (), sharding_slowdown: "Numbers" = (),
+                  recompute_times: "Numbers" = (), mem_recompute: "Numbers" = (), offload_times: "Numbers" = (), reload_times: "Numbers" = (),
+                  offload_bytes: "Numbers" = (), host_bandwidth: "Numbers" = (), host_latency: "Numbers" = (), mem_offload: "Numbers" = (),
+                  host_link: "Numbers" = (), microbatch_scale: "Numbers" = (), microbatch_memory_scale: "Numbers" = (),
+                  slice_scale: "Numbers" = (), microbatch_request: "Numbers" = (), op_overhead: "Numbers" = (), copy_slowdown: "Numbers" = (), send_overhead: "Numbers" = (),
+                  mem_recomputed_backward_input: "Numbers" = (), mem_recomputed_backward: "Numbers" = (), device_speeds: "Numbers" = (),
+                  device_scale: "Numbers" = (), layer_types: "Numbers" = (), stage_scale: "Numbers" = (), device_overhead: "Numbers" = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch. Other texts are refused.
 
         `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -128,26 +133,31 @@ class Schedule(Shared):
     @classmethod
     @names_checked
     def read(cls, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
-             forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (),
-             backward_weight_times: Numbers = (), backward_input_share: Numbers = (), overlapped_times: Numbers = (),
-             p2p_time: Numbers = (), p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (),
-             gradient_bytes: Numbers = (), mem_forward: Numbers = (), mem_backward_input: Numbers = (),
-             mem_backward_weight: Numbers = (), mem_static: Numbers = (), mem_weights: Numbers = (),
-             mem_limit: Numbers = (),
-             mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
-             mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
-             mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
-             mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
-             unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-             reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
-             recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
-             offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-             host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-             slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-             mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = (),
-             device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (), device_overhead: Numbers = ()) -> "Schedule":
+             forward_times: "Numbers" = (), backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
+             backward_weight_times: "Numbers" = (), backward_input_share: "Numbers" = (), overlapped_times: "Numbers" = (),
+             p2p_time: "Numbers" = (), p2p_bandwidth: "Numbers" = (), activation_bytes: "Numbers" = (),
+             gradient_bytes: "Numbers" = (), mem_forward: "Numbers" = (), mem_backward_input: "Numbers" = (),
+             mem_backward_weight: "Numbers" = (), mem_static: "Numbers" = (), mem_weights: "Numbers" = (),
+             mem_limit: "Numbers" = (),
+             mem_optimizer: "Numbers" = (), mem_other: "Numbers" = (), mem_gradients: "Numbers" = (), mem_gathered: "Numbers" = (),
+             mem_output: "Numbers" = (), mem_send_forward: "Numbers" = (), mem_send_backward: "Numbers" = (),
+             mem_receive_forward: "Numbers" = (), mem_receive_backward: "Numbers" = (), mem_work_forward: "Numbers" = (),
+             mem_work_backward: "Numbers" = (), mem_work_backward_input: "Numbers" = (), mem_work_backward_weight: "Numbers" = (),
+             unshard_times: "Numbers" = (), reduce_grad_times: "Numbers" = (), unshard_bytes: "Numbers" = (),
+             reduce_grad_bytes: "Numbers" = (), sharding_bandwidth: "Numbers" = (), sharding_slowdown: "Numbers" = (),
+             recompute_times: "Numbers" = (), mem_recompute: "Numbers" = (), offload_times: "Numbers" = (), reload_times: "Numbers" = (),
+             offload_bytes: "Numbers" = (), host_bandwidth: "Numbers" = (), host_latency: "Numbers" = (), mem_offload: "Numbers" = (),
+             host_link: "Numbers" = (), microbatch_scale: "Numbers" = (), microbatch_memory_scale: "Numbers" = (),
+             slice_scale: "Numbers" = (), microbatch_request: "Numbers" = (), op_overhead: "Numbers" = (), copy_slowdown: "Numbers" = (), send_overhead: "Numbers" = (),
+             mem_recomputed_backward_input: "Numbers" = (), mem_recomputed_backward: "Numbers" = (), device_speeds: "Numbers" = (),
+             device_scale: "Numbers" = (), layer_types: "Numbers" = (), stage_scale: "Numbers" = (), device_overhead: "Numbers" = ()) -> "Schedule":
         """Reads a schedule from a file, in the same way as Schedule.from_text reads it from a text. Without `format`, the file's ending
-        gives the format: .csv or .json."""
+        gives the format: .csv or .json.
+
+        path: the file. The other arguments are those of ppsched.Config, for the costs of the problem.
+
+            schedule = ppsched.read("mine.csv", forward_times=[1, 1.2])
+        """
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
 
@@ -258,22 +268,27 @@ class Schedule(Shared):
 
     @property
     def name(self) -> str:
+        """Name of the strategy or of the function that made it."""
         return decoded(lib.ppsched_schedule_name(self._handle))
 
     @property
     def devices(self) -> int:
+        """D, the number of devices."""
         return lib.ppsched_schedule_devices(self._handle)
 
     @property
     def stages(self) -> int:
+        """S, the number of stages of the whole model."""
         return lib.ppsched_schedule_stages(self._handle)
 
     @property
     def microbatches(self) -> int:
+        """M, the number of microbatches of an iteration."""
         return lib.ppsched_schedule_microbatches(self._handle)
 
     @property
     def iterations(self) -> int:
+        """Number of training iterations."""
         return lib.ppsched_schedule_iterations(self._handle)
 
     @property
@@ -283,14 +298,17 @@ class Schedule(Shared):
 
     @property
     def placement(self) -> Placement:
+        """Which device holds which stages."""
         return Placement(lib.ppsched_schedule_placement(self._handle))
 
     @property
     def flushes(self) -> bool:
+        """Whether an iteration starts only after the one before has ended."""
         return bool(lib.ppsched_schedule_flushes(self._handle))
 
     @property
     def weight_versions(self) -> int:
+        """Versions of the weights that a device holds at the same time."""
         return lib.ppsched_schedule_weight_versions(self._handle)
 
     @property
@@ -482,6 +500,10 @@ def generate(strategy: Union[str, Function], config: Config, *,
     progress: a function; strategies that search call it now and then. Its arguments are the share of the work that is done, 0
     to 1, and the span (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search
     raises ppsched.Cancelled. Ctrl-C ends a search, too, with KeyboardInterrupt.
+    strategy: a name, or a function(config, builder). config: the problem.
+
+        schedule = ppsched.generate("zb_h1", config)
+        print(schedule, schedule.check(), schedule.evaluate().metrics.makespan)
     """
     config_of(config)
     check_progress(progress)

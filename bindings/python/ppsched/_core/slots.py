@@ -36,7 +36,7 @@ class Arena(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A connection of two devices, which they make in this round. The stages are None if it is a communicator for a link."""
+    """A connection of two devices, the sender and the receiver, which they make in this round. The stages are None if it is a communicator for a link."""
 
     round: int
     sender: int

@@ -49,6 +49,7 @@ class Steady(Shared):
 
     @property
     def period(self) -> SteadyPeriod:
+        """The part of the schedule that repeats, or why none was found."""
         record = sized(_abi.SteadyPeriod)
         call(lib.ppsched_steady_get_period, ctypes.byref(record), self._handle)
         return SteadyPeriod(SteadyReason(record.reason), *(getattr(record, name) for name in SteadyPeriod._fields[1:]))
@@ -87,6 +88,8 @@ def steady(strategy: str, config: Config, *, progress: Optional[Progress] = None
     If times are multiples of one power of two, the figures are equal to the last bit; otherwise times differ by at most a share of 2^-40.
     If no period is found, all ops are timed, and `period.reason` says why. progress: as for generate. Errors:
     ppsched.Error as generate and evaluate have; ppsched.Refused where the strategy does not support the sizes.
+
+        print(ppsched.steady("1f1b", ppsched.Config(devices=8, microbatches=4096)).metrics.makespan)
     """
     config_of(config)
     check_progress(progress)

@@ -11,7 +11,7 @@ from .words import counted
 
 
 class Option(NamedTuple):
-    """An option of a strategy. Its value is one of the choices; without choices, an integer from minimum to maximum."""
+    """An option of a strategy. name: as options= of ppsched.Config takes it; default: its value if it is not set. Its value is one of the choices; without choices, an integer from minimum to maximum."""
 
     name: str
     default: str
@@ -24,7 +24,7 @@ class Option(NamedTuple):
 class Strategy(NamedTuple):
     """Description of a strategy.
 
-    chunks: stages per device that the strategy needs, 0 for any number; weight_versions: versions of the weights that a device
+    name: as ppsched.generate takes it; options: what options= of ppsched.Config may set; chunks: stages per device that the strategy needs, 0 for any number; weight_versions: versions of the weights that a device
     holds at the same time; splits_backward: it uses I and W instead of B; flushes: an iteration starts only after the one
     before has ended; searches: it searches for the best order for the problem's costs and memory limits; searches_long: the
     search may take seconds; most_memory: the largest number of bytes that the search holds, without memory that is linear in
@@ -87,7 +87,10 @@ def _describe(index: int) -> Strategy:
 
 
 def strategies() -> List[Strategy]:
-    """All built-in strategies."""
+    """All built-in strategies.
+
+        print([strategy.name for strategy in ppsched.strategies() if not strategy.searches])
+    """
     return [_describe(index) for index in range(lib.ppsched_strategy_count())]
 
 
@@ -97,7 +100,10 @@ def is_strategy(name: str) -> bool:
 
 
 def find_strategy(name: str) -> Strategy:
-    """The strategy with a name or alias. If there is none, raises an error with the nearest name."""
+    """The strategy with a name or alias. If there is none, raises an error with the nearest name.
+
+        print(ppsched.find_strategy("interleaved_1f1b").options)
+    """
     index = ctypes.c_uint32()
     call(lib.ppsched_strategy_find, ctypes.byref(index), encoded("strategy", name))
     return _describe(index.value)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Start and end of an op."""
+    """Times of an op, its start and its end."""
 
     start: float
     end: float
@@ -46,7 +46,9 @@ class Bubble(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """Figures of the whole schedule. limit_device: the first device over its memory limit, or None."""
+    """Figures of the whole schedule. makespan: time from 0 to the end of the last op; span: longest span of a device, which is span_device;
+    bubble: the idle share, by its three definitions; peak_memory: on peak_device; limit_device: the first device over its memory limit, or
+    None."""
 
     makespan: float
     span: float
@@ -119,8 +121,16 @@ def idle_of(function: Callable[..., int], handle: ctypes.c_void_p, device: int) 
 
 
 class Timeline(Shared):
-    """A schedule with times. Immutable; several threads may read it."""
+    """A schedule with times. Immutable; several threads may read it. Schedule.evaluate makes it, as do Schedule.evaluate_transfers and
+    Plan.timeline.
 
+    schedule, config: the schedule, and the problem whose times it has.
+
+        timeline = ppsched.generate("1f1b", config).evaluate()
+        print(timeline.metrics.makespan, timeline.spans[0][0], timeline.metrics.bubble.of_total)
+    """
+
+    _INSTEAD = "; pickle its config and timeline.schedule.export('json'), and evaluate what ppsched.Schedule.from_text makes of the text"
     schedule: "Schedule"
     config: Config  # whose times they are
 
@@ -192,10 +202,12 @@ class Timeline(Shared):
 
     @property
     def metrics(self) -> Metrics:
+        """Figures of the whole schedule."""
         return metrics_of(lib.ppsched_timeline_get_metrics, self._handle)
 
     @property
     def device_metrics(self) -> List[DeviceMetrics]:
+        """Figures of each device."""
         return [device_metrics_of(lib.ppsched_timeline_get_device_metrics, self._handle, device)
                 for device in range(self.schedule.devices)]
 

@@ -119,6 +119,7 @@ class Units(NamedTuple):
 
     @property
     def after_memory(self) -> str:
+        """The unit of memory behind a number, or an empty text."""
         return f" {self.memory}" if self.memory else ""
 
     def of(self, dimension: Optional[str]) -> Optional[str]:

@@ -15,6 +15,8 @@ SHOWN = 16  # items of a view in its repr
 class Shared:
     """An immutable object of the library. A copy is the same object."""
 
+    _INSTEAD = ""  # of what pickle cannot do
+
     def __copy__(self: Self) -> Self:
         return self
 
@@ -22,7 +24,7 @@ class Shared:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a ppsched.{type(self).__name__} cannot be pickled")
+        raise TypeError(f"a ppsched.{type(self).__name__} cannot be pickled{self._INSTEAD}")
 
 
 class View(Sequence[Item]):

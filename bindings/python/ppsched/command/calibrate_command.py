@@ -14,7 +14,7 @@ from .device_fit import Fit, constants, fit
 from .model_command import columns
 from .price_runs import errors_of, group_of, tell_open, tell_unread
 from .printing import print_text, tell
-from .usage import OneFile
+from .usage import OneFile, UsageError
 
 
 def add_commands(commands: Commands) -> None:
@@ -96,6 +96,8 @@ def _table(start: Accelerator, runs: Sequence[Run], found: Fit) -> str:
 
 
 def run_calibrate(arguments: argparse.Namespace) -> None:
+    if arguments.output is not None and not arguments.output.lower().endswith(".json"):
+        raise UsageError(f"-o {arguments.output}: the device is written as JSON; give a name that ends with .json")
     description = read_model(arguments.model).description if arguments.model is not None else None
     runs = read_runs(arguments.runs, description, arguments.device)
     tell_unread(arguments.command, arguments.runs)

@@ -3,6 +3,8 @@
 import argparse
 from typing import Callable, Dict, Iterator, List
 
+from .._core.accelerators import accelerators
+from .._core.strategy import strategies
 from .manual import commands_of, help_of, names_of_option
 from .usage import ALL, Parser
 
@@ -13,6 +15,13 @@ def _actions(parser: Parser) -> List[argparse.Action]:
 
 def _choices(action: argparse.Action) -> List[str]:
     return [str(choice) for choice in action.choices or ()] or ([ALL] if action.dest == "help" else [])
+
+
+def _known(action: argparse.Action) -> List[str]:
+    """Names that an option or an argument has as values, beside others."""
+    if action.dest in ("strategy", "strategies", "beside"):
+        return [strategy.name for strategy in strategies()]
+    return [device.name for device in accelerators()] if action.dest == "device" else []
 
 
 def _long(parser: Parser) -> List[str]:
@@ -37,9 +46,10 @@ def _bash(program: Parser) -> Iterator[str]:
     yield f"      help:help) words=\"{' '.join(commands)}\" ;;"
     for name, parser in commands.items():
         for action in _actions(parser):
-            if _choices(action):
+            if values := _choices(action) or _known(action):
                 patterns = "|".join(f"{name}:{option}" for option in names_of_option(action))
-                yield f"      {patterns}) words=\"{' '.join(_choices(action))}\" ;;"
+                yield f"      {patterns}) words=\"{' '.join(values)}\" ;;"
+    yield f"      strategies:strategies) words=\"{' '.join(strategy.name for strategy in strategies())}\" ;;"
     yield "    esac"
     yield "    case ${COMP_WORDS[1]}:$word in"
     for name, parser in commands.items():
@@ -71,9 +81,11 @@ def _zsh(program: Parser) -> Iterator[str]:
         for action in _actions(parser):
             choices = " ".join(_choices(action))
             value = "" if action.nargs == 0 else f":{action.dest}:({choices})" if choices else f":{action.dest}:_files"
+            if known := _known(action):
+                value = f":{action.dest}:{{compadd -- {' '.join(known)}; _files}}"
             for option in names_of_option(action):
                 yield f"      '*{option}[{_words(parser, action)}]{value}' \\"
-        yield "      '*:file:_files' ;;"
+        yield f"      '*:name:({' '.join(strategy.name for strategy in strategies())})' ;;" if name == "strategies" else "      '*:file:_files' ;;"
     yield "  esac"
     yield "}"
     yield "_ppsched \"$@\""
@@ -84,12 +96,15 @@ def _fish(program: Parser) -> Iterator[str]:
     for name, words in commands_of(program).items():
         yield f"complete -c ppsched -f -n __fish_use_subcommand -a {name} -d '{words.replace(chr(39), '')}'"
     yield f"complete -c ppsched -f -n '__fish_seen_subcommand_from help' -a '{' '.join(program.family)}'"
+    yield f"complete -c ppsched -f -n '__fish_seen_subcommand_from strategies' -a '{' '.join(strategy.name for strategy in strategies())}'"
     for name, parser in program.family.items():
         for action in _actions(parser):
             flags = " ".join(f"-l {option[2:]}" if option.startswith("--") else f"-{'s' if len(option) == 2 else 'o'} {option[1:]}"
                              for option in names_of_option(action))
             choices = _choices(action)
             value = "" if action.nargs == 0 else f" -x -a '{' '.join(choices)}'" if choices else " -r"
+            if known := _known(action):
+                value += f" -a '{' '.join(known)}'"
             yield f"complete -c ppsched -n '__fish_seen_subcommand_from {name}' {flags}{value} -d '{_words(parser, action)}'"
 
 

@@ -2,7 +2,9 @@
 """The commands that read schedules: check and convert."""
 import argparse
 import contextlib
+import errno
 import json
+import os
 import re
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
@@ -24,6 +26,7 @@ from .._core.writing import FORMATS, PICTURES, PAGES, draw_file, ending_of, stam
 from ..page.report import report
 from ..readers.config_file import read_config_file
 from ..readers.json_and_yaml import other_kind, read_values
+from .answer_file import take_ending
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
 from .export_options import add_export_arguments
@@ -110,6 +113,8 @@ def _read(arguments: argparse.Namespace) -> Schedule:
             raise Error("cannot read -: standard input is closed")
         return Schedule.from_text(read_stream("-", sys.stdin.buffer, SCHEDULE), format)
     if format is None:
+        if path != "" and not os.path.exists(path) and "." not in os.path.basename(path):
+            raise cannot_read(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
         try:
             format_of(path)
         except Error as error:
@@ -155,6 +160,7 @@ def _print_json(arguments: argparse.Namespace, row: Dict[str, Any]) -> None:
 
 
 def run_check(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     try:
         schedule = _read(arguments)
     except Error as error:

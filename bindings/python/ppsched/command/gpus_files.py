@@ -208,6 +208,7 @@ def _deepspeed(made: LaidOut, row: Mapping[str, Any]) -> str:
 
 _WRITERS = {"megatron.args": _megatron_args, "bridge.py": _bridge, "torchtitan.toml": _torchtitan, "primus.yaml": _primus,
             "deepspeed.json": _deepspeed}
+_WITH_COMMENTS = (".py", ".toml", ".yaml")
 
 
 def _texts(words: JobWords, best: Ranked, row: Mapping[str, Any]) -> Dict[str, str]:
@@ -215,7 +216,9 @@ def _texts(words: JobWords, best: Ranked, row: Mapping[str, Any]) -> Dict[str, s
     texts = {name: _WRITERS[name](made, row) for runtime, names in FILES.items() if runtime in row["runnable_on"] for name in names}
     if any(CSV in text for text in texts.values()):
         texts[CSV] = made.schedule.export("csv")
-    texts["layout.json"] = json.dumps({**row, "version": decoded(lib.ppsched_version_text())}, indent=1) + "\n"
+    version = decoded(lib.ppsched_version_text())
+    texts = {name: f"# written by ppsched {version}\n{text}" if name.endswith(_WITH_COMMENTS) else text for name, text in texts.items()}
+    texts["layout.json"] = json.dumps({**row, "version": version}, indent=1) + "\n"
     return texts
 
 

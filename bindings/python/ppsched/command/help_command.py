@@ -3,10 +3,10 @@
 import argparse
 from typing import Optional
 
-from .._core.words import nearest
 from .commands import COMMANDS, Commands
 from .completion import SHELLS, completion_of
 from .manual import manual_of
+from .slips import unknown_command
 from .usage import ALL, Parser, UsageError, print_help
 
 
@@ -28,6 +28,6 @@ def _run(arguments: argparse.Namespace, parser: Parser) -> None:
         print_help(completion_of(parser.program, arguments.completion))
         return
     if topic is not None and topic not in parser.family:
-        raise UsageError(f"unknown command {topic}; {nearest(topic, parser.family) or 'known are ' + ', '.join(parser.family)}")
+        raise UsageError(f"unknown command {topic}; {unknown_command(topic, list(parser.family))}")
     shown = parser.program if topic is None else parser.family[topic]
     print_help(manual_of(shown) if arguments.man else shown.help_text(arguments.length == ALL))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for models by their layers, and for splits of them."""
 import argparse
+import os
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
@@ -123,6 +124,8 @@ def read_layers(given: Any) -> List[Layer]:
     """The rows: as given, from a JSON text, or from a file."""
     rows: List[Layer] = given
     if isinstance(given, str):
+        if given.isdecimal() and not os.path.exists(given):
+            raise UsageError(f"--layers {given}: it must be a file; the number of equal layers is --num-layers {given}")
         rows = read_layers_text("--layers", given) if given.lstrip()[:1] in ("[", "{") else read_layers_file(given)
     return rows
 

@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from .._core._library import Error, Refused
 from .._core.layout import TITAN_SCHEDULES, Layout
 from .._core.words import counted
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
@@ -163,6 +164,7 @@ def _table(layout: Layout) -> str:
 
 
 def run_layout(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     if arguments.torchtitan:
         parts = _titan_parts(arguments)
         lines = [f"part {number}: {' '.join(names)}".rstrip() + "\n" for number, names in enumerate(parts)]

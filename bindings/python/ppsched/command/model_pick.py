@@ -330,7 +330,9 @@ def check_goes_alone(arguments: argparse.Namespace) -> None:
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
     if name is not None:
-        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')} needs --model")
+        gpus = arguments.gpus
+        instead = f"; without it the number of devices is --devices {gpus}" if name == "gpus" and gpus and arguments.num_devices is None else ""
+        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')} needs --model{instead}")
 
 
 def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:

@@ -21,8 +21,16 @@ def _say(arguments: argparse.Namespace, notes: Sequence[str]) -> None:
 
 def _transfers(values: Mapping[str, Any]) -> List[str]:
     devices = values.get("num_devices") or values.get("num_stages") or 1
-    given = any(values.get(name) is not None for name in ("p2p_time", "p2p_bandwidth"))
-    return [] if given or devices < 2 else ["transfers take no time; set --p2p-time or --p2p-bandwidth"]
+    if devices < 2 or values.get("p2p_time") is not None:
+        return []
+    rows: Any = values.get("layers")
+    is_list = isinstance(rows, list)
+    has_bytes = any(values.get(name) is not None for name in ("activation_bytes", "gradient_bytes")) or (
+        is_list and any(isinstance(row, dict) and row.get("output_bytes") for row in rows))
+    needed = "output_bytes of layers" if is_list else "--activation-bytes"
+    if values.get("p2p_bandwidth") is None:
+        return [f"transfers take no time; set --p2p-time, or --p2p-bandwidth{'' if has_bytes else f' with {needed}'}"]
+    return [] if has_bytes else [f"transfers take no time: --p2p-bandwidth has no effect without {needed}"]
 
 
 def _stages(values: Mapping[str, Any]) -> List[str]:

@@ -11,6 +11,7 @@ from .._core.units import parse
 from .._core.whole_numbers import MOST_DIGITS, number_of
 
 _THOUSANDS = re.compile(r"([0-9]{1,6})[kK]")
+_NUMBERED = re.compile(r"(?:gpu|rank|device|cuda|node|stage)[:_-]?([0-9]+)", re.IGNORECASE)
 _COUNT = re.compile(r"([0-9]+)(?:[A-Za-z%][A-Za-z/]*|,)")  # with a unit, which counts do not have, or a comma
 _INTEGER = re.compile(r"[-+]?[0-9]+$")
 
@@ -26,10 +27,16 @@ def _instead(text: str) -> str:
     return "a number may have a unit, such as 6.1ms, and a list is written 1 2 3 or 1,2,3"
 
 
+def _listed(word: str) -> List[str]:
+    """The parts of a list; a comma at its end is that of a list such as 1, 2, 3."""
+    parts = word.split(",")
+    return parts[:-1] if len(parts) > 1 and not parts[-1] else parts
+
+
 def _numbers(word: str) -> List[Union[float, str]]:
     """The numbers in a word: floats, or texts if they have units."""
     found: List[Union[float, str]] = []
-    for text in word.split(","):
+    for text in _listed(word):
         try:
             found.append(text if parse(text) else number_of(text))
         except Error as error:
@@ -52,7 +59,7 @@ def _whole_instead(word: str) -> str:
         number = int(thousands[1]) * 1024 if thousands else number_of(word)
         if number == int(number) and abs(number) < 1e15:
             return f"; write {int(number)}"
-    count = _COUNT.fullmatch(word)
+    count = _COUNT.fullmatch(word) or _NUMBERED.fullmatch(word)
     if count:
         return f"; write {count[1]}"
     return "; write digits, such as 8" if not word or word.isalpha() else ""
@@ -96,9 +103,9 @@ def real(word: str) -> float:
 
 
 def _counts(word: str) -> List[int]:
-    if any(_INTEGER.match(text) is None for text in word.split(",")):
+    if any(_INTEGER.match(text) is None for text in _listed(word)):
         raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer{_whole_instead(word) or '; a list is written 1 2 4 or 1,2,4'}")
-    return [whole(text) for text in word.split(",")]
+    return [whole(text) for text in _listed(word)]
 
 
 def batches(word: str) -> List[int]:
@@ -125,7 +132,7 @@ def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
 
 def add_word_argument(parser: Any, *strings: str, **given: Any) -> None:
     """Adds an option that takes a list of words."""
-    parser.add_argument(*strings, nargs="+", type=lambda word: word.split(","), action=_Flat, **given)
+    parser.add_argument(*strings, nargs="+", type=_listed, action=_Flat, **given)
 
 
 def add_number_argument(parser: Any, *strings: str, **given: Any) -> None:

@@ -37,7 +37,7 @@ def files_of(arguments: argparse.Namespace) -> Files:
     if arguments.format is None:
         answers = [path for path in outputs if not _holds_schedule(path)]
         for path in answers:
-            check_answer(path, arguments.json, (*ANSWERS, *SCHEDULES))
+            check_answer(path, arguments.json, (*ANSWERS, *SCHEDULES), True)
         return Files([path for path in outputs if _holds_schedule(path)], None, answers)
     pictures = [path for path in outputs if ending_of(path, PICTURES)]
     others = [path for path in outputs if path not in pictures]

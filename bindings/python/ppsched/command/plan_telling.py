@@ -68,12 +68,12 @@ def _worst(made: Plan, candidate: Candidate) -> int:
     return max(range(len(figures)), key=lambda device: figures[device].peak_memory - figures[device].memory_limit)
 
 
-def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
-    """Checks the ending of a file for the answer."""
+def check_answer(output: str, is_json: bool, endings: Tuple[str, ...], may_be_folder: bool = False) -> None:
+    """Checks the ending of a file for the answer. may_be_folder: the command writes folders, too."""
     if is_json and ending_of(output, PAGES):
         raise UsageError(f"-o {output}: a page cannot be combined with --json")
     if not is_json and ending_of(output, endings) is None:
-        raise UsageError(f"-o {output}: unknown ending; known are {' '.join(endings)}, or give --json; with --gpus a folder ends with /")
+        raise UsageError(f"-o {output}: unknown ending; known are {' '.join(endings)}, or give --json{'; with --gpus a folder ends with /' if may_be_folder else ''}")
 
 
 def _indented(value: Any, level: int = 1) -> str:

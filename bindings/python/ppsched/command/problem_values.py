@@ -31,7 +31,7 @@ def _settings(pairs: Sequence[str]) -> Dict[str, str]:
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key:
-            raise UsageError(f"--set {pair}: it must be KEY=VALUE")
+            raise UsageError(f"--set {pair}: it must be KEY=VALUE, such as --set {pair.strip('=') or 'effort'}=6")
         settings[key] = value
     return settings
 

@@ -12,15 +12,17 @@ from .._core.progress import ProgressBar
 from .._core.replan import Move, Replan, replan
 from .._core.units import Units
 from .._core.words import counted
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments, split_of
 from .measured_devices import Factor, add_measured_run_argument, factor_lines, factor_rows, measured_factors, running_timeline, scaled
 from .number_options import add_number_argument, real, whole
-from .printing import print_text
+from .printing import print_text, tell
 from .problem_options import add_problem_arguments
 from .problem_values import make_config, merged
 from .size_options import add_end_arguments
 from .slow_options import factors_of
+from .strategy_fit import check_chunks, check_strategy_options
 from .usage import ANSWER, LAYERS, OneFile, UsageError
 
 CHANGE = "what changes"
@@ -83,9 +85,12 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
     if values.get("empty_stages"):
         raise UsageError("--empty-stages cannot be combined with ppsched replan, which gives each stage at least one layer; leave it out")
     added = values["added"]
-    config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
+    devices = values.get("num_devices") if values.get("num_devices") is not None else values.get("num_stages")
+    config = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_devices": devices, "num_stages": None, "options": {},
+                          "placement": None})
     if not 0 <= added < config.devices:
         raise UsageError(f"--added {added}: it must be 0 to {config.devices - 1}; --devices includes the added devices")
+    check_chunks(values, len(model.split.layers), config.devices - added)
     if values.get("slow_rank"):
         speeds = list(config.device_speeds) * (config.devices if len(config.device_speeds) == 1 else 1) or [1.0] * config.devices
         factors = factors_of("slow_rank", values["slow_rank"], config.devices)
@@ -158,9 +163,13 @@ def _text(found: Replan, units: Units, factors: List[Factor]) -> str:
 
 
 def run_replan(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     values = merged(arguments)
+    check_strategy_options(values)
     stated, model = _problem(values)
     config, factors = _measured(values, stated, model)
     found = _replanned(values, config, model)
     row = json.dumps(_row(found, values["units"], factors), indent=1) + "\n" if arguments.json else _text(found, values["units"], factors)
     print_text(row, arguments.output)
+    if not arguments.json and not any(values.get(name) for name in ("lost", "added", "slow_rank", "measured_run", "device_speeds", "device_scale", "device_types")):
+        tell(arguments.command, "note: no device has changed; --lost, --added, --slow-rank or --measured says which did")

@@ -11,6 +11,7 @@ from .._core.progress import ProgressBar
 from .._core.replicas import Replica, Replicas, share_microbatches
 from .._core.units import Units
 from .._core.words import counted
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .layer_options import add_layer_arguments, layers_of
 from .number_options import real, whole
@@ -18,6 +19,7 @@ from .printing import print_text
 from .problem_options import add_problem_arguments
 from .problem_values import make_config, merged
 from .size_options import add_end_arguments
+from .strategy_fit import check_strategy_options
 from .usage import ANSWER, LAYERS, OneFile, UsageError
 
 SHARED = "replicas"
@@ -52,6 +54,15 @@ def add_commands(commands: Commands) -> None:
     parser.set_defaults(run=run_replicas)
 
 
+def _devices(values: Mapping[str, Any]) -> Optional[int]:
+    """The devices of a replica, which --stages states, too."""
+    devices, stages, vpp = values.get("num_devices"), values["given_stages"], values["vpp"]
+    if devices is not None and stages not in (None, devices * vpp):
+        raise UsageError(f"--stages {stages}: {counted(devices, 'device')} with --vpp {vpp} {'has' if devices == 1 else 'have'} {counted(devices * vpp, 'stage')}; "
+                         "leave --stages out, and give the stages per device as --vpp")
+    return values.get("num_stages") if devices is None else devices
+
+
 def _configs(values: Mapping[str, Any]) -> List[Config]:
     """Replicas with the same speeds share one."""
     given = values.get("replica_speeds")
@@ -59,7 +70,8 @@ def _configs(values: Mapping[str, Any]) -> List[Config]:
         raise UsageError("give --replica-speeds once for each replica, such as --replica-speeds 1 --replica-speeds 0.5")
     if values.get("empty_stages"):
         raise UsageError("--empty-stages cannot be combined with ppsched replicas, which gives each stage at least one layer; leave it out")
-    base = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "num_stages": None, "options": {}, "placement": None})
+    base = make_config({**values, **dict.fromkeys(OF_LAYERS), "device_order": None, "options": {}, "placement": None,
+                        "num_devices": _devices(values), "num_stages": None})
     made: Dict[Tuple[float, ...], Config] = {}
     configs = []
     for number, speeds in enumerate(given):
@@ -108,7 +120,9 @@ def _text(found: Replicas, units: Units) -> str:
 
 
 def run_replicas(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     values = merged(arguments)
+    check_strategy_options(values)
     configs = _configs(values)
     layers = layers_of(values)
     if layers is None:

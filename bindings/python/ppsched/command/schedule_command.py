@@ -36,6 +36,7 @@ from .robust_objective_options import add_robust_objective_arguments, with_asked
 from .scenario_options import add_scenario_arguments, found_scenarios, tells_scenarios, with_scenarios
 from .size_options import add_size_arguments
 from .slot_report import slot_rows
+from .strategy_fit import check_one_strategy
 from .split_finding import found_split
 from .text_columns import text_columns, with_width
 from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, OneFile, RUNTIMES, SENDS, UsageError, VARYING
@@ -136,6 +137,7 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:
+    check_one_strategy(arguments.strategy)
     must_run_on = arguments.runtime
     values = {**merged(arguments), "must_run_on": must_run_on}
     take_recomputed_chunks(values)

@@ -44,7 +44,7 @@ def end_of(name: str, given: Union[Mapping[str, float], List[str], None]) -> Opt
         if key in values:
             raise UsageError(f"--{name} {word}: {key} is given twice")
         if not separator or not key:
-            raise UsageError(f"--{name} {word}: it must be KEY=VALUE with a number")
+            raise UsageError(f"--{name} {word}: it must be KEY=VALUE with a number, such as --{name} forward_time=2.4 backward_time=4.8")
         values[key] = number
     return cast(ModelEnd, values)
 

@@ -3,18 +3,26 @@
 import argparse
 import os
 import re
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, List, Mapping, Optional, Sequence
 
 from .._core.shown import shown
 from .._core.strategy import is_strategy
 from .._core.words import misspelt, nearest
-from .other_names import is_known, is_plain_word, plain_name, same_option
+from .other_names import CHOICES, COMMAND_WORDS, is_known, is_plain_word, plain_name, same_option
 
 # Other names of options, which stay, and are not in the help.
 ALIASES = {"--num-stages": "--stages", "--num-batches": "--microbatches", "--num-microbatches": "--microbatches",
            "--num-devices": "--devices", "--receive-lead": "--receive-prefetch", "--reload-lead": "--reload-prefetch",
            "--link": "--page-url", "--link-base": "--page-url-base"}
 _MODELS = (".json", ".sh", ".toml", ".py")  # files that --model takes
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"  # which texts have in place of hyphens
+_PICTURES = ("png", "svg", "pdf")
+
+# Of options whose value the help only names.
+_SUCH_AS = {"strategy": "zbv", "strategies": "1f1b zbv", "offload": "all", "device": "h100", "beside": "zbv"}
+
+# What pick and compare find, where other commands are told it.
+_FOUND = {"--split": "the split", "--recompute": "what is recomputed"}
 
 
 def value_of(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
@@ -22,21 +30,36 @@ def value_of(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     return parser._get_formatter()._format_args(action, action.dest.upper()).split(" [")[0]
 
 
-def in_plain_words(parser: argparse.ArgumentParser, message: str) -> str:
-    """A message of argparse's own, with what to type."""
+def in_plain_words(parser: argparse.ArgumentParser, message: str, line: Sequence[str]) -> str:
+    """A message of argparse's own, with what to type. line: all words of the command line."""
     required = re.fullmatch(r"the following arguments are required: (.*)", message)
     if required:
         return f"give {required[1]}, as in {parser.prog} {required[1].replace(',', '')}; {parser.prog} --help says what it may be"
     about = re.fullmatch(r"argument (\S+): (.*)", message, re.DOTALL)
     if about is None:
         return message
-    names = [name for name in about[1].split("/") if name not in ALIASES]
-    action = parser._option_string_actions.get(names[-1])
+    strings = about[1].split("/")
+    names = [name for name in strings if name not in ALIASES]
+    action, name = parser._option_string_actions.get(names[-1]), _typed(strings, line) or names[-1]
     if action is not None and about[2].startswith("expected "):
-        return f"{names[-1]} is not followed by its {'values' if action.nargs and action.nargs != '?' else 'value'}; write {names[-1]} {value_of(parser, action)}"
+        whole = next((string for string in names if string.startswith("--")), names[-1]) if name in ALIASES or len(name) == 2 else name
+        said = f"takes {action.nargs} values" if isinstance(action.nargs, int) else \
+            f"is not followed by its {'values' if action.nargs and action.nargs != '?' else 'value'}"
+        return f"{name} {said}; write {whole} {value_of(parser, action)}{_such_as(action, whole)}"
     if about[2].startswith("ignored explicit argument"):
-        return f"{names[-1]} takes no value; write {names[-1]} alone"
-    return f"argument {'/'.join(names)}: {about[2]}"
+        return f"{name} takes no value; write {name} alone"
+    return f"argument {name}: {about[2]}"
+
+
+def _typed(strings: Sequence[str], line: Sequence[str]) -> str:
+    """The name by which the line has an option, or an empty text."""
+    return next((word.partition("=")[0] for word in reversed(line) if word.partition("=")[0] in strings), "")
+
+
+def _such_as(action: argparse.Action, name: str) -> str:
+    if action.dest in _SUCH_AS:
+        return f", such as {name} {_SUCH_AS[action.dest]}"
+    return f", one of {', '.join(map(str, action.choices))}" if action.choices is not None and action.metavar is not None else ""
 
 
 def check_choice(action: argparse.Action, value: object) -> None:
@@ -45,11 +68,44 @@ def check_choice(action: argparse.Action, value: object) -> None:
         known = [str(choice) for choice in action.choices]
         if len(known) == 1:
             raise argparse.ArgumentError(None, f"unexpected word {value}; here the command takes only the word {known[0]}, or none")
-        raise argparse.ArgumentError(action, f"invalid choice: {shown(value)}; {nearest(value, known) or 'choose from ' + ', '.join(known)}")
+        raise argparse.ArgumentError(action, f"invalid choice: {shown(value)}; {_choice(action, str(value).lower(), known)}")
 
 
-def unknown_option(name: str, parser: argparse.ArgumentParser, having: List[str]) -> str:
-    """having: other commands that have this option."""
+def _choice(action: argparse.Action, word: str, known: Sequence[str]) -> str:
+    """What to type instead of a word that is no choice."""
+    if word in _PICTURES and action.dest in ("format", "to"):
+        return f"-o FILE.{word}, without {action.option_strings[-1]}, draws a picture"
+    same = next((other for other in CHOICES.get(word, ()) if other in known), "")
+    return f"did you mean {same}?" if same else nearest(word, known) or "choose from " + ", ".join(known)
+
+
+def unlike_hyphens(words: Sequence[str], options: Mapping[str, object]) -> str:
+    """What to type where an option begins with a dash that is no hyphen, as it is pasted from texts; empty if none does."""
+    for word in words:
+        name = word.partition("=")[0].strip(_DASHES + "-")
+        if word[:1] in (*_DASHES,) or word[:1] == "-" and word[1:2] in (*_DASHES,):
+            meant = next((dashes + name for dashes in ("--", "-") if dashes + name in options), "")
+            if meant:
+                return f"{word} begins with a dash that is no hyphen; write {meant}"
+    return ""
+
+
+def unknown_command(word: str, known: Sequence[str]) -> str:
+    """What to type instead of a word that is no command."""
+    if word.lower() in COMMAND_WORDS:
+        return f"did you mean {COMMAND_WORDS[word.lower()]}?"
+    meant = misspelt(word, known)
+    if meant:
+        return f"did you mean {meant}?"
+    if is_strategy(word):
+        return f"it is a strategy: ppsched strategies {word}"
+    if word.lower().endswith(_MODELS):
+        return f"files follow an option of a command, such as ppsched pick --model {word}"
+    return nearest(word, known) or f"known are {', '.join(known)}"
+
+
+def unknown_option(name: str, parser: argparse.ArgumentParser, having: List[str], line: Sequence[str]) -> str:
+    """having: other commands that have this option; line: all words of the command line."""
     options = [string for string in parser._option_string_actions if string.startswith("--")]
     argument = _argument_of(parser)
     if argument and is_plain_word(name, argument):
@@ -58,12 +114,17 @@ def unknown_option(name: str, parser: argparse.ArgumentParser, having: List[str]
         return f"unknown option {name}; write the word {plain_name(name)} without dashes"
     dashed = "--" + plain_name(name)
     begun = sorted((string for string in options if string.startswith(name) and len(name) > 3), key=len)
-    same = dashed if dashed in options else same_option(name, options)
+    same = dashed if dashed in options else same_option(name, options, "--model" in line)
     close = begun[0] if begun else misspelt(name, options)
+    if name in ("-o", "--output"):
+        return f"unknown option {name}; the answer goes to standard output: write > FILE instead"
+    if name in _FOUND and "--strategies" in options:
+        return f"unknown option {name}; {parser.prog} itself finds {_FOUND[name]}; leave it out"
     if having:
         elsewhere = f"it is an option of {' and '.join(f'ppsched {command}' for command in having[:2])}"
-        here = f"; did you mean {same or close}?" if same or (close and close not in begun) else ""
+        here = f"; did you mean {same or close}?" if same or (close and close not in begun and not is_known(name)) else ""
         return f"unknown option {name}; {elsewhere}{here}"
+    close = "" if is_known(name) and not begun else close
     meant = f"did you mean {same or close}?" if same or close else "" if is_known(name) else _like(plain_name(name), options)
     return f"unknown option {name}; {meant or f'{parser.prog} --help all lists them'}"
 
@@ -90,14 +151,25 @@ def unexpected_words(parser: argparse.ArgumentParser, words: List[str], line: Se
     name = "--" + word.partition("=")[0].replace("_", "-")
     has_arguments = any(not action.option_strings for action in parser._actions)
     lower = word.lower()
+    before = _option_before(parser, word, line)
     joined = _joined(parser, word, line)
+    flag = _flag_before(parser, word, line)
+    if flag:
+        return f"{text}; in {parser.prog} {flag} takes no value"
+    if before in ("-o", "--output"):
+        return f"{text}; {before} takes one file"
     if joined:
         return f"{text}; did you mean {joined}?"
     if name in options:
         return f"{text}; did you mean --{word.replace('_', '-', 1) if '=' not in word else name[2:] + word[word.index('='):]}?"
     chosen = _chosen(parser, word)
+    if chosen and chosen == before:
+        return f"{text}; {before} takes one name" + ("; ppsched compare --strategies takes several" if chosen == "--strategy" else "")
     if chosen:
-        return f"{text}; did you mean {chosen} {word}?"
+        alike = [other for other in words if _chosen(parser, other) == chosen] if chosen == "--strategies" else [word]
+        return f"{text}; did you mean {chosen} {' '.join(alike)}?"
+    if "--device" in options and _is_device(lower):
+        return f"{text}; did you mean --device {word}?"
     is_new = "." in os.path.basename(word) and not os.path.exists(word)
     if has_arguments and "--output" in options and is_new:
         return f"{text}; to write to a file: -o {word}"
@@ -107,6 +179,10 @@ def unexpected_words(parser: argparse.ArgumentParser, words: List[str], line: Se
         return f"{text}; did you mean --config {word}?"
     if "--output" in options and is_new:
         return f"{text}; to write to a file: -o {word}"
+    if before:
+        several = f"; --microbatch-counts {line[line.index(before) + 1]} {' '.join(words)} compares several" if (
+            "--microbatch-counts" in options and options[before].dest == "num_batches") else ""
+        return f"{text}; {before} takes one value{several}"
     taken = " and ".join(str(action.metavar or action.dest) for action in parser._actions if not action.option_strings) if has_arguments else ""
     return f"{text}; {f'apart from options it takes only one {taken}' if taken else 'values follow an option, such as ' + _an_option(parser)}"
 
@@ -116,6 +192,32 @@ def _an_option(parser: argparse.ArgumentParser) -> str:
         if name in parser._option_string_actions:
             return f"{name} {value_of(parser, parser._option_string_actions[name])}"
     return "--help"
+
+
+def _flag_before(parser: argparse.ArgumentParser, word: str, line: Sequence[str]) -> str:
+    """The option without a value, which has one in another command, that stands right before a word; or an empty text."""
+    flag = next((before for before, one in zip(line, line[1:]) if one == word and before.startswith("--")), "")
+    action, family = parser._option_string_actions.get(flag), getattr(parser, "load_family", dict)
+    if action is None or action.nargs != 0:
+        return ""
+    others = [other._option_string_actions.get(flag) for other in family().values()]
+    return flag if any(other is not None and other.nargs != 0 for other in others) else ""
+
+
+def _is_device(word: str) -> bool:
+    from .._core.accelerators import accelerators  # takes long to load
+    return word in [device.name for device in accelerators()]
+
+
+def _option_before(parser: argparse.ArgumentParser, word: str, line: Sequence[str]) -> str:
+    """The option with one value that stands right before a word that nothing takes, or an empty text."""
+    for place, one in enumerate(line):
+        if one != word or place < 2:
+            continue
+        option, action = line[place - 2], parser._option_string_actions.get(line[place - 2])
+        if action is not None and action.nargs is None and line[place - 1][:1] != "-":
+            return option
+    return ""
 
 
 def _joined(parser: argparse.ArgumentParser, word: str, line: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ import json
 from typing import Any, Dict
 
 from .._core.strategy import Strategy, find_strategy, strategies
+from .answer_file import take_ending
 from .commands import COMMANDS, Commands
 from .printing import print_text
 from .usage import OneFile
@@ -38,6 +39,7 @@ def _strategy_text(strategy: Strategy) -> str:
 
 
 def run_strategies(arguments: argparse.Namespace) -> None:
+    take_ending(arguments)
     chosen = [find_strategy(arguments.name)] if arguments.name is not None else strategies()
     if arguments.json:
         text = json.dumps([_strategy_row(strategy) for strategy in chosen], indent=1)

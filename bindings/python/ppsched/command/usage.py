@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tupl
 from .._core._library import Error
 from .._core.shown import printable
 from .._core.words import nearest
-from .slips import ALIASES, check_choice, in_plain_words, unexpected_words, unknown_option
+from .slips import ALIASES, check_choice, in_plain_words, unexpected_words, unknown_command, unknown_option, unlike_hyphens
 
 _MOST = 600  # characters of a message
 ALL = "all"  # the word behind --help for all options
@@ -84,6 +84,7 @@ class Parser(argparse.ArgumentParser):
         self.first: Sequence[str] = ()
         self.examples: Sequence[str] = ()
         self.program: Parser = self
+        self.line: Sequence[str] = ()  # the words that are read
         self.family: Dict[str, "Parser"] = {}  # all commands by name, as each of them has them too; some without their options
         self.load_family: Callable[[], Dict[str, "Parser"]] = lambda: self.family  # with the options of all
         self.add_argument("-h", "--help", nargs="?", action=_Help, metavar=ALL, help="show the main options; --help all shows every option")
@@ -130,7 +131,7 @@ class Parser(argparse.ArgumentParser):
     # --- wrong words ---
 
     def error(self, message: str) -> NoReturn:
-        text = " ".join(in_plain_words(self, message).split())
+        text = " ".join(in_plain_words(self, message, self.line).split())
         text = text if len(text) <= _MOST else text[:_MOST] + "..."
         self._print_message(f"{self.prog}: {printable(text)}\n".encode("utf-8", "backslashreplace").decode("utf-8"), sys.stderr)
         raise Refused(text)
@@ -146,17 +147,35 @@ class Parser(argparse.ArgumentParser):
             if word.partition("=")[0] not in self._option_string_actions:
                 self.error(self._unknown(word))
         elif word not in self.family:
-            meant = f"did you mean --{word}?" if "--" + word in self._option_string_actions else nearest(word, self.family)
-            self.error(f"unknown command {word}; {meant or 'known are ' + ', '.join(self.family)}")
+            meant = f"did you mean --{word}?" if "--" + word in self._option_string_actions else unknown_command(word, list(self.family))
+            self.error(f"unknown command {word}; {meant}")
 
     def _check_options(self, words: Sequence[str]) -> None:
         """Unknown ones, before anything else is said that is missing because of them."""
+        dash = unlike_hyphens(words, self._option_string_actions)
+        if dash:
+            self.error(dash)
         for word in words:
             if word == "--":
                 return
             name = word.partition("=")[0]
             if (word.startswith("--") or self._is_long(word)) and " " not in name and name not in self._option_string_actions:
                 self.error(self._unknown(name))
+
+    def _check_names(self, words: Sequence[str]) -> None:
+        """Two names of one option with different values; of the same name the last one counts."""
+        given: Dict[str, Tuple[str, str]] = {}
+        for place, word in enumerate(words):
+            if word == "--":
+                return
+            name, joined, value = word.partition("=")
+            action = self._option_string_actions.get(name)
+            if type(action) is not argparse._StoreAction or action.nargs is not None:
+                continue
+            value = value if joined else next(iter(words[place + 1:place + 2]), "")
+            before = given.setdefault(action.dest, (name, value))
+            if before[0] != name and before[1] != value:
+                self.error(f"{before[0]} {before[1]}, {name} {value}: these are two names of one option; give one of them")
 
     def _is_long(self, word: str) -> bool:
         """Letters after one dash that are no option with its value, such as -bi where -b takes a number."""
@@ -166,7 +185,11 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, name: str) -> str:
         having = [command for command, parser in self.load_family().items()
                   if parser.prog != self.prog and name in parser._option_string_actions]
-        return unknown_option(name, self, having)
+        if self._is_program and any(word in self.family for word in self.line):
+            command = next(word for word in self.line if word in self.family)
+            if name in self.load_family()[command]._option_string_actions:
+                return f"unknown option {name}; options follow the command, as in ppsched {command} {name}"
+        return unknown_option(name, self, having, self.line)
 
     def _close(self, words: Sequence[str]) -> List[str]:
         """The words, where an option that may stand alone has its default if the next word is none of its choices but the argument of the
@@ -185,11 +208,12 @@ class Parser(argparse.ArgumentParser):
         return closed
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Tuple[Any, List[str]]:
-        words = sys.argv[1:] if args is None else list(args)
+        words = self.line = sys.argv[1:] if args is None else list(args)
         if self._is_program:
             self._check_command(words)
         else:
             self._check_options(words)
+            self._check_names(words)
         found, extra = super().parse_known_args(self._close(words), namespace)
         if extra:
             self.error(self._unknown(extra[0]) if extra[0].startswith("-") and len(extra[0]) > 1 else unexpected_words(self, extra, words))

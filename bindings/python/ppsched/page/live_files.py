@@ -39,7 +39,7 @@ def _plain(name: str) -> str:
 
 def _library_script() -> str:
     """The binding as one function, so that its text can be passed to a worker."""
-    return f"function makeLibrary() {{\n{_plain('abi.mjs')}\n{_plain('ppsched.mjs')}\nreturn {{ load, Kind, Quantity, Runtime }};\n}}\n"
+    return f"function makeLibrary() {{\n{_plain('abi.mjs')}\n{_plain('ppsched.mjs')}\nreturn {{ load, Kind, Quantity, Runtime, nearName }};\n}}\n"
 
 
 def _without_comments(script: str) -> str:

@@ -27,10 +27,12 @@ class OpTimes(NamedTuple):
 
     @property
     def lag(self) -> float:
+        """How much later than planned it started; negative if earlier."""
         return self.measured.start - self.planned.start
 
     @property
     def longer(self) -> float:
+        """How much longer than planned it took; negative if shorter."""
         return _length(self.measured) - _length(self.planned)
 
 
@@ -107,8 +109,12 @@ class Comparison(NamedTuple):
 def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float] = None) -> Comparison:
     """Compares a timeline of one iteration (the plan) with a profile from traces of the same schedule, in the same unit of time.
 
+    timeline: the plan. profile: made by Profile.from_traces.
     tolerance: how much later than planned an op may start before it counts as late (default: half of the plan's mean op time). Sends and
     receives are left out, because traces show when they were posted, not when the data moved.
+
+        profile = ppsched.Profile.from_traces("rank0.json", "rank1.json")
+        print(ppsched.compare_run(ppsched.generate("zbv", profile.config()).evaluate(), profile))
     """
     if not isinstance(timeline, Timeline) or not isinstance(profile, Profile):
         raise Error(f"compare a ppsched.Timeline with a ppsched.Profile, not {shown(timeline)} with {shown(profile)}")

@@ -127,11 +127,21 @@ def config_of_values(values: Mapping[str, Any]) -> Config:
 @reads_configs
 def config_of_file(path: str) -> Config:
     """What Config.from_file makes: the problem of stages that a config file of the command states."""
+    try:
+        return _config_of_file(path)
+    except Error as error:
+        text = str(error).replace("ppsched pick --model takes", "ppsched.read_model reads").replace("ppsched check and ppsched convert take", "ppsched.read reads")
+        raise Error(text if path in text else f"{path}: {text}", error.status) from None
+
+
+def _config_of_file(path: str) -> Config:
     values = read_config_file(path)
-    if ("num_batches" not in values and "requests" not in values) or ("num_devices" not in values and "num_stages" not in values):
-        raise Error(f"{path}: a problem has microbatches, and devices or stages")
     by_layers = next((name for name in ("layers", "num_layers") if name in values), None)
     if by_layers is not None:
         raise Error(f"{path}: {by_layers} states a model by its layers, and a Config has stages; ppsched.plan(config, layers=...) splits them")
+    if isinstance(values.get("forward_times"), list) and any(isinstance(entry, list) for entry in values["forward_times"]):
+        raise Error(f"{path}: forward_times has several measured times per stage; ppsched.Profile.from_file reads such a file")
+    if ("num_batches" not in values and "requests" not in values) or ("num_devices" not in values and "num_stages" not in values):
+        raise Error(f"{path}: a problem has microbatches, and devices or stages")
     plain, units = in_same_units(values, dict.fromkeys(values, path))
     return config_of_values({**plain, "units": units})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that describe a device."""
+import errno
 import json
 import os
 from typing import Any, Dict, Mapping, Tuple
@@ -7,10 +8,12 @@ from typing import Any, Dict, Mapping, Tuple
 from .._core._library import Error
 from .._core.accelerators import EFFICIENCIES, Accelerator, CalibrationError, LinkRate, find_accelerator
 from .._core.description import Transformer
+from .._core.file_bytes import cannot_read
 from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.unit_advice import amount_in, unit_meant
 from .._core.words import nearest
+from .json_and_yaml import other_kind
 from .model_files import read_mapping_of
 
 # Dimension of each field; rates are plain numbers, in operations per second.
@@ -22,6 +25,7 @@ PUBLISHED: Dict[str, Dict[str, Any]] = {
     "h100 96gb hbm2e 500w": {"like": "h100", "memory": "96GB", "memory_bandwidth": "2400GB/s", "matrix_rate": 706.7e12, "rate_8bit": 1413.5e12,
                              "vector_rate": 95.6e12}}
 MOST = 2**20
+_FILES = (".json", ".yaml", ".yml")  # endings
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 
@@ -125,11 +129,21 @@ def _with_errors(where: str, device: Accelerator, given: Any, of: Any) -> Accele
     return device._replace(errors=errors if errors and of == digest_of(device) else ())
 
 
+def _known(name: str) -> Accelerator:
+    if name.lower().endswith(_FILES):
+        raise cannot_read(name, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    try:
+        return find_accelerator(name)
+    except Error as error:
+        other = "" if "did you mean" in str(error) else ", or give a JSON file of another, such as {\"like\": \"h100\", \"memory\": \"24GB\"}"
+        raise Error(f"{error}{other}") from None
+
+
 def read_device(name: str) -> Accelerator:
     """A device that the library or a table of published runs has by this name, or one from a JSON file, which may be "like" a known one."""
     if not os.path.isfile(name):
         published = PUBLISHED.get(name.lower())
-        return find_accelerator(name) if published is None else device_of_fields(name, published)
+        return _known(name) if published is None else device_of_fields(name, published)
     return device_of_fields(name, read_mapping_of(name))
 
 
@@ -143,7 +157,7 @@ def device_of_fields(name: str, given: Mapping[str, Any]) -> Accelerator:
         raise Error(f"{name}: like: {error}") from None
     unknown = next((key for key in fields if key not in Accelerator._fields), None)
     if unknown is not None:
-        raise Error(f"{name}: a device has no {shown(unknown)}; it has like, {', '.join(Accelerator._fields)}")
+        raise Error(f"{name}: a device has no {shown(unknown)}; it has like, {', '.join(Accelerator._fields)}{other_kind(given)}")
     row: Dict[str, Any] = {"name": os.path.basename(name), **base, **_row(name, fields)}
     missing = [key for key in Accelerator._fields if key not in row and key not in Accelerator._field_defaults]
     if missing:

@@ -38,6 +38,8 @@ def other_kind(values: Any, is_model: bool = False) -> str:
     keys = values if isinstance(values, dict) else {}
     if not is_model and ("model_type" in keys or "hidden_size" in keys):
         return "; the file describes a model, which ppsched pick --model takes"
+    if "traceEvents" in keys:
+        return "; the file is a trace, from which no schedule is read; --profile of ppsched schedule takes traces of PyTorch"
     if "queues" in keys:
         return "; the file is a schedule, which ppsched check and ppsched convert take"
     return "; the file states layers, which --layers of ppsched pick takes" if "layers" in keys else ""
@@ -133,7 +135,7 @@ def file_text(path: str, most: int = CONFIG) -> str:
     except OSError as error:
         raise cannot_read(path, error) from None
     except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is not UTF-8") from None
+        raise Error(f"{path}: byte {error.start} is not UTF-8; the file must be text, saved as UTF-8") from None
     except ValueError as error:  # names with NUL
         raise _unreadable(path, error) from None
 

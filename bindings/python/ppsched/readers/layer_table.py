@@ -213,17 +213,33 @@ def layer_table_of(text: str, name: str = "the table") -> LayerTable:
     """A table from its text: CSV with the header kind,tp,cp,ep,etp,micro_batch,seq,recompute,forward_time,backward_input_time,
     backward_weight_time,mem_forward,mem_static, or JSON with a list of the same keys. An empty size means any size; an empty figure was not
     measured. Numbers have units; in JSON, and after a line #units, units may be left out. Rows of collectives are
-    collective:NAME,bytes,group,span,time. Raises Error with name, place and key."""
+    collective:NAME,bytes,group,span,time. Raises Error with name, place and key.
+    text: the table. name: what messages call it.
+
+        table = ppsched.layer_table_of("kind,tp,forward_time\\ndense,8,6.1ms\\n")
+        print(table)
+    """
     return _read_json(name, text) if text.lstrip()[:1] in ("[", "{") else _read_csv(name, text)
 
 
 def read_layer_table(path: str) -> LayerTable:
-    """Reads a layer table from a file, CSV or JSON, in the form of layer_table_of."""
+    """Reads a layer table from a file, CSV or JSON, in the form of layer_table_of.
+
+    path: the file.
+
+        pathlib.Path("table.csv").write_text("kind,tp,forward_time\\ndense,8,6.1ms\\n")
+        print(ppsched.read_layer_table("table.csv"))
+    """
     return layer_table_of(file_text(path, MODEL), path)
 
 
 def layer_table_text(table: LayerTable) -> str:
-    """The table as CSV, in seconds and bytes."""
+    """The table as CSV, in seconds and bytes.
+
+    table: as read_layer_table or layer_table_of reads it.
+
+        print(ppsched.layer_table_text(ppsched.layer_table_of("kind,tp,forward_time\\ndense,8,6.1ms\\n")))
+    """
     out = io.StringIO()
     out.write("#units s B\n")
     writer = csv.writer(out, lineterminator="\n")

@@ -120,7 +120,7 @@ def read_text(path: str) -> str:
             data = _unpacked(path, data)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is not UTF-8") from None
+        raise Error(f"{path}: byte {error.start} is not UTF-8; the file must be text, saved as UTF-8") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise Error(f"{path}: broken gzip: {error}") from None
     except OSError as error:

@@ -14,7 +14,7 @@ function save(name, content, type) {
 
 function titleOf(schedule = current.schedule, drawnProblem = current.problem, { metrics } = current.picture) {
   const { devices, stages, microbatches } = drawnProblem;
-  return `${schedule.name}, ${devices} devices, ${stages} stages, ${microbatches} microbatches: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
+  return `${schedule.name}, ${counted(devices, "device")}, ${counted(stages, "stage")}, ${counted(microbatches, "microbatch", "microbatches")}: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
 }
 
 /** The same picture in pixels, at twice its size. */

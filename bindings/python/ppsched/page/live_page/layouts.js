@@ -10,6 +10,7 @@ const LAYOUT_COLUMNS = [
   ["step (s)", (row) => figure(row.found.step.step_time)], ["tokens/s", (row) => Math.round(row.found.step.tokens_per_second_per_device * row.found.step.devices).toLocaleString("en")],
   ["MFU", (row) => percent(row.found.step.mfu, 1)], ["GiB", (row) => (row.found.memory / GIB).toFixed(1)], ["runs on", (row) => runtimesOf(row.found.runs_on) || "no runtime"],
 ];
+const MOST_IN_MODEL = 64 * 2 ** 20; // bytes of a config.json
 const LAYOUT_TEXTS = ["schedule", "recompute", "runs on"];
 
 let layoutModel = null; // {name, text} of the config.json
@@ -23,12 +24,23 @@ function tellLayouts(text) {
   byId("job-told").textContent = text;
 }
 
+function isLayoutNumber(value) {
+  return Number.isInteger(value) && value >= 1 && value <= 2 ** 20;
+}
+
 /** Numbers of a field; null if it is empty, and all that is possible is tried. */
 function layoutNumbers(name, what) {
   const list = numberList(what, byId(`job-${name}`).value);
-  if (list.some((value) => !Number.isInteger(value) || value < 1 || value > 2 ** 20))
+  if (!list.every(isLayoutNumber))
     throw new Error(`${what} must be integers from 1 to 1048576, or nothing for all that are possible`);
   return list.length > 0 ? list : null;
+}
+
+function layoutNumber(name, what) {
+  const list = numberList(what, byId(`job-${name}`).value);
+  if (list.length !== 1 || !isLayoutNumber(list[0]))
+    throw new Error(`${what} must be one integer from 1 to 1048576`);
+  return list[0];
 }
 
 function askLayouts() {
@@ -36,13 +48,7 @@ function askLayouts() {
     return;
   document.documentElement.dataset.layouts = "no";
   try {
-    const one = (name, what) => {
-      const list = layoutNumbers(name, what);
-      if (list?.length !== 1)
-        throw new Error(`${what} must be one number`);
-      return list[0];
-    };
-    const job = { device: byId("job-device").value, gpus: one("gpus", "GPUs"), sequence: one("sequence", "the sequence"),
+    const job = { device: byId("job-device").value, gpus: layoutNumber("gpus", "GPUs"), sequence: layoutNumber("sequence", "the sequence"),
                   tp: layoutNumbers("tp", "TP"), pp: layoutNumbers("pp", "PP"), global_batch: layoutNumbers("batch", "the global batch") };
     tellLayouts(`Searching the layouts of ${layoutModel.name}\u2026`);
     byId("job-table").classList.add("stale");
@@ -77,8 +83,24 @@ async function takeModelFile(file) {
   if (!file)
     return;
   byId("layouts").open = true;
-  layoutModel = { name: file.name, text: await file.text() };
+  try {
+    if (file.size > MOST_IN_MODEL)
+      throw new Error("too large");
+    layoutModel = { name: file.name, text: await file.text() };
+  } catch { // a folder, or a file that is gone
+    layoutModel = null;
+    layoutAsker.drop();
+    showLayouts({ error: `${file.name} is ${file.size > MOST_IN_MODEL ? "too large for" : "not a file that can be read as"} a config.json` });
+    return;
+  }
   askLayouts();
+}
+
+/** The answer is shown in another part of the page than where the file may be dropped. */
+function takeDropped(files) {
+  byId("job-model").files = files;
+  takeModelFile(files[0]);
+  byId("layouts").scrollIntoView();
 }
 
 function startLayouts(module) {
@@ -94,6 +116,6 @@ function startLayouts(module) {
     if (!isFile(event))
       return;
     event.preventDefault();
-    takeModelFile(event.dataTransfer.files[0]);
+    takeDropped(event.dataTransfer.files);
   });
 }

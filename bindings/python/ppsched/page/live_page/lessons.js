@@ -20,6 +20,7 @@ const LESSONS = [
     text: "The stages are placed as before, but a forward and a backward of different microbatches may run together as a pair. A pair takes 2; one after another the two ops take 3. DualPipeV uses pairs in its middle part." },
 ];
 
+let finished = null; // the problem of the last finished lesson
 let placing = null; // the lesson in work: {lesson, problem, splits, stageDevice, par, queues, ends, free, held, moves}
 
 /** The schedule of the lesson's strategy, its makespan and its highest peak. */
@@ -127,10 +128,15 @@ function durationOf(unit) {
   return { F: values.forward_times?.[0] ?? 1, B: values.backward_times?.[0] ?? 2, I: 1, W: 1 }[unit[0].kind];
 }
 
+/** When a unit can start on a device, and how long the device is idle before. */
+function unitStart(device, unit) {
+  const start = Math.max(placing.free[device], ...unit.map((op) => inputsThere(op, device)));
+  return { start, idle: start - placing.free[device] };
+}
+
 /** Places a unit on a device; returns when it starts and how long the device was idle before. */
 function placeUnit(device, unit) {
-  const start = Math.max(placing.free[device], ...unit.map((op) => inputsThere(op, device))), end = start + durationOf(unit);
-  const idle = start - placing.free[device];
+  const { start, idle } = unitStart(device, unit), end = start + durationOf(unit);
   placing.history.push(device);
   placing.queues[device].push(Object.assign(unit, { start, end }));
   for (const op of unit) {
@@ -159,8 +165,14 @@ function undoPlaced() {
   showPlaced();
 }
 
+function startText({ start, idle }) {
+  return `from ${figure(start)}${idle > 0 ? `, after ${figure(idle)} of idle time` : ", without idle time"}`;
+}
+
 /** Places the op that the strategy runs next on the device whose order is the strategy's so far. */
 function placeHint() {
+  if (isPlaced())
+    return tellPlaced("All ops are placed. Undo some ops, or start again.");
   const unitKey = (unit) => unit.map(keyOf).join("+"), { queues, par } = placing;
   const devices = queues.map((_, device) => device).filter((device) => queues[device].length < par.units[device].length
     && queues[device].every((unit, i) => unitKey(unit) === par.units[device][i].key));
@@ -180,8 +192,8 @@ function isPlaced() {
 }
 
 function takeMove(device, unit) {
-  const { start, idle } = placeUnit(device, unit), name = unit.map(keyOf).join(" with ");
-  tellPlaced(`Device ${device} runs ${name} from ${figure(start)}${idle > 0 ? `, after ${figure(idle)} of idle time` : ", without idle time"}. ${heldText(device)}`);
+  const name = unit.map(keyOf).join(" with ");
+  tellPlaced(`Device ${device} runs ${name} ${startText(placeUnit(device, unit))}. ${heldText(device)}`);
   if (isPlaced())
     finishLesson();
   showPlaced();
@@ -198,9 +210,16 @@ function finishLesson() {
   const queues = placing.queues.map((units) => units.map((unit) => unit.map((op, i) => ({ kind: op.kind, stage: op.stage, microbatch: op.microbatch,
     slice: 0, flags: unit.length === 2 && i === 0 ? OVERLAPPED : 0 }))));
   const made = { queues, placement: par.placement, flushes: par.flushes, weightVersions: par.weightVersions };
-  problem = { ...lessonProblem, order: orderOf(queues, made) };
+  if (problem !== finished) { // the browser's button Back returns to the problem that was drawn before
+    keepLink();
+    history.pushState(null, "", location.hash);
+  }
+  problem = finished = { ...lessonProblem, order: orderOf(queues, made) };
+  takeModel(problem);
   showKnobs();
   draw(scheduleOf(made, problem), problem);
+  keepLink();
+  rankSoon();
   const mine = current.timeline.metrics.makespan, peak = largest(placing.peak), gap = mine - par.makespan;
   const verdict = Math.abs(gap) < 1e-9 ? "as short as" : `${figure(Math.abs(gap))} ${gap > 0 ? "longer" : "shorter"} than`;
   tellPlaced(`Done: ${figure(mine)}, with at most ${counted(peak, "activation")} on a device. That is ${verdict} ${lesson.strategy}, which takes ${figure(par.makespan)} with ${figure(par.peak)}. The timeline above shows your order.`);
@@ -210,22 +229,53 @@ function tellPlaced(text) {
   byId("place-told").textContent = text;
 }
 
+/** A button for a unit that a device may run next, with what it costs. */
+function makeMove(device, unit) {
+  const { start, idle } = unitStart(device, unit), name = unit.map(keyOf).join("+"), cost = idle > 0 ? ` idle ${figure(idle)}` : "";
+  const button = makeButton(name, `Device ${device}: run ${name}${cost}, from ${figure(start)}`, () => takeMove(device, unit));
+  if (cost !== "")
+    button.append(make("small", {}, cost));
+  return button;
+}
+
+/** An op in its colour; a pair is two of them, one above the other. */
+function makePlaced(op) {
+  const { fill: colour, ink } = makeStyle(op.kind, 0), part = make("span", { "data-short": op.microbatch }, keyOf(op));
+  part.style.background = colour;
+  part.style.color = ink;
+  return part;
+}
+
+/** Where an op is too narrow for its name, it shows the microbatch alone, or nothing. */
+function shortenPlaced() {
+  for (const shown of ["data-short", null])
+    for (const op of [...byId("place-rows").querySelectorAll(".placed span")].filter((one) => one.scrollWidth > one.clientWidth))
+      op.textContent = shown === null ? "" : op.getAttribute(shown);
+}
+
+/** Focuses what replaces the button of a device. */
+function focusMove(device) {
+  const rows = [...byId("place-rows").children];
+  ([rows[device], ...rows].map((row) => row.querySelector("button")).find(Boolean) ?? byId("place-lesson")).focus();
+}
+
 /** A row for each device: what is placed, on one axis, and buttons for what may come next. */
 function showPlaced() {
+  const used = [...byId("place-rows").children].findIndex((row) => row.contains(document.activeElement));
   const whole = Math.max(placing.par.makespan, largest(placing.free));
   byId("place-rows").replaceChildren(...placing.queues.map((units, device) => {
     const strip = make("div", { class: "strip", role: "img", "aria-label": `Device ${device}: ${units.map((unit) => unit.map(keyOf).join(" with ")).join(", ") || "no ops yet"}` });
     for (const unit of units) {
-      const { fill: colour, ink } = makeStyle(unit[0].kind, 0), op = make("span", { class: "placed", title: `${figure(unit.start)} to ${figure(unit.end)}` }, unit.map(keyOf).join("+"));
-      op.style.background = colour;
-      op.style.color = ink;
+      const op = make("span", { class: "placed", title: `${unit.map(keyOf).join("+")}, ${figure(unit.start)} to ${figure(unit.end)}` }, ...unit.map(makePlaced));
       op.style.left = `${100 * unit.start / whole}%`;
       op.style.width = `${100 * (unit.end - unit.start) / whole}%`;
       strip.append(op);
     }
-    const buttons = movesOf(device).map((unit) => makeButton(unit.map(keyOf).join("+"), `Device ${device}: run ${unit.map(keyOf).join(" with ")}`, () => takeMove(device, unit)));
-    return make("div", { class: "place-row" }, make("strong", {}, `Device ${device}`), strip, make("div", { class: "moves-next", role: "group", "aria-label": `Next op of device ${device}` }, ...buttons));
+    return make("div", { class: "place-row" }, make("strong", {}, `Device ${device}`), strip, make("div", { class: "moves-next", role: "group", "aria-label": `Next op of device ${device}` }, ...movesOf(device).map((unit) => makeMove(device, unit))));
   }));
+  shortenPlaced();
+  if (used >= 0)
+    focusMove(used);
 }
 
 function startPlacing() {

@@ -120,7 +120,11 @@ function generateHere() {
   }
 }
 
+let unread = null; // the problem that is drawn in place of a link that cannot be read
+
 function keepLink() {
+  if (problem === unread)
+    return; // the link stays, so that it can be corrected
   const link = `#${linkOf({ ...problem, beside: besideWords() }, quantityNames)}`;
   if (location.hash !== link)
     history.replaceState(null, "", link);
@@ -184,15 +188,22 @@ function strategyCalled(name) {
   return [...strategies.values()].find((info) => [info.name, ...info.aliases].some((word) => word.toLowerCase().replaceAll("-", "_") === plain))?.name ?? name;
 }
 
+/** For unknown keys of a link: the known keys that may be meant. */
+function meantNotes({ unknown }) {
+  const { values, options, unknown: none, ...plain } = plainProblem(), known = [...Object.keys(plain), ...quantityNames];
+  return Object.keys(unknown).slice(0, 8).map((key) => [key, library.nearName(key, known)]).filter(([, name]) => name !== null)
+    .map(([key, name]) => `${key}: did you mean ${name}?`);
+}
+
 function followLink() {
   byId("notes").replaceChildren();
   try {
     const { problem: linked, notes } = readLink(location.hash.slice(1), quantityNames);
     problem = { ...linked, strategy: strategyCalled(linked.strategy) };
-    byId("notes").append(...notes.map((note) => make("p", {}, note)));
+    byId("notes").append(...[...notes, ...meantNotes(linked)].map((note) => make("p", {}, note)));
   } catch (error) {
-    problem = plainProblem();
-    byId("notes").append(make("p", { class: "alert" }, `The link cannot be read: ${error.message}.`));
+    problem = unread = plainProblem();
+    byId("notes").append(make("p", { class: "alert" }, `The link cannot be read: ${error.message}. The drawing shows another problem.`));
   }
   takeModel(problem);
   allowed = 0;
