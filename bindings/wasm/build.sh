@@ -33,6 +33,9 @@ need "$(echo /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
 [ -f "$build/build.ninja" ] || echo "build.sh: building $file, once; it takes about a minute" >&2
 exec 9>"$file.lock"
 flock 9 # who comes second finds it built
+# pip sets the folder up with a meson that it removes afterwards; then another sets it up again.
+maker=$(grep -m 1 -oE '[^ "]+ --internal regenerate' "$build/build.ninja" 2>/dev/null || true)
+[ -z "$maker" ] || [ -e "${maker%% *}" ] || rm -r "$build"
 {
   [ -f "$build/build.ninja" ] || meson setup "$build" "$root" --cross-file "$here/wasm32.ini" --buildtype=plain \
     -Dtests=false -Dpython=false -Ddefault_library=static

@@ -6,7 +6,8 @@
 
 bool ppi_is_mtp(const ppsched_layer *layer)
 {
-    return layer->place == PPSCHED_LAYER_PLACE_ANY && strcmp(layer->name, "mtp") == 0;
+    const char *name = layer->name; /* asked of every layer of every layout: most names differ at once */
+    return layer->place == PPSCHED_LAYER_PLACE_ANY && name[0] == 'm' && strcmp(name, "mtp") == 0;
 }
 
 uint8_t ppi_kind_named(const ppsched_layer *layer, const char *name)

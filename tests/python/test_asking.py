@@ -15,6 +15,8 @@ import ppsched
 from ppsched.command import running
 from ppsched.command.slips import ALIASES
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
+
 PROBLEM = ("--devices", 4, "--microbatches", 8)
 
 
@@ -145,6 +147,11 @@ class HelpTest(AskingTest):
             self.assertEqual(len(re.findall(r"^  ppsched ", text, flags=re.M)), 3)
         self.assertNotIn("more options", run("check", "--help").stdout)
 
+    def test_recipes_are_named(self):
+        for name in ("pick", "price", "model"):
+            for word in ("config.json", "Megatron-LM", "torchtitan (TOML)", "Megatron-Bridge", "NeMo"):
+                self.assertIn(word, " ".join(run(name, "--help").stdout.split()))
+
     def test_examples_are_right(self):
         """Each parses; what they need beside them are files."""
         for name, parser in (("", running.parser_of()), *commands().items()):
@@ -199,7 +206,7 @@ class JsonTest(AskingTest):
     def test_refusals(self):
         for code, words in ((1, ("pick", *PROBLEM, "--mem-limit", 0.1)), (1, ("compare", *PROBLEM, "--strategies", "1f1bb")),
                             (2, ("pick", "--devices", 4)), (1, ("strategies", "gpip")), (1, ("schedule", *PROBLEM, "--strategy", "gpip")),
-                            (1, ("model", "--model", "there.json"))):
+                            (1, ("model", "--model", "there.json")), (1, ("strategies", "-o", "no/where.txt"))):
             result = run(*words, "--json")
             self.assertEqual((result.returncode, result.stderr.count("\n")), (code, 1), words)
             error = json.loads(result.stdout)["error"]
@@ -251,6 +258,19 @@ class WidthTest(AskingTest):
             self.assertLessEqual(max(map(len, table)), 80, words)
             self.assertRegex(text, r"(?m)^place  strategy ")
             self.assertRegex(text, r"(?m)^ +1  ")
+
+    def test_other_tables(self):
+        model = ("--model", EXAMPLES / "config.json", "--device", "h100")
+        pathlib.Path("w.json").write_text('{"forward": [["compute", 3], ["network", 2]], "backward": [["compute", 4], ["network", 2]]}', encoding="utf-8")
+        for words, last in ((("pick", *model, "--gpus", 16, "--goal", "cost", "--gpu-hour", 2, "--jobs", 1, "--top", 3), "in a node|across nodes|assuming|no pipeline|the second"),
+                            (("pick", *model, "--pp", 2, 4, "--tp", 1, 8, "--global-batch", 64, "--strategies", "group_interleaved_1f1b", "1f1b"), "ranked by|\n\n"),
+                            (("price", *model, "--pp", 8, "--tp", 2, "--dp", 16, "--global-batch", 256), "limit:"),
+                            (("compare", "--devices", 8, "--microbatches", 32, "--channel-speeds", "network=1,2", "--windows", "w.json"), "[a-z0-9_]+ is as fast|\\Z"),
+                            (("pair", "w.json"), "\\Z")):
+            text = self.succeed(*words)
+            table = re.split(rf"(?m)^(?:{last})", text[text.index("\n") + 1:])[0].splitlines()  # after a line of text
+            self.assertGreater(len(table), 3)
+            self.assertLessEqual(max(map(len, table)), 80, (words, text))
 
     def test_nothing_is_lost(self):
         """Each figure of a row is in it or beneath it."""

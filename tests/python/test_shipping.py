@@ -224,6 +224,25 @@ class ToolsTest(unittest.TestCase):
                          (1, "please install, as root: apt-get install meson ninja-build\n", []))
 
 
+class WasmTest(unittest.TestCase):
+    def test_a_meson_that_is_gone(self):
+        """As that of the environment in which pip built once. The folder is set up again; one whose meson is there is not."""
+        for maker, called in (("/nowhere/bin/meson", "setup"), (sys.executable, None)):
+            with self.subTest(maker), tempfile.TemporaryDirectory() as name:
+                folder, build = pathlib.Path(name), pathlib.Path(name, "a.wasm.build")
+                build.mkdir()
+                (build / "build.ninja").write_text(f"rule REGENERATE_BUILD\n command = {maker} --internal regenerate {ROOT} .\n", encoding="utf-8")
+                for command in ("meson", "ninja", "clang-14", "llvm-ar-14", "wasm-ld-14"):
+                    (folder / command).write_text(f"#!/bin/sh\necho $1 >>{name}/{command}.called\nexit 1\n", encoding="utf-8")
+                    (folder / command).chmod(0o755)
+                ran = subprocess.run([ROOT / "bindings" / "wasm" / "build.sh", folder / "a.wasm"], capture_output=True, text=True, check=False,
+                                     env={"PATH": f"{name}:{os.environ['PATH']}"})
+                if ran.returncode == 3:
+                    self.skipTest(ran.stderr.strip())
+                told = folder / "meson.called"
+                self.assertEqual(told.read_text(encoding="utf-8").strip() if told.exists() else None, called)
+
+
 class MetadataTest(unittest.TestCase):
     def test_of_the_wheel(self):
         project = tomllib.loads((ROOT / "bindings" / "python" / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -30,6 +30,7 @@ SLIPS = [
     ("schedule --devices 4 -b 8 --strategy 1f1b,gpipe", 2, "ppsched compare --strategies 1f1b,gpipe compares", "compare --devices 4 -b 8 --strategies 1f1b,gpipe"),
     ("compare 1f1b zb_h1 --devices 4 -b 8", 2, "did you mean --strategies 1f1b zb_h1?", "compare --strategies 1f1b zb_h1 --devices 4 -b 8"),
     ("schedule --devices 4 --microbatches 8 --num-microbatches 16", 2, "--microbatches 8, --num-microbatches 16: these are two names of one option", None),
+    ("pick --devices 4 -b 8 --offload all --host-bandwidth 5", 2, "in ppsched pick --offload takes no value", None),
     # dashes of texts
     ("schedule \u2013devices 4 \u2013microbatches 8", 2, "\u2013devices begins with a dash that is no hyphen; write --devices", None),
     ("check \u2014json s.csv", 2, "write --json", "check --json s.csv"),

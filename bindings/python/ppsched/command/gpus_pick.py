@@ -13,12 +13,13 @@ from .._core.job import Job, JobType
 from .._core.model import Model
 from .._core.price import RANK_ORDERS
 from .._core.progress import ProgressBar
+from .._core.text_table import Column, laid_out
 from .._core.words import counted
 from .._core.writing import ending_of, stamped
 from .._core.accelerators import Accelerator
 from ..readers.model_files import ModelFile
 from .estimate_errors import estimate_line, estimate_row
-from .gpus_files import aligned, files_table, write_folder
+from .gpus_files import files_table, write_folder
 from .gpus_options import cost_of_hour, folders_of, overlap_words, words_of
 from .memory_margin import limit_line, margin_of
 from .model_estimate import GIB
@@ -83,6 +84,10 @@ def _recompute_word(row: Mapping[str, Any]) -> str:
     return f"{row['recompute']} {row['recompute_layers']}" if row["recompute_layers"] else str(row["recompute"])
 
 
+# Columns that go beneath each row where there is no room, the last first.
+BENEATH = ("MFU", "micro batch", "batch", "zero", "recompute", "types", "rank order", "cp", "ep", "etp", "runs on")
+
+
 def _table(rows: LayoutRows, hour: Optional[float]) -> str:
     has_batches = len({row["layout"]["global_batch"] for row in rows}) > 1
     batch, cost = (["batch"] if has_batches else []), (["cost/Mtoken"] if hour is not None else [])
@@ -97,7 +102,9 @@ def _table(rows: LayoutRows, hour: Optional[float]) -> str:
                       f"{step['tokens_per_second']:,.0f}", f"{step['mfu']:.1%}",
                       *([f"{cost_per_million(row, hour):.4g}"] if hour is not None else []),
                       f"{row['peak_memory'] / GIB:.1f}{'*' if row['memory_near_limit'] else ''}", " ".join(row["runnable_on"]) or "none"])
-    return aligned(lines)
+    found = [Column(heading, cells, left=heading == "runs on", leaves=1 + BENEATH.index(heading) if heading in BENEATH else 0)
+             for heading, *cells in zip(*lines)]
+    return "".join(line + "\n" for line in laid_out(found, len(BENEATH)))
 
 
 def _margin(rows: LayoutRows, model: Model) -> List[str]:

@@ -15,4 +15,4 @@ def check_limit(timeline: Timeline) -> None:
     op = timeline.schedule.queues[device][figures.peak_position] if figures.peak_position is not None else "the start"
     unit = timeline.config.units.after_memory
     raise Error(f"{printable(timeline.schedule.name)}: device {device} needs {at_least(figures.peak_memory)}{unit} memory (at {op}), "
-                f"over its limit {at_most(figures.memory_limit)}{unit}")
+                f"over its limit {at_most(figures.memory_limit)}{unit}; ppsched pick looks for a schedule that needs less")

@@ -104,7 +104,7 @@ def _bytes_word(value: float) -> str:
     return f"{value / GIB:.2f}"
 
 
-BENEATH = ("full MiB", "selective MiB", "active", "MFU", "ep", "cp")  # where there is no room, the last first
+BENEATH = ("logits GiB", "gathered GiB", "micro batch", "full MiB", "selective MiB", "active", "MFU", "ep", "cp")  # where there is no room, the last first
 
 
 def columns(rows: List[List[str]]) -> str:

@@ -77,7 +77,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     """beside_batches: the command has --micro-batch-size and --data-parallel-size already."""
     group = parser.group(MODEL)
     group.add_argument("--model", metavar="FILE",
-                       help="description of the model: Hugging Face's config.json, or a JSON or YAML file with Megatron-LM's argument names")
+                       help="description of the model: Hugging Face's config.json; Megatron-LM's arguments in a script, JSON or YAML; or a "
+                            "recipe of torchtitan (TOML), Megatron-Bridge, NeMo and others (docs/model.md)")
     group.add_argument("--device", metavar="NAME", type=kind_of_device("--devices {0}, with --model --gpus {0}" if beside_batches else "the product of --tp, --pp and --dp"),
                        help="kind of device: " + f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     add_pod_arguments(group)
@@ -173,7 +174,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     path: Optional[str] = arguments.model
     config: Mapping[str, Any] = arguments.job
     if path is None and not config:
-        raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
+        raise UsageError("give --model FILE: Hugging Face's config.json, Megatron-LM's argument names, or a recipe of torchtitan, Megatron-Bridge or NeMo")
     found = _read(path) if path is not None else model_of(arguments.config, config)
     options: Dict[str, Any] = dict(found.options)
     not_taken: List[str] = []

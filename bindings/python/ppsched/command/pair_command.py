@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.same_units import in_same_units
 from .._core.shown import printable
+from .._core.text_table import WIDTH as TEXT
 from .._core.units import Units
 from .._core.windows import Cycle, PairTime, PairWindow, StageWindows, checked_windows, cycle_of, pair_of, repeated, time_of_pair
 from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
@@ -16,7 +17,7 @@ from .printing import print_text
 from .usage import OneFile, UsageError
 from .windows_option import plain_windows, read_value, tell_idle_slowdowns, windows_of_trace
 
-WIDTH = 72  # of the picture
+WIDTH, LEAST = 72, 24  # most and least of the picture
 OWN = "own"  # the order of a trace
 LETTERS = {"forward": "F", "backward": "B", "weight": "W"}
 
@@ -60,19 +61,20 @@ def _picture(found: PairTime, units: Units) -> List[str]:
     """A row a channel, by the letters of what runs."""
     channels = list(dict.fromkeys(window.channel for window in found.windows))
     width = max(len(printable(channel)) for channel in channels)
-    scale = WIDTH / found.time if found.time else 0
+    columns = max(LEAST, min(WIDTH, TEXT - width - 2))
+    scale = columns / found.time if found.time else 0
     lines = []
     for channel in channels:
-        row = ["."] * WIDTH
+        row = ["."] * columns
         for window in found.windows:
             if window.channel == channel:
                 first, last = round(window.start * scale), round(window.end * scale)
                 row[first:last] = LETTERS[window.of] * (last - first)
                 if last - first > 2:
-                    row[last - 1] = "|" if last < WIDTH else row[last - 1]
+                    row[last - 1] = "|" if last < columns else row[last - 1]
         lines.append(f"{printable(channel):{width}}  {''.join(row)}")
     end = f"{found.time:.6g}{units.after_time}"
-    return [*lines, f"{'':{width}}  0{end.rjust(WIDTH - 1)}"]
+    return [*lines, f"{'':{width}}  0{end.rjust(columns - 1)}"]
 
 
 def _text(asked: Asked, is_given: bool) -> str:

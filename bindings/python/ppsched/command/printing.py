@@ -16,11 +16,12 @@ printed = False  # whether there is an answer, on standard output or in a file
 def print_text(text: str, path: Optional[str] = None) -> None:
     """Writes to a file or to standard output. If the reader of standard output closes it, the rest is dropped."""
     global printed
-    printed = True
     if path is None:
+        printed = True
         _print(lambda: _put(text))
     else:
         write_text(path, text)
+        printed = True
 
 
 def print_stream(stream: Callable[[Callable[[bytes], object]], object], path: Optional[str] = None) -> None:

@@ -153,6 +153,9 @@ def unexpected_words(parser: argparse.ArgumentParser, words: List[str], line: Se
     lower = word.lower()
     before = _option_before(parser, word, line)
     joined = _joined(parser, word, line)
+    flag = _flag_before(parser, word, line)
+    if flag:
+        return f"{text}; in {parser.prog} {flag} takes no value"
     if before in ("-o", "--output"):
         return f"{text}; {before} takes one file"
     if joined:
@@ -189,6 +192,16 @@ def _an_option(parser: argparse.ArgumentParser) -> str:
         if name in parser._option_string_actions:
             return f"{name} {value_of(parser, parser._option_string_actions[name])}"
     return "--help"
+
+
+def _flag_before(parser: argparse.ArgumentParser, word: str, line: Sequence[str]) -> str:
+    """The option without a value, which has one in another command, that stands right before a word; or an empty text."""
+    flag = next((before for before, one in zip(line, line[1:]) if one == word and before.startswith("--")), "")
+    action, family = parser._option_string_actions.get(flag), getattr(parser, "load_family", dict)
+    if action is None or action.nargs != 0:
+        return ""
+    others = [other._option_string_actions.get(flag) for other in family().values()]
+    return flag if any(other is not None and other.nargs != 0 for other in others) else ""
 
 
 def _is_device(word: str) -> bool:

@@ -10,11 +10,11 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tup
 from .._core._library import Error
 from .._core.plan_table import best_of_each
 from .._core.shown import shown
+from .._core.text_table import Column, laid_out
 from .._core.units import Units
 from .._core.windows import LISTS
 from .._core.words import nearest
 from .._core.writing import ending_of, stamped
-from .model_command import columns
 from .plan_options import make_plan
 from .printing import print_text
 from .usage import UsageError
@@ -159,12 +159,19 @@ def _row(sweep: Sweep, rows: List[Tuple[float, Steps]], turns: List[Turn], units
             "turns": [{"from": turn.first, "to": turn.later, "speed": turn.speed} for turn in turns], "units": units._asdict()}
 
 
+def _columns(lines: List[List[str]]) -> str:
+    """Where there is no room, the strategies that are the fastest at few speeds go beneath."""
+    last = len(lines[0]) - 1
+    found = [Column(heading, cells, left=number == 0, leaves=number if 0 < number < last else 0) for number, (heading, *cells) in enumerate(zip(*lines))]
+    return "".join(line + "\n" for line in laid_out(found, last + 1))
+
+
 def _text(sweep: Sweep, rows: List[Tuple[float, Steps]], turns: List[Turn], units: Units) -> str:
     names = sorted({name for _, steps in rows for name in steps}, key=lambda name: [-sum(_fastest(steps) == name for _, steps in rows), name])
     unit = f" ({units.time})" if units.time else ""
     lines = [["speed", *names, "fastest"]]
     lines += [[f"{speed:g}", *(f"{steps[name]:.6g}" if name in steps else "-" for name in names), _fastest(steps)] for speed, steps in rows]
-    text = f"shortest step{unit} if {sweep.channel} is this many times as fast:\n{columns(lines)}"
+    text = f"shortest step{unit} if {sweep.channel} is this many times as fast:\n{_columns(lines)}"
     return text + "".join(f"{turn.later} is as fast as {turn.first} at {turn.speed:.3g} times the speed\n" for turn in turns)
 
 

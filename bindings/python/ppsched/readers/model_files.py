@@ -94,7 +94,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
     if any(name in fields for name in HUGGING_FACE) and "model_type" not in fields and "kinds" not in fields:
         raise Error(f"{where}: it has Hugging Face's names, but no model_type; add it, such as \"model_type\": \"llama\"")
     if "model_type" not in fields and "kinds" not in fields:
-        raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
+        raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names, a recipe of torchtitan, Megatron-Bridge or NeMo, or a "
                     f"description (docs/model.md){other_kind(fields, True)}")
     found = _described(where, fields)
     return ModelFile(found, {}, found.sequence_length, (), [f"{where}: {warning}" for warning in found.warnings], tells_frozen="kinds" in fields)
