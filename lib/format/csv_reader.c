@@ -12,7 +12,7 @@ struct cell {
     size_t column;
 };
 
-struct table {
+struct csv_table {
     struct ppi_reading *reading;
     const char *next, *end;
     struct cell at;
@@ -21,7 +21,7 @@ struct table {
 
 #define NO_COLUMN SIZE_MAX
 
-static ppsched_status refuse_cell(const struct table *table, const struct cell *cell, const char *text, const char *end,
+static ppsched_status refuse_cell(const struct csv_table *table, const struct cell *cell, const char *text, const char *end,
                                   const char *reason)
 {
     char quote[PPI_QUOTE_SIZE];
@@ -50,7 +50,7 @@ static size_t count_ops(const char *text, size_t size)
 }
 
 /* Adds the ops of a cell, of which there may be none. */
-static void add(struct table *table, const ppsched_op *unit, size_t count)
+static void add(struct csv_table *table, const ppsched_op *unit, size_t count)
 {
     struct cell *first = count == 0 ? &table->idle : ppi_is_compute(unit->kind) ? NULL : &table->communication;
     if (first != NULL && first->column == NO_COLUMN)
@@ -93,7 +93,7 @@ static bool waits_for_send(const char *text, const char *end)
 }
 
 /* A wait for a send says nothing about the order of ops and is dropped. */
-static void drop_wait(struct table *table)
+static void drop_wait(struct csv_table *table)
 {
     if (table->communication.column == NO_COLUMN)
         table->communication = table->at;
@@ -113,7 +113,7 @@ static const char *read_unit(const char *text, const char *end, ppsched_op unit[
 }
 
 /* Reads any cell. */
-static ppsched_status read_rare_cell(struct table *table)
+static ppsched_status read_rare_cell(struct csv_table *table)
 {
     ppsched_op unit[2];
     size_t count = 0;
@@ -133,7 +133,7 @@ static ppsched_status read_rare_cell(struct table *table)
 }
 
 /* Reads a cell; most are an op and nothing else. */
-static ppsched_status read_cell(struct table *table)
+static ppsched_status read_cell(struct csv_table *table)
 {
     ppsched_op op;
     const char *next = table->next;
@@ -145,7 +145,7 @@ static ppsched_status read_cell(struct table *table)
     return PPSCHED_OK;
 }
 
-static ppsched_status read_row(struct table *table)
+static ppsched_status read_row(struct csv_table *table)
 {
     ppsched_status status = read_cell(table);
     while (status == PPSCHED_OK && table->next < table->end && *table->next == ',') {
@@ -165,7 +165,7 @@ static ppsched_status read_row(struct table *table)
     return ppi_reading_end_device(table->reading);
 }
 
-static ppsched_status refuse_idle(const struct table *table)
+static ppsched_status refuse_idle(const struct csv_table *table)
 {
     const struct cell *idle = &table->idle, *other = &table->communication;
     return ppi_fail_at(table->reading->error, PPSCHED_ERROR_SYNTAX,
@@ -177,7 +177,7 @@ static ppsched_status refuse_idle(const struct table *table)
 
 ppsched_status ppi_read_csv(struct ppi_reading *reading, const char *data, size_t size)
 {
-    struct table table = {
+    struct csv_table table = {
         .reading = reading, .next = data, .end = data + size, .idle.column = NO_COLUMN, .communication.column = NO_COLUMN};
     if (size == 0)
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "the text is empty");

@@ -4,18 +4,18 @@
 
 #include "base/error.h"
 
-static const struct ppi_format *const table[] = {
+static const struct ppi_format *const all_formats[] = {
 #define PPI_FORMAT(number, name, file) [PPSCHED_FORMAT_##number] = &ppi_##name##_format,
 #include "format/list.h"
 #undef PPI_FORMAT
 };
 
-enum { COUNT = sizeof table / sizeof table[0] };
+enum { COUNT = sizeof all_formats / sizeof all_formats[0] };
 
 ppsched_status ppi_format_find(const struct ppi_format **out, int32_t format, ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("format", format, 1, COUNT - 1, error);
     if (status == PPSCHED_OK)
-        *out = table[format];
+        *out = all_formats[format];
     return status;
 }

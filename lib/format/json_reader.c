@@ -102,7 +102,7 @@ static uint32_t *take_list(struct ppi_json_reader *r)
     return ppi_allocate(&r->reading->host, (size_t)(r->json.end - r->json.next) / 2 + 2, sizeof(uint32_t));
 }
 
-static ppsched_status read_number(struct ppi_json_reader *r, struct ppi_stage_lists *lists)
+static ppsched_status read_stage_number(struct ppi_json_reader *r, struct ppi_stage_lists *lists)
 {
     int64_t value = 0;
     ppsched_status status = ppi_read_count(r, 0, PPSCHED_MAX_CELLS, &value);
@@ -120,13 +120,13 @@ static ppsched_status read_list(struct ppi_json_reader *r, struct ppi_stage_list
     if (may_be_null && ppi_json_peek(&r->json) == 'n')
         return ppi_json_skip(&r->json);
     if (!may_be_null && ppi_json_peek(&r->json) != '[')
-        return read_number(r, lists);
+        return read_stage_number(r, lists);
     const char *at = r->json.next;
     ppsched_status status = ppi_json_open(&r->json, '[', &list);
     if (status == PPSCHED_OK)
         status = ppi_json_more(&r->json, &list, &more);
     while (status == PPSCHED_OK && more) {
-        status = read_number(r, lists);
+        status = read_stage_number(r, lists);
         if (status == PPSCHED_OK)
             status = ppi_json_more(&r->json, &list, &more);
     }
@@ -259,7 +259,7 @@ static ppsched_status check_whole(const struct ppi_json_reader *r)
 }
 
 /* Upper bound of the number of ops: one per string, and one more where it may be a pair. */
-static size_t count_ops(const char *text, size_t size)
+static size_t count_json_ops(const char *text, size_t size)
 {
     size_t quotes = 0, pairs = 0;
     for (size_t i = 0; i < size; i++) {
@@ -274,7 +274,7 @@ ppsched_status ppi_read_json(struct ppi_reading *reading, const char *data, size
     struct ppi_json_reader r = {.reading = reading};
     ppsched_status status = ppi_json_start(&r.json, data, size, reading->error);
     if (status == PPSCHED_OK)
-        status = ppi_reading_reserve(reading, count_ops(data, size));
+        status = ppi_reading_reserve(reading, count_json_ops(data, size));
     if (status == PPSCHED_OK)
         status = ppi_json_object(&r.json, members, sizeof members / sizeof members[0], &r);
     if (status == PPSCHED_OK)

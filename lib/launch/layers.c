@@ -218,8 +218,8 @@ static ppsched_status refuse_layer(const struct ppi_parts *parts, uint32_t layer
                     title, able, layer, ppi_layer_at(parts->layers, layer)->given.name, is);
 }
 
-static ppsched_status check_recomputed(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
-                                       ppsched_error *error)
+static ppsched_status check_recomputed_layers(struct ppi_parts *parts, const struct ppi_split_rules *rules, const char *title,
+                                              ppsched_error *error)
 {
     enum ppi_reach reach;
     uint8_t made = 0;
@@ -263,5 +263,5 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%s divides decoders evenly%s; the split has %u of them in stage 0 and another number in other stages",
                         title, rules->may_be_uneven ? rules->even_on_v : "", parts->stages[0].decoders);
-    return check_recomputed(parts, rules, title, error);
+    return check_recomputed_layers(parts, rules, title, error);
 }
