@@ -59,7 +59,6 @@ _SAME: Dict[str, Tuple[str, ...]] = {
 _WITH_MODEL, _WITHOUT_MODEL = ("--global-batch", "--gpus"), ("--microbatches", "--devices")
 
 # Words that are no choice of an option, and what to type instead of them.
-_PICTURE = "-o FILE.{} draws a picture"
 CHOICES: Dict[str, Tuple[str, ...]] = {
     "perfetto": ("chrome",), "trace": ("chrome",), "torchtitan": ("csv",), "pytorch": ("csv",), "torch": ("pytorch", "csv"),
     "nemo": ("megatron",), "bridge": ("megatron",), "megatron-bridge": ("megatron",), "mcore": ("megatron",), "megatron-core": ("megatron",),
