@@ -155,6 +155,8 @@ def as_python(comment):
         text = text if prefix == "PPSCHED_" else re.sub(rf"\b{prefix}(?=[A-Z])", f"{python}.", text)
         text = re.sub(rf"\benum ppsched_{name}\b", f"ppsched.{python}", text)
     text = re.sub(r"\bppsched_(schedule|timeline|plan)_(?:get_)?(\w+)", lambda match: f"{match[1].capitalize()}.{match[2]}", text)
+    text = re.sub(r"\bppsched_config_(?:find|prove)_bound\b", "ppsched.lower_bound", text)
+    text = re.sub(r"\bppsched_(\w+)", lambda match: RECORDS.get(match[1], class_name(match[1]) if class_name(match[1]) in ALIKE else match[0]), text)
     return text.replace("PPSCHED_NONE", "None").replace("NULL", "None").replace("ppsched_lower_options", "Schedule.lower").replace(" (enum ppsched_quantity)", "")
 
 
@@ -243,11 +245,18 @@ def generate():
     return "\n".join(lines + [""])
 
 
+def flag_texts(struct, source):
+    """What the headers say of the flags of a struct, which are fields of the Python record, by their names in small letters."""
+    found = re.search(rf"enum {struct}_flag \{{(.*?)\n\}};", source, flags=re.S)
+    members = re.findall(rf"{struct.upper()}_FLAG_(\w+) = \d+,?[ \t]*/\*(.*?)\*/", found[1] if found else "", flags=re.S)
+    return {name.lower(): " ".join(as_python(comment).split()) for name, comment in members}
+
+
 def field_texts():
     """What the headers say of the fields of records that users of the Python package see, by class and field."""
     source = "".join(path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h")))
     for struct, body in re.findall(r"typedef struct (\w+) \{\n(.*?)\n\} \1;", source, flags=re.S):
-        python, texts = RECORDS.get(struct.removeprefix("ppsched_"), class_name(struct)), {}
+        python, texts = RECORDS.get(struct.removeprefix("ppsched_"), class_name(struct)), flag_texts(struct, source)
         before = ""
         for comment, names, after in re.findall(r"/\*(.*?)\*/|([^;/]+);(?:[ \t]*/\*(.*?)\*/)?", body, flags=re.S):
             if not names:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tupl
 from . import _abi
 from ._abi import Placement, Quantity, SenderWaits, StagePasses
 from ._library import Error, call, decoded, encoded, lib, new_handle
+from .brief import shown_briefly
 from .enums import member, names_of
 from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
@@ -238,6 +239,7 @@ class Config:
     device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
     microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
 
+    @shown_briefly("forward_times", "backward_times", "p2p_time", "mem_forward", "mem_limit")
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
                  placement: Union[Placement, str, Sequence[Union[int, Sequence[int]]], None] = None, weight_versions: int = 0,

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 from . import _abi
 from ._abi import MAX_SCENARIOS, MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
 from ._library import Error, call, decoded, encoded, lib, new_handle
+from .brief import shown_briefly
 from .candidate import Candidate, LeastLimit, with_least_bounds
 from .chosen import Chosen
 from .command_words import schedule_words
@@ -471,6 +472,7 @@ def _split_options(layers: Optional[Layers], empty_stages: bool, effort: int) ->
     return options
 
 
+@shown_briefly("objective", "strategies", "chunks", "memory_limits", "layers", "runtime")
 @names_checked
 def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[Union[str, Function]], str, Function, None] = None,
          chunks: Union[Iterable[int], int, None] = None, group_sizes: Union[Iterable[int], int, None] = None,

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Se
 from . import _abi, timeline
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
+from .brief import shown_briefly
 from .config import PASSES, Config, Quantities, config_of, quantities_in
 from .exporting import Take, export, export_format, whole_text, with_end
 from .filling import text_of
@@ -100,6 +101,7 @@ class Schedule(Shared):
         return builder.finish()
 
     @classmethod
+    @shown_briefly("forward_times", "backward_times", "p2p_time")
     @names_checked
     def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: "Numbers" = (),
                   backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
@@ -131,6 +133,7 @@ class Schedule(Shared):
         return cls._read(read.handle, given, read.order)
 
     @classmethod
+    @shown_briefly("forward_times", "backward_times", "p2p_time")
     @names_checked
     def read(cls, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
              forward_times: "Numbers" = (), backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
