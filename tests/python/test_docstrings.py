@@ -20,6 +20,8 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
 TRACES = pathlib.Path(__file__).resolve().parent / "traces"
 SURFACE = {name: getattr(ppsched, name) for name in ppsched.__all__}
 FUNCTIONS = {name: value for name, value in SURFACE.items() if inspect.isfunction(inspect.unwrap(value)) or inspect.ismethod(value)}
+MADE = ("Accelerator", "Builder", "Calibrator", "Config", "Description", "LayerTable", "Layers", "Layout", "Model", "Op", "Profile", "Training",
+        "Transformer", "Units")  # classes of which users make objects
 NEEDS_MORE = {"draw": "matplotlib", "Plan.to_pandas": "pandas"}
 
 
@@ -51,7 +53,7 @@ class DocstringsTest(unittest.TestCase):
                     self.assertTrue(parameter in QUANTITIES or re.search(rf"\b{parameter}\b", text))
 
     def test_each_function_has_an_example(self):
-        for name in (*FUNCTIONS, "Config", "Schedule", "Timeline", "Plan"):
+        for name in (*FUNCTIONS, *MADE, "Schedule", "Timeline", "Plan", "Scenarios"):
             with self.subTest(name):
                 self.assertTrue(example_of(SURFACE[name]))
 

@@ -214,7 +214,9 @@ class Config:
     Each number may be a text with a unit, such as "6.1ms" or "80GB"; then the config's units are the largest given ones, and the costs
     that have defaults must be given, too. Lists per pair of devices may be matrices, and arrays of numpy are lists.
     All arguments are also attributes. Lists of numbers are as they were given, or empty for the default. A config does not change;
-    replace() makes another one.
+    replace() makes another one, and threads may share it. with_device_order and Schedule.order_microbatches give a config the attributes
+    device_order and microbatch_order: for each place the former number of the device or microbatch (empty: never moved).
+    Errors: ppsched.Error for a wrong value, TypeError for an argument that does not exist; both say what would be right.
 
     windows: the windows of ops, in place of their times, in the form of ppsched.pair_time: one mapping for all stages, or a list with one
     per stage. An overlapped pair of stages i and j then takes the time that pair_time finds for the forward of i with the backward of j,
@@ -396,7 +398,8 @@ class Config:
         """Reads the problem from a config file of the ppsched command, JSON or YAML: its sizes, times and memory. Keys that are only for
         the command, such as output, are ignored.
 
-        path: the file; the name of a YAML file ends with .yaml or .yml.
+        path: the file; the name of a YAML file ends with .yaml or .yml. Errors: ppsched.Error with the file and the key that is wrong,
+        also for a file that does not exist.
 
             config = ppsched.Config.from_file("problem.json")
         """

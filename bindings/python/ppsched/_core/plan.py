@@ -98,7 +98,8 @@ def _planned_again(config: Config, given: Dict[str, Any]) -> "Plan":
 class Plan(Shared, Sequence[Candidate]):
     """Ranked candidates: first candidates that fit, by step time and then peak memory; then candidates over their limit; then refused ones.
 
-    ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number.
+    ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number. Threads may
+    share it. Methods refuse a candidate that the plan does not have, with ppsched.Error.
 
         plan = ppsched.plan(config, strategies=["1f1b", "zb_h1"])
         print(plan.best, [candidate.step_time for candidate in plan], plan.rows()[0]["bubble_of_total"])
@@ -344,7 +345,9 @@ class Plan(Shared, Sequence[Candidate]):
         return candidates_csv(self, self.config.units, self.models(self))
 
     def least_limit(self) -> LeastLimit:
-        """If no candidate fits: the least memory limit under which some candidate fits."""
+        """The least memory limit, the same for all devices, under which some candidate fits; for plans in which none fits now.
+        With layers only a few candidates are tried, so a candidate may fit under a lower limit, too. Errors: ppsched.Refused if no limit
+        works, ppsched.Error if the plan has only functions of your own."""
         if not self._has_listed:
             raise Error("the least limit is searched only for strategies of the library, and this plan has none")
         limit, number = ctypes.c_double(), ctypes.c_uint32()
@@ -530,6 +533,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     progress: a function that is called with the share of the work that is done and the best step time so far. If it returns
       False, the plan raises ppsched.Cancelled.
     Threads: the call does all its work in the calling thread. Other threads of the program run meanwhile, and may plan with the same config.
+    Errors: ppsched.Error with what is wrong, TypeError for an argument that does not exist. A strategy that does not support the problem is
+    no error: its candidates rank last, with the status "refused" and a reason.
 
         plan = ppsched.plan(config, strategies=["1f1b", "zb_h1"], memory_limits=[4, 8])
         print(plan.best, plan.timeline(plan.best).metrics.bubble.of_total)
