@@ -6,6 +6,7 @@ say of the fields of records; and _abi_version.py, which the command reads where
 usage: generate_abi.py [--check]     --check: exit 1 where a file in the tree is not what the headers say
 """
 import argparse
+import ast
 import difflib
 import json
 import pathlib
@@ -269,11 +270,27 @@ def field_texts():
         yield python, texts
 
 
+def record_fields():
+    """{class: names of its fields} of the package's records, by its source; those of _core before those of readers."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for folder in (HERE / "ppsched" / "readers", CORE) for path in sorted(folder.glob("*.py"))]
+    return {node.name: [part.target.id for part in node.body if isinstance(part, ast.AnnAssign)] for tree in trees for node in tree.body
+            if isinstance(node, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)}
+
+
 def generate_fields():
-    lines = [*FIRST_LINES, '"""What the fields of records are, for help()."""', "from typing import Dict", "", "FIELDS: Dict[str, Dict[str, str]] = {"]
-    for python, texts in field_texts():
-        if texts and (python in RECORDS.values() or python in ALIKE):
-            lines += [f'    "{python}": {{', *(f"        {json.dumps(name)}: {json.dumps(text)}," for name, text in texts.items()), "    },"]
+    """Of each field the text of field_texts.py, or else that of the headers."""
+    sys.path.insert(0, str(HERE))
+    from field_texts import TEXTS
+    lines = [*FIRST_LINES[:1], FIRST_LINES[1].replace("*.h", "*.h and field_texts.py"), '"""What the fields of records are, for help()."""',
+             "from typing import Dict", "", "FIELDS: Dict[str, Dict[str, str]] = {"]
+    fields, of_headers = record_fields(), dict(field_texts())
+    for python in sorted({*RECORDS.values(), *ALIKE, *TEXTS}):
+        texts = {**of_headers.get(python, {}), **TEXTS.get(python, {})}
+        unknown = [name for name in TEXTS.get(python, {}) if name not in fields.get(python, [])]
+        if unknown:
+            raise HeaderError(f"field_texts.py: {python} has no field {', '.join(unknown)}")
+        known = [name for name in fields.get(python, []) if name in texts]
+        lines += [f'    "{python}": {{', *(f"        {json.dumps(name)}: {json.dumps(texts[name])}," for name in known), "    },"]
     return "\n".join([*lines, "}", ""])
 
 

@@ -14,7 +14,6 @@ from ._core.candidate import Candidate, LeastLimit
 from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
 from ._core.config import Config, Quantities
 from ._core.explain import CriticalOp, Relief, Sensitivity
-from ._core.field_texts import TEXTS
 from ._core.layer_table import FigureMeasure, LayerTable, MeasuredCollective, MeasuredLayer, RowMeasure
 from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
 from ._core.layout import Layout, LayoutStage
@@ -73,6 +72,5 @@ def __dir__() -> List[str]:
 for _name in __all__:  # help texts, error messages and pickles then show the public names
     if isinstance(globals()[_name], (type, FunctionType)):
         globals()[_name].__module__ = "ppsched"
-    for _field, _text in {**FIELDS.get(_name, {}), **TEXTS.get(_name, {})}.items():
-        if _field in getattr(globals()[_name], "_fields", ()):
-            getattr(globals()[_name], _field).__doc__ = _text  # in place of "Alias for field number 0"
+    for _field, _text in FIELDS.get(_name, {}).items():
+        getattr(globals()[_name], _field).__doc__ = _text  # in place of "Alias for field number 0"

@@ -10,7 +10,6 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tupl
 from . import _abi
 from ._abi import Placement, Quantity, SenderWaits, StagePasses
 from ._library import Error, call, decoded, encoded, lib, new_handle
-from .brief import shown_briefly
 from .enums import member, names_of
 from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
@@ -18,7 +17,7 @@ from .shown import shown
 from .units import PLAIN, Units
 from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, window_channels, windows_as_given
 from .views import SHOWN
-from .words import counted, names_checked, nearest
+from .words import counted, names_checked, nearest, shown_briefly
 
 # The quantity of each list of numbers, by the library's name for it.
 QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}

@@ -11,7 +11,6 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 from . import _abi
 from ._abi import MAX_SCENARIOS, MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
 from ._library import Error, call, decoded, encoded, lib, new_handle
-from .brief import shown_briefly
 from .candidate import Candidate, LeastLimit, with_least_bounds
 from .chosen import Chosen
 from .command_words import schedule_words
@@ -37,7 +36,7 @@ from .strategy import find_strategy
 from .timeline import Bubble, Timeline
 from .units import Units
 from .views import Plain, Shared, none_if_unset, sized
-from .words import counted, names_checked
+from .words import counted, names_checked, shown_briefly
 from .writing import PAGES, ending_of, write_file
 
 MOST_SPLIT_EFFORT = 4

@@ -9,7 +9,6 @@ from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Se
 from . import _abi, timeline
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
-from .brief import shown_briefly
 from .config import PASSES, Config, Quantities, config_of, quantities_in
 from .exporting import Take, export, export_format, whole_text, with_end
 from .filling import text_of
@@ -28,7 +27,7 @@ from .shown import shown
 from .slots import Arena, Connection, arenas, connections
 from .timeline import Timeline
 from .views import Shared, View, none_if_unset
-from .words import counted, names_checked
+from .words import counted, names_checked, shown_briefly
 
 
 Ops = Union[Op, str]  # an op or its token

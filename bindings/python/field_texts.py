@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fields of records are, for help(), where the headers have no such field, or where Python gives another value than C."""
+"""What fields of records are, for help(), where the headers have no such field, or where Python gives another value than C.
+generate_abi.py puts these texts into _abi_fields.py."""
 from typing import Dict
 
 _COUNTED = "for each layer 0 (no recomputation), or the number of its kind of recomputation, counted from 1"
