@@ -23,6 +23,11 @@ ppsched_status ppi_poll_report(struct ppi_poll *poll, double share, ppsched_erro
     return ppi_poll_ask(poll, error);
 }
 
+int32_t ppi_poll_pass_on(void *poll, const ppsched_progress *progress)
+{
+    return ppi_poll_report(poll, progress->share, NULL) != PPSCHED_OK;
+}
+
 ppsched_status ppi_poll_ask(struct ppi_poll *poll, ppsched_error *error)
 {
     const ppsched_config *config = poll->config;

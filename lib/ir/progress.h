@@ -23,6 +23,9 @@ void ppi_poll_go_on(struct ppi_poll *poll, double share);
 /* Reports that `share` of the current part is done. CANCELLED if the caller cancels. */
 ppsched_status ppi_poll_report(struct ppi_poll *poll, double share, ppsched_error *error);
 
+/* A callback for another search that is a part of this one; its user is this one's poll. */
+int32_t ppi_poll_pass_on(void *poll, const ppsched_progress *progress);
+
 /* Calls the callback with the last share; CANCELLED if the caller cancels. */
 ppsched_status ppi_poll_ask(struct ppi_poll *poll, ppsched_error *error);
 

@@ -97,19 +97,13 @@ struct shortening {
     bool is_too_short; /* the best order has more time above the lower bound than before */
 };
 
-/* Reports the progress of few as a part of the whole. */
-static int32_t pass_on(void *user, const ppsched_progress *progress)
-{
-    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
-}
-
 static ppsched_status make_few(struct shortening *out, struct ppi_attempt *attempt, uint32_t microbatches, ppsched_error *error)
 {
     out->attempt = attempt;
     out->config = *attempt->config;
     out->config.shape.microbatches = microbatches;
     if (out->config.progress != NULL) {
-        out->config.progress = pass_on;
+        out->config.progress = ppi_poll_pass_on;
         out->config.progress_user = &attempt->poll;
     }
     ppsched_status status = ppi_attempt_make(&out->few, attempt->asked, attempt->name, &out->config, attempt->placement,

@@ -40,19 +40,13 @@ static void put_run(const struct ppi_task *task, struct ppi_orders *out)
         put_queue(task, out, d);
 }
 
-/* Reports another search's progress as a part of the whole. */
-static int32_t pass_on(void *user, const ppsched_progress *progress)
-{
-    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
-}
-
 /* The ops of a strategy that searches, in its own attempt. */
 static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_task *task, ppsched_error *error)
 {
     struct ppi_attempt own = {0};
     ppsched_config config = *attempt->config;
     if (config.progress != NULL) {
-        config.progress = pass_on;
+        config.progress = ppi_poll_pass_on;
         config.progress_user = &attempt->poll;
     }
     ppsched_status status = ppi_plan(&own, task, &config, error);

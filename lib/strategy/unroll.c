@@ -40,12 +40,6 @@ static uint32_t few_of(const struct ppi_shape *shape)
     return few * TIMES <= shape->microbatches ? (uint32_t)few : 0;
 }
 
-/* Reports the search's progress as a part of the whole. */
-static int32_t pass_on(void *user, const ppsched_progress *progress)
-{
-    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
-}
-
 static void ease(struct ppi_task *task)
 {
     const struct ppi_option_row *row = ppi_option_for(task->strategy, PPI_ROLE_EFFORT);
@@ -238,7 +232,7 @@ ppsched_status ppi_unroll(struct ppi_attempt *attempt, const struct ppi_task *ta
         return PPSCHED_OK;
     ease(&fewer);
     if (config.progress != NULL) {
-        config.progress = pass_on;
+        config.progress = ppi_poll_pass_on;
         config.progress_user = &attempt->poll;
     }
     ppsched_status status = make(&unroll, error);

@@ -116,7 +116,14 @@ class FirefoxTest(unittest.TestCase):
             self.assertEqual(self.makespan(), 15)
             FIREFOX.value("history.back()")
             FIREFOX.wait("document.documentElement.dataset.strategy === 'zb_h1' && document.documentElement.dataset.settled === 'yes'")
-            self.assertEqual(FIREFOX.value("location.hash"), before)
+            self.assertEqual(FIREFOX.value("location.hash"), f"{before}&lesson=gpipe")
+
+    def test_a_link_opens_a_lesson(self):
+        self.open("lesson=zb_h1")
+        for _ in range(3):
+            self.tap("#place-rows button", "mouse")
+        self.assertEqual(self.text("#place-rows .moves-next > small"), "0F3 waits: device 0 holds 3 of 3; 0I0 waits for 1I0 of device 1.")
+        self.assertTrue(FIREFOX.value("location.hash.endsWith('&lesson=zb_h1')"))
 
     def test_a_model_is_chosen(self):
         self.open("devices=4&stages=4&microbatches=8")

@@ -17,9 +17,11 @@ import tempfile
 import time
 import unittest
 from unittest import mock
+from urllib.parse import quote, unquote
 
 import ppsched
 from browser import shared_browser
+from ppsched.command import live_command
 from ppsched.page import live, live_files
 from ppsched._core.plan_table import best_of_each
 
@@ -143,6 +145,15 @@ class FileTest(unittest.TestCase):
             self.assertEqual((told.returncode != 0, told.stdout, told.stderr.count("\n")), (True, "", 1), words)
             self.assertIn(part, told.stderr)
         self.assertFalse((FOLDER / "never.html").exists())
+
+    def test_link_to_a_lesson(self):
+        target = FOLDER / "written.html"
+        for words, part in ((("zb_h1",), "#lesson=zb_h1"), ((7,), "#lesson=dualpipe_v"), (("ZB-H1",), "#lesson=zb_h1"),
+                            (("gpipe", "--devices", 4, "-b", 8), "#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8&lesson=gpipe")):
+            told = ppsched_command("live", "-o", target, "--lesson", *words)
+            self.assertEqual((told.returncode, told.stdout, told.stderr), (0, f"{target.resolve().as_uri()}{part}\n", ""))
+        script = (ROOT / "bindings" / "python" / "ppsched" / "page" / "live_page" / "lessons.js").read_text(encoding="utf-8")
+        self.assertEqual(tuple(re.findall(r'\{ title: "[^"]*", strategy: "(\w+)"', script)), live_command.LESSONS)
 
     def test_live_refuses_words_without_a_size(self):
         for words in (("--strategy", "zbv"), ("--p2p-time", 0.1), ("--set", "group_size=2")):
@@ -1013,7 +1024,129 @@ class PageTest(unittest.TestCase):
         self.value("history.back()")
         self.browser.wait("document.documentElement.dataset.strategy === 'zb_h1'")
         self.settled()
-        self.assertEqual(self.value("location.hash"), before)
+        self.assertEqual(self.value("location.hash"), f"{before}&lesson=gpipe")
+        self.assertIn("Done: 15", self.text("place-told"))  # the lesson stays as it was
+
+    def center(self, selector):
+        self.value(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{ block: 'center' }})")
+        self.browser.frames()
+        left, top, width, height = self.value(f"(({{ left, top, width, height }}) => [left, top, width, height])(document.querySelector({json.dumps(selector)})"
+                                              ".getBoundingClientRect())")
+        return left + width / 2, top + height / 2
+
+    def lesson_in_link(self):
+        return next((word[7:] for word in self.value("location.hash").split("&") if word.startswith("lesson=")), None)
+
+    def test_a_link_opens_a_lesson(self):
+        for fragment, number, name in (("lesson=zb_h1", 4, "zb_h1"), ("lesson=7", 6, "dualpipe_v"), ("lesson=ZB-H1", 4, "zb_h1"),
+                                       ("devices=6&stages=6&microbatches=9&strategy=gpipe&lesson=1f1b", 1, "1f1b")):
+            self.open(fragment)
+            self.settled()
+            self.assertEqual(self.value("[document.getElementById('place-lessons').open, Number(document.getElementById('place-lesson').value), "
+                                        "document.activeElement.id]"), [True, number, "place-lesson"], fragment)
+            self.assertEqual(self.offered(), [["0F0"]] + [[]] * (len(self.offered()) - 1))
+            top, end = self.value("(({ top, bottom }) => [top, bottom])(document.getElementById('place-lesson').getBoundingClientRect())")
+            self.assertTrue(0 <= top < end <= 900, (top, end))
+            self.assertEqual((self.lesson_in_link(), self.text("notes")), (name, ""))
+        self.assertEqual((self.state("strategy"), self.value("document.getElementById('knob-devices').value")), ("gpipe", "6"))
+        self.browser.key("ArrowDown")  # in the list of lessons
+        self.assertEqual((self.value("document.getElementById('place-lesson').value"), self.lesson_in_link()), ("2", "eager_1f1b"))
+        self.browser.click(*self.center("#place-lessons summary"))
+        self.browser.wait("!document.getElementById('place-lessons').open && !location.hash.includes('lesson=')")
+        self.value("location.hash = 'lesson=zbv'")
+        self.browser.wait("document.getElementById('place-lessons').open")
+        self.assertEqual(self.value("document.getElementById('place-lesson').value"), "5")
+
+    def test_a_finished_lesson_comes_back_with_its_link(self):
+        for name, told in (("dualpipe_v", "as short as dualpipe_v"), ("zb_h1", "as short as zb_h1")):
+            self.open(f"lesson={name}")
+            self.browser.click(*self.center("#place-hint"))
+            while not self.text("place-told").startswith("Done"):
+                self.browser.key(" ")
+            self.assertIn(told, self.text("place-told"))
+            self.settled()
+            fragment, placed = self.value("location.hash.slice(1)"), self.value("document.getElementById('place-rows').innerHTML")
+            self.assertIn("&order=", fragment)
+            self.open(fragment)
+            self.assertIn(told, self.text("place-told"))
+            self.assertEqual(self.value("document.getElementById('place-rows').innerHTML"), placed)
+            self.browser.click(*self.center("#place-undo"))
+            self.assertEqual(self.text("place-told"), "The last op was taken back.")
+            self.assertEqual(len(sum(self.offered(), [])), 1)
+            self.browser.click(*self.center("#place-rows button"))
+            self.assertIn(told, self.text("place-told"))
+            self.open(fragment.replace(f"lesson={name}", "lesson=gpipe"))  # the order is of another lesson's problem
+            self.assertEqual(self.offered(), [["0F0"], [], []])
+
+    def test_an_unknown_lesson_is_told(self):
+        for word, told in (("zbh1", 'There is no lesson "zbh1"; did you mean zb_h1?'), ("dualpipe", 'There is no lesson "dualpipe"; did you mean dualpipe_v?'),
+                           ("8", 'There is no lesson "8"; the lessons are gpipe, 1f1b, eager_1f1b, interleaved_1f1b, zb_h1, zbv, dualpipe_v, or 1 to 7'),
+                           ("constructor", 'There is no lesson "constructor"; the lessons are gpipe'), (NASTY, 'There is no lesson "</script>')):
+            self.open(f"devices=4&stages=4&microbatches=8&lesson={quote(word, safe='')}")
+            self.settled()
+            self.assertEqual(self.text("notes")[:len(told)], told)
+            self.assertFalse(self.value("document.getElementById('place-lessons').open"))
+            self.assertEqual(self.makespan(), 33)  # the rest of the link is drawn
+            self.assertEqual(unquote(self.lesson_in_link()), word[:64])  # to be corrected
+        self.browser.click(*self.center("#place-lessons summary"))
+        self.browser.wait("location.hash.includes('lesson=gpipe')")
+        self.assertEqual(self.text("notes"), "")
+        self.open("leson=zbv")
+        self.assertIn("leson: did you mean lesson?", self.text("notes"))
+
+    def waits(self):
+        return self.value("[...document.querySelectorAll('#place-rows .moves-next')].map((row) => row.querySelector(':scope > small')?.textContent ?? '')")
+
+    def test_a_lesson_tells_why_nothing_is_offered(self):
+        for width, touch in ((1440, False), (360, True)):
+            self.browser.window(width, 800, touch=touch)
+            self.open("lesson=1f1b")
+            self.assertEqual(self.waits(), ["", "1F0 waits for 0F0 of device 0.", "2F0 waits for 1F0 of device 1."])
+            for _ in range(3):
+                self.browser.click(*self.center("#place-rows button"))
+            self.assertEqual(self.offered(), [[], ["1F0"], []])
+            self.assertEqual(self.waits()[0], "0F3 waits: device 0 holds 3 of 3; 0B0 waits for 1B0 of device 1.")
+            for name in ("1F0", "1F1", "1F2"):
+                self.place(1, name)
+            self.assertEqual(self.waits()[1], "1F3 waits for 0F3 of device 0; 1B0 waits for 2B0 of device 2.")
+            self.value("document.getElementById('place-undo').click()")
+            self.place(2, "2F0")
+            self.place(2, "2B0")
+            self.place(1, "1F2")
+            self.assertEqual((self.offered()[1], self.waits()[1]), (["1B0"], ""))
+            self.place(1, "1B0")
+            self.place(0, "0B0")
+            self.place(0, "0F3")
+            self.place(1, "1F3")
+            self.assertEqual((self.offered()[:2], self.waits()[0]), ([[], []], "0F4 waits: device 0 holds 3 of 3; 0B1 waits for 1B1 of device 1."))
+            self.place(2, "2F1")
+            self.place(2, "2B1")
+            self.place(1, "1B1")
+            self.assertEqual((self.offered()[0], self.waits()[0]), (["0B1"], "0F4 waits: device 0 holds 3 of 3."))
+            overlaps = self.value("""[...document.querySelectorAll('#place-rows .place-row')].flatMap((row) => {
+                const boxes = [...row.querySelectorAll('strong, .strip, .moves-next > *')].map((part) => part.getBoundingClientRect());
+                return boxes.filter((a, i) => boxes.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5)); }).length""")
+            self.assertEqual(overlaps, 0)
+            self.assertLessEqual(self.value("document.documentElement.scrollWidth"), width)
+            names = [self.named(node) for node in self.browser.call("Accessibility.getFullAXTree")["nodes"]]
+            self.assertIn("0F4 waits: device 0 holds 3 of 3.", names)  # of the tree that screen readers read
+        self.open("lesson=zb_h1")
+        for _ in range(3):
+            self.browser.click(*self.center("#place-rows button"))
+        self.assertEqual(self.waits()[0], "0F3 waits: device 0 holds 3 of 3; 0I0 waits for 1I0 of device 1.")
+
+    def named(self, node):
+        return node.get("name", {}).get("value")
+
+    def test_each_device_of_a_lesson_offers_something_or_tells_why(self):
+        for number in range(7):
+            self.open(f"lesson={number + 1}")
+            silent = self.value("""(() => { let silent = 0; const hint = document.getElementById('place-hint');
+                const look = () => { silent += [...document.querySelectorAll('#place-rows .moves-next')].filter((row) => !row.textContent).length; };
+                for (look(); !document.getElementById('place-told').textContent.startsWith('Done'); look()) hint.click();
+                return silent; })()""")
+            self.assertEqual(silent, 0, number)
+            self.assertEqual(self.waits(), [f"Device {device} is done." for device in range(len(self.waits()))])
 
     def test_ops_of_a_lesson_show_what_fits(self):
         for width, first, pair in ((1440, "0F0", ["0F3", "3B1"]), (360, "0", ["0F3", "1"])):

@@ -169,7 +169,7 @@ MISTAKES = {
         ("--pp 4 --num-layers 32 --decoder-first-pipeline-num-layers 40", 1, "they must leave 0 or more"),
     ],
     "model": [
-        ("", 2, "give --model FILE: Hugging Face's config.json, or Megatron-L"),
+        ("", 2, "give --model FILE: Hugging Face's config.json, Megatron-L"),
         ("--model folder", 1, "give a file in it"),
         ("--model layers.json", 1, "the file states layers, which --layers of ppsched pick takes"),
         ("--model odd.json", 1, "the nearest is mamba, which is another model"),
@@ -199,7 +199,7 @@ MISTAKES = {
         ("list.json --stages 0", 2, "write --stages I J"),
     ],
     "price": [
-        ("", 2, "give --model FILE: Hugging Face's config.json, or Megatron-L"),
+        ("", 2, "give --model FILE: Hugging Face's config.json, Megatron-L"),
         ("--model config.json --pp 2 4", 2, "ppsched pick compares several"),
         ("--model config.json --pp 4 --device h1000", 1, "did you mean h100?"),
         ("--model config.json --pp 4 --devices 8", 2, "did you mean --pp?"),
@@ -233,6 +233,9 @@ MISTAKES = {
         ("--devices 4 -b 8 --beside gpip -o a.html", 1, "did you mean gpipe?"),
         ("--devices 4 -b 8 --beside gpipe zb_h1 zbv dualpipe -o a.html", 2, "it may have at most 3"),
         ("--devices 4 -b 8 --beside gpipe:x -o a.html", 2, "--beside gpipe:x: it must be a strategy, with or without its"),
+        ("--lesson zbh1 -o a.html", 2, "did you mean zb_h1?"),
+        ("--lesson 8 -o a.html", 2, "choose from gpipe, 1f1b, eager_1f1b, interleaved_1f1b, zb_h1, zbv, dualpipe_v"),
+        ("--lesson", 2, "write --lesson NAME, one of gpipe,"),
         ("--devices h100 -o a.html", 2, "the kind of device is --device h100"),
         ("--launch megatron -o a.html", 2, "it is an option of ppsched schedule and ppsched convert"),
         ("--port 8080", 2, "ppsched live --help all lists them"),

@@ -219,6 +219,13 @@ class ReplanTest(unittest.TestCase):
         self.assertEqual(row["loaded_bytes"], 8)
         self.assertEqual(sum(move["layers"] for move in row["moves"] if move["from"] is None), 8)
 
+    def test_a_factor_of_a_lost_device_is_refused(self):
+        job = ("replan", "--devices", "4", "-b", "8", "--num-layers", "16", "--split", *"4444", "--lost", "3")
+        run = in_process.run_command((*job, "--slow-rank", "3:2"))
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        self.assertIn("--slow-rank 3: device 3 is lost, so its factor has no effect; leave out its --slow-rank, or 3 in --lost", run.stderr)
+        self.assertNotEqual(ran(*job, "--slow-rank", "2:2"), ran(*job))
+
 
 if __name__ == "__main__":
     unittest.main()

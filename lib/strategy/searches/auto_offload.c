@@ -32,11 +32,6 @@ struct tries {
     ppsched_error refusal; /* names `least` */
 };
 
-static int32_t pass_on(void *user, const ppsched_progress *progress)
-{
-    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
-}
-
 static double objective_of(const struct tries *tries, const ppsched_timeline *timeline)
 {
     return ppi_objective(tries->span_share, timeline->metrics.span, timeline->metrics.makespan);
@@ -237,7 +232,7 @@ ppsched_status ppi_auto_offload(ppsched_schedule **out, const struct ppi_task *t
     tries.poll.to = 0;
     ppsched_status status = ppi_config_copy(&tries.config, config, error);
     if (status == PPSCHED_OK && config->progress != NULL) {
-        tries.config->progress = pass_on;
+        tries.config->progress = ppi_poll_pass_on;
         tries.config->progress_user = &tries.poll;
     }
     if (status == PPSCHED_OK)

@@ -11,7 +11,7 @@ from .._core.command_words import option_word
 from .._core.config import QUANTITIES, Config
 from .._core.output import write_text
 from .._core.shown import printable
-from .._core.strategy import find_strategy
+from .._core.strategy import find_strategy, is_strategy
 from ..page.live import link_of, live_html
 from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments
@@ -25,6 +25,16 @@ from .split_finding import found_split
 from .usage import KEPT, LAYERS, MICROBATCHES, OneFile, UsageError
 
 
+LESSONS = ("gpipe", "1f1b", "eager_1f1b", "interleaved_1f1b", "zb_h1", "zbv", "dualpipe_v")  # as in lessons.js
+
+
+def _lesson(word: str) -> str:
+    """The name of a lesson from its number, its name or an alias; an unknown word stays."""
+    if re.fullmatch("[1-9]", word) and int(word) <= len(LESSONS):
+        return LESSONS[int(word) - 1]
+    return find_strategy(word).name if is_strategy(word) else word
+
+
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "live", help=COMMANDS["live"].summary, allow_abbrev=False,
@@ -32,7 +42,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
-                    "output")
+                    "lesson", "output")
     parser.examples = ("ppsched live                                              # opens the page in a browser",
                        "ppsched live -o live.html                                 # writes it, one file",
                        "ppsched live --strategy zb_auto --devices 8 --microbatches 16")
@@ -44,13 +54,15 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--beside", metavar="NAME[:V]", nargs="+", action="extend",
                         help="also draw these strategies, at most three, below the first one, with V stages per device. The controls of the page "
                              "change them, too, and the address of the page contains them")
+    parser.add_argument("--lesson", metavar="NAME", type=_lesson, choices=LESSONS,
+                        help=f"open this lesson of the page, in which a learner places ops: {', '.join(LESSONS)}, or its number, 1 to {len(LESSONS)}")
     parser.add_argument("-o", "--output", action=OneFile, metavar="FILE", help="write the page to this .html file instead of opening it")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 
 # Options whose values a link contains, or which change those; other options are refused with --page-url.
 _TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "page_url", "page_url_base", "output",
-         "strategy", "beside", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
+         "strategy", "beside", "lesson", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
          "layers", "num_layers", "empty_stages", "split_effort", "split", "recompute",
          *QUANTITIES}
@@ -124,9 +136,9 @@ def print_link(arguments: argparse.Namespace, values: Values) -> None:
 
 
 def _has_problem(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:
-    """Whether any option was given besides --output."""
+    """Whether any option was given besides --output and --lesson."""
     return any(value not in (None, parser.get_default(name)) for name, value in vars(arguments).items()
-               if name not in ("command", "run", "words", "output", "job_keys", "config_values"))
+               if name not in ("command", "run", "words", "output", "lesson", "job_keys", "config_values"))
 
 
 def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
@@ -135,6 +147,8 @@ def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
     if path is not None and not path.endswith((".html", ".htm")):
         raise UsageError(f"-o {path}: the page is an HTML file; give a name that ends with .html")
     link = link_to(arguments, values, "") if has_problem else ""
+    if arguments.lesson is not None:
+        link += f"{'&' if link else '#'}lesson={arguments.lesson}"
     text = live_html()
     if path is not None:
         write_text(path, text)

@@ -96,6 +96,9 @@ def _problem(values: Mapping[str, Any]) -> Tuple[Config, LayerSplit]:
         factors = factors_of("slow_rank", values["slow_rank"], config.devices)
         if not all(factors):
             raise UsageError("--slow-rank: a measured factor must be above 0")
+        gone = next((device for device in values["lost"] if device < len(factors) and factors[device] != 1), None)
+        if gone is not None:
+            raise UsageError(f"--slow-rank {gone}: device {gone} is lost, so its factor has no effect; leave out its --slow-rank, or {gone} in --lost")
         config = config.replace(device_speeds=[speed / factor for speed, factor in zip(speeds, factors)])
     return config, model
 

@@ -230,9 +230,9 @@ def _joined(parser: argparse.ArgumentParser, word: str, line: Sequence[str]) -> 
 
 def _chosen(parser: argparse.ArgumentParser, word: str) -> str:
     """The option that takes this word as its value: one of its choices, or the name of a strategy."""
+    named = next((name for name in ("--strategies", "--strategy") if name in parser._option_string_actions), "")
+    if named and is_strategy(word):
+        return named
     taking = [action.option_strings[-1] for action in parser._actions
               if action.option_strings and action.choices is not None and word in map(str, action.choices)]
-    if taking:
-        return "--to" if "--to" in taking else taking[0]
-    named = next((name for name in ("--strategies", "--strategy") if name in parser._option_string_actions), "")
-    return named if named and is_strategy(word) else ""
+    return "--to" if "--to" in taking else taking[0] if taking else ""

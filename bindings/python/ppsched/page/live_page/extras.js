@@ -29,7 +29,7 @@ function showBeside(one, picture, raw, title) {
 
 /** All that a timeline depends on but its strategy, as a text. */
 function basisOf() {
-  const { strategy, options, placement, order, beside, unknown, ...rest } = asGiven();
+  const { strategy, options, placement, order, beside, lesson, unknown, ...rest } = asGiven();
   return JSON.stringify(rest);
 }
 

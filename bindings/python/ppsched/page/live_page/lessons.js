@@ -51,11 +51,85 @@ function beginLesson(number) {
   const lessonProblem = { ...plainProblem(), strategy: lesson.strategy, devices: lesson.devices, stages: lesson.devices * chunks,
                           microbatches: lesson.microbatches, values: lesson.values };
   const par = parOf(lessonProblem), each = () => Array.from({ length: lesson.devices }, () => []);
+  forgetUnknown();
+  byId("place-lesson").value = number;
   placing = { lesson, number, problem: lessonProblem, par, queues: each(), ends: new Map(), free: each().map(() => 0), held: each().map(() => 0),
               peak: each().map(() => 0), history: [] };
   byId("place-text").textContent = lesson.text;
   tellPlaced("Choose an op of any device. Only ops that can run now are offered.");
   showPlaced();
+  keepLink();
+}
+
+// --- the lesson in the link ---
+
+let unknownLesson = "", unknownNote = null; // what the link has where it names no lesson, and what the page says of it
+
+function forgetUnknown() {
+  unknownLesson = "";
+  unknownNote?.remove();
+}
+
+/** The number, from 0, of a lesson that is named by its strategy or by its number from 1; -1 if there is none. */
+function lessonCalled(word) {
+  const name = strategyCalled(word);
+  return LESSONS.findIndex(({ strategy }, i) => strategy === name || word === String(i + 1));
+}
+
+/** What the link says of the lesson. */
+function lessonWord() {
+  return placing !== null && byId("place-lessons").open ? placing.lesson.strategy : unknownLesson;
+}
+
+function tellUnknown(word) {
+  const names = LESSONS.map(({ strategy }) => strategy), near = library.nearName(word, names);
+  unknownLesson = word;
+  unknownNote = make("p", { class: "alert" }, `There is no lesson ${JSON.stringify(word.slice(0, 40))}; ${near === null
+    ? `the lessons are ${names.join(", ")}, or 1 to ${names.length}` : `did you mean ${near}?`}`);
+  byId("notes").append(unknownNote);
+}
+
+/** Opens the lesson that a link names. A lesson that is open already goes on. */
+function takeLesson(word) {
+  const number = lessonCalled(word), section = byId("place-lessons");
+  forgetUnknown();
+  if (word !== "" && number < 0)
+    tellUnknown(word);
+  if (number < 0 || (placing?.number === number && section.open))
+    return;
+  section.open = true;
+  if (placing?.number !== number) {
+    beginLesson(number);
+    placeLinked();
+  }
+  section.scrollIntoView();
+  byId("place-lesson").focus({ preventScroll: true });
+}
+
+/** Where a link holds the finished order of the lesson's problem, its ops are placed, in the order of time. */
+function placeLinked() {
+  const plain = (one) => linkOf({ ...one, order: "", beside: "", lesson: "", unknown: namesOf() }, quantityNames);
+  if (problem.order === "" || current.problem !== problem || plain(problem) !== plain(placing.problem))
+    return;
+  const queues = readOrder(problem.order).queues, { number } = placing;
+  const startsOf = () => queues.map((units, device) => ({ device, unit: units.length > 0 && movesOf(device).find((unit) => unitKey(unit) === unitKey(units[0])) }))
+    .filter(({ unit }) => unit).map(({ device, unit }) => ({ device, unit, start: unitStart(device, unit).start }));
+  for (let starts = startsOf(); starts.length > 0; starts = startsOf()) {
+    const { device, unit } = starts.reduce((first, one) => (one.start < first.start ? one : first));
+    placeUnit(device, unit);
+    queues[device].shift();
+  }
+  if (!isPlaced()) {
+    beginLesson(number); // an order that the lesson does not offer
+    return;
+  }
+  finished = problem;
+  tellDone();
+  showPlaced();
+}
+
+function unitKey(unit) {
+  return unit.map(keyOf).join("+");
 }
 
 function keyOf({ kind, stage, microbatch }) {
@@ -173,7 +247,7 @@ function startText({ start, idle }) {
 function placeHint() {
   if (isPlaced())
     return tellPlaced("All ops are placed. Undo some ops, or start again.");
-  const unitKey = (unit) => unit.map(keyOf).join("+"), { queues, par } = placing;
+  const { queues, par } = placing;
   const devices = queues.map((_, device) => device).filter((device) => queues[device].length < par.units[device].length
     && queues[device].every((unit, i) => unitKey(unit) === par.units[device][i].key));
   devices.sort((a, b) => par.units[a][queues[a].length].start - par.units[b][queues[b].length].start);
@@ -206,7 +280,7 @@ function heldText(device) {
 
 /** Draws the finished order in the timeline, evaluated by the library, and compares it with par. */
 function finishLesson() {
-  const { par, lesson, problem: lessonProblem } = placing;
+  const { par, problem: lessonProblem } = placing;
   const queues = placing.queues.map((units) => units.map((unit) => unit.map((op, i) => ({ kind: op.kind, stage: op.stage, microbatch: op.microbatch,
     slice: 0, flags: unit.length === 2 && i === 0 ? OVERLAPPED : 0 }))));
   const made = { queues, placement: par.placement, flushes: par.flushes, weightVersions: par.weightVersions };
@@ -220,6 +294,12 @@ function finishLesson() {
   draw(scheduleOf(made, problem), problem);
   keepLink();
   rankSoon();
+  tellDone();
+}
+
+/** Compares the drawn order with par. */
+function tellDone() {
+  const { par, lesson } = placing;
   const mine = current.timeline.metrics.makespan, peak = largest(placing.peak), gap = mine - par.makespan;
   const verdict = Math.abs(gap) < 1e-9 ? "as short as" : `${figure(Math.abs(gap))} ${gap > 0 ? "longer" : "shorter"} than`;
   tellPlaced(`Done: ${figure(mine)}, with at most ${counted(peak, "activation")} on a device. That is ${verdict} ${lesson.strategy}, which takes ${figure(par.makespan)} with ${figure(par.peak)}. The timeline above shows your order.`);
@@ -259,6 +339,32 @@ function focusMove(device) {
   ([rows[device], ...rows].map((row) => row.querySelector("button")).find(Boolean) ?? byId("place-lesson")).focus();
 }
 
+/** Why a device may not run what is next on its stages: it is full; or, if it may run nothing, an op of another device comes first. */
+function waitsOf(device) {
+  const { par: { stageDevice, splits }, problem: { microbatches }, lesson: { values } } = placing, found = [], mayRun = movesOf(device).length > 0;
+  const waits = (kind, stage, microbatch, before) => {
+    if (!mayRun && stageDevice[before] !== device) // what waits for the same device says less than that for which it waits
+      found.push(`${stage}${kind}${microbatch} waits for ${before}${kind}${microbatch} of device ${stageDevice[before]}`);
+  };
+  for (const stage of stageDevice.keys()) {
+    if (stageDevice[stage] !== device)
+      continue;
+    const next = countOf(device, stage, ["F"]), back = countOf(device, stage, ["B", "I"]);
+    if (next < microbatches && inputsThere({ kind: "F", stage, microbatch: next }, device) === Infinity)
+      waits("F", stage, next, stage - 1);
+    else if (next < microbatches && placing.held[device] >= (values.mem_limit?.[0] ?? Infinity))
+      found.push(`${stage}F${next} waits: device ${device} holds ${placing.held[device]} of ${values.mem_limit[0]}`);
+    if (back < next && inputsThere({ kind: "B", stage, microbatch: back }, device) === Infinity)
+      waits(splits ? "I" : "B", stage, back, stage + 1);
+  }
+  return mayRun || found.length > 0 ? found : [`device ${device} is done`];
+}
+
+function makeWaits(device) {
+  const text = waitsOf(device).join("; ");
+  return text === "" ? [] : [make("small", {}, `${text[0].toUpperCase()}${text.slice(1)}.`)];
+}
+
 /** A row for each device: what is placed, on one axis, and buttons for what may come next. */
 function showPlaced() {
   const used = [...byId("place-rows").children].findIndex((row) => row.contains(document.activeElement));
@@ -271,7 +377,7 @@ function showPlaced() {
       op.style.width = `${100 * (unit.end - unit.start) / whole}%`;
       strip.append(op);
     }
-    return make("div", { class: "place-row" }, make("strong", {}, `Device ${device}`), strip, make("div", { class: "moves-next", role: "group", "aria-label": `Next op of device ${device}` }, ...movesOf(device).map((unit) => makeMove(device, unit))));
+    return make("div", { class: "place-row" }, make("strong", {}, `Device ${device}`), strip, make("div", { class: "moves-next", role: "group", "aria-label": `Next op of device ${device}` }, ...movesOf(device).map((unit) => makeMove(device, unit)), ...makeWaits(device)));
   }));
   shortenPlaced();
   if (used >= 0)
@@ -282,7 +388,7 @@ function startPlacing() {
   const select = byId("place-lesson");
   LESSONS.forEach(({ title }, i) => select.append(make("option", { value: i }, `${i + 1}. ${title}`)));
   select.addEventListener("change", () => beginLesson(Number(select.value)));
-  byId("place-lessons").addEventListener("toggle", () => placing ?? beginLesson(0));
+  byId("place-lessons").addEventListener("toggle", () => (placing === null ? beginLesson(0) : keepLink()));
   byId("place-undo").addEventListener("click", undoPlaced);
   byId("place-hint").addEventListener("click", placeHint);
   byId("place-again").addEventListener("click", () => beginLesson(placing.number));

@@ -125,7 +125,7 @@ let unread = null; // the problem that is drawn in place of a link that cannot b
 function keepLink() {
   if (problem === unread)
     return; // the link stays, so that it can be corrected
-  const link = `#${linkOf({ ...problem, beside: besideWords() }, quantityNames)}`;
+  const link = `#${linkOf({ ...problem, beside: besideWords(), lesson: lessonWord() }, quantityNames)}`;
   if (location.hash !== link)
     history.replaceState(null, "", link);
 }
@@ -211,6 +211,7 @@ function followLink() {
   showKnobs();
   turnedKnob();
   takeBeside(problem.beside);
+  takeLesson(problem.lesson);
 }
 
 function startPanels() {

@@ -9,7 +9,7 @@ function namesOf() {
 /** A problem with sizes and nothing else. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           forward_only: 0, sender_waits: "never", weight_versions: 0, recompute: "", offload: "", order: "", beside: "", values: {},
+           forward_only: 0, sender_waits: "never", weight_versions: 0, recompute: "", offload: "", order: "", beside: "", lesson: "", values: {},
            options: namesOf(), unknown: namesOf() };
 }
 
@@ -24,7 +24,7 @@ function linkOf(problem, quantities) {
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
   for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions", "recompute", "offload",
-                     "order", "beside"])
+                     "order", "beside", "lesson"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -137,6 +137,8 @@ function readLink(fragment, quantities) {
       problem[key] = text;
     else if (key === "beside")
       problem[key] = besideOf(text);
+    else if (key === "lesson")
+      problem[key] = text.slice(0, 64);
     else if (key === "split_backward" || key === "forward_only")
       problem[key] = flagOf(key, text);
     else if (key === "sender_waits")
