@@ -6,6 +6,7 @@ say of the fields of records; and _abi_version.py, which the command reads where
 usage: generate_abi.py [--check]     --check: exit 1 where a file in the tree is not what the headers say
 """
 import argparse
+import ast
 import difflib
 import json
 import pathlib
@@ -155,6 +156,8 @@ def as_python(comment):
         text = text if prefix == "PPSCHED_" else re.sub(rf"\b{prefix}(?=[A-Z])", f"{python}.", text)
         text = re.sub(rf"\benum ppsched_{name}\b", f"ppsched.{python}", text)
     text = re.sub(r"\bppsched_(schedule|timeline|plan)_(?:get_)?(\w+)", lambda match: f"{match[1].capitalize()}.{match[2]}", text)
+    text = re.sub(r"\bppsched_config_(?:find|prove)_bound\b", "ppsched.lower_bound", text)
+    text = re.sub(r"\bppsched_(\w+)", lambda match: RECORDS.get(match[1], class_name(match[1]) if class_name(match[1]) in ALIKE else match[0]), text)
     return text.replace("PPSCHED_NONE", "None").replace("NULL", "None").replace("ppsched_lower_options", "Schedule.lower").replace(" (enum ppsched_quantity)", "")
 
 
@@ -243,11 +246,18 @@ def generate():
     return "\n".join(lines + [""])
 
 
+def flag_texts(struct, source):
+    """What the headers say of the flags of a struct, which are fields of the Python record, by their names in small letters."""
+    found = re.search(rf"enum {struct}_flag \{{(.*?)\n\}};", source, flags=re.S)
+    members = re.findall(rf"{struct.upper()}_FLAG_(\w+) = \d+,?[ \t]*/\*(.*?)\*/", found[1] if found else "", flags=re.S)
+    return {name.lower(): " ".join(as_python(comment).split()) for name, comment in members}
+
+
 def field_texts():
     """What the headers say of the fields of records that users of the Python package see, by class and field."""
     source = "".join(path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h")))
     for struct, body in re.findall(r"typedef struct (\w+) \{\n(.*?)\n\} \1;", source, flags=re.S):
-        python, texts = RECORDS.get(struct.removeprefix("ppsched_"), class_name(struct)), {}
+        python, texts = RECORDS.get(struct.removeprefix("ppsched_"), class_name(struct)), flag_texts(struct, source)
         before = ""
         for comment, names, after in re.findall(r"/\*(.*?)\*/|([^;/]+);(?:[ \t]*/\*(.*?)\*/)?", body, flags=re.S):
             if not names:
@@ -260,11 +270,27 @@ def field_texts():
         yield python, texts
 
 
+def record_fields():
+    """{class: names of its fields} of the package's records, by its source; those of _core before those of readers."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for folder in (HERE / "ppsched" / "readers", CORE) for path in sorted(folder.glob("*.py"))]
+    return {node.name: [part.target.id for part in node.body if isinstance(part, ast.AnnAssign)] for tree in trees for node in tree.body
+            if isinstance(node, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)}
+
+
 def generate_fields():
-    lines = [*FIRST_LINES, '"""What the fields of records are, for help()."""', "from typing import Dict", "", "FIELDS: Dict[str, Dict[str, str]] = {"]
-    for python, texts in field_texts():
-        if texts and (python in RECORDS.values() or python in ALIKE):
-            lines += [f'    "{python}": {{', *(f"        {json.dumps(name)}: {json.dumps(text)}," for name, text in texts.items()), "    },"]
+    """Of each field the text of field_texts.py, or else that of the headers."""
+    sys.path.insert(0, str(HERE))
+    from field_texts import TEXTS
+    lines = [*FIRST_LINES[:1], FIRST_LINES[1].replace("*.h", "*.h and field_texts.py"), '"""What the fields of records are, for help()."""',
+             "from typing import Dict", "", "FIELDS: Dict[str, Dict[str, str]] = {"]
+    fields, of_headers = record_fields(), dict(field_texts())
+    for python in sorted({*RECORDS.values(), *ALIKE, *TEXTS}):
+        texts = {**of_headers.get(python, {}), **TEXTS.get(python, {})}
+        unknown = [name for name in TEXTS.get(python, {}) if name not in fields.get(python, [])]
+        if unknown:
+            raise HeaderError(f"field_texts.py: {python} has no field {', '.join(unknown)}")
+        known = [name for name in fields.get(python, []) if name in texts]
+        lines += [f'    "{python}": {{', *(f"        {json.dumps(name)}: {json.dumps(texts[name])}," for name in known), "    },"]
     return "\n".join([*lines, "}", ""])
 
 

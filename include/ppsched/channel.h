@@ -61,9 +61,9 @@ typedef struct ppsched_channel_model {
  * before `op` in the channel of `op`. Or `op` and the other op are receives, and the value of the
  * other op was sent earlier, so it also arrives earlier. 20 bytes, no padding. */
 typedef struct ppsched_wait {
-    uint32_t device;
-    uint32_t position;
-    ppsched_op op;
+    uint32_t device;   /* the device that waits */
+    uint32_t position; /* position of `op` in the device's queue */
+    ppsched_op op;     /* the op in which the device waits */
 } ppsched_wait;
 
 /* Proves that a lowered schedule runs to its end in a channel model, or finds a deadlock. The call

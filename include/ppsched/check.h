@@ -45,8 +45,8 @@ typedef struct ppsched_finding {
     uint32_t other_device;   /* the device of `other`; with MISPLACED the device on which `op`
                                 belongs; otherwise PPSCHED_NONE */
     uint32_t other_position; /* index of `other` in its device's queue, or PPSCHED_NONE */
-    ppsched_op op;
-    ppsched_op other; /* the other op; its kind is 0 if there is none */
+    ppsched_op op;           /* the op that the finding is about */
+    ppsched_op other;        /* the other op; its kind is 0 if there is none */
 } ppsched_finding;
 
 /* Checks that a schedule is valid. (A stage pass is all ops of one slice of one microbatch on one

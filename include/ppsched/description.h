@@ -319,15 +319,15 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,  /* queries, keys and values have biases */
     PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16, /* the projection after the attention has a
                                                       bias */
-    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
-    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* queries and keys have norms of size d */
-    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* a layer has four norms (Gemma 2) */
-    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
+    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,     /* the matrices of MLPs and experts have biases */
+    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,      /* queries and keys have norms of size d */
+    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128,  /* a layer has four norms (Gemma 2) */
+    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256, /* the router has one bias for each expert */
     PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* queries see no later tokens. If scores are not kept,
                                                 only half of the scores count */
     PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* there is dropout after attention and MLP, and on
                                                 scores if they are kept */
-    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
+    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,  /* there is no norm before the output */
     PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* latent attention has no norms */
 };
 
@@ -336,35 +336,35 @@ enum ppsched_transformer_flag {
  * struct. Fields of parts that the model does not have are 0. */
 typedef struct ppsched_transformer {
     uint32_t size;
-    uint32_t flags; /* enum ppsched_transformer_flag */
-    uint32_t layers;
-    uint32_t hidden_size;
-    uint32_t ffn_size; /* width f of a dense MLP */
-    uint32_t heads;
+    uint32_t flags;           /* enum ppsched_transformer_flag */
+    uint32_t layers;          /* number of layers, without MTP layers */
+    uint32_t hidden_size;     /* size h of the hidden vector of a token */
+    uint32_t ffn_size;        /* width f of a dense MLP */
+    uint32_t heads;           /* number of attention heads, a */
     uint32_t key_value_heads; /* number of heads of keys and values; 0 means `heads` */
     uint32_t head_size;       /* size d of a head; 0 means hidden_size / heads */
-    uint32_t vocabulary_size;
-    uint32_t positions; /* number of learned positions; 0 means none */
+    uint32_t vocabulary_size; /* number of tokens in the vocabulary, V */
+    uint32_t positions;       /* number of learned positions; 0 means none */
     /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
-    uint32_t query_rank; /* rank of queries; 0 means one matrix for queries, not two */
-    uint32_t key_value_rank;
-    uint32_t rope_head_size; /* size of the rotary part of queries and keys, in addition to
-                                head_size */
-    uint32_t value_head_size;
+    uint32_t query_rank;      /* rank of queries; 0 means one matrix for queries, not two */
+    uint32_t key_value_rank;  /* rank of keys and values; 0: no latent attention */
+    uint32_t rope_head_size;  /* size of the rotary part of queries and keys, in addition to
+                                 head_size */
+    uint32_t value_head_size; /* size of a value of a head, in latent attention */
     /* Mixture of experts, if experts is above 0. */
-    uint32_t experts;
-    uint32_t experts_per_token;
-    uint32_t expert_ffn_size;
-    uint32_t shared_ffn_size; /* sum of the widths of all shared experts */
-    uint32_t dense_layers;    /* number N: the first N layers have no experts */
+    uint32_t experts;           /* number of routed experts; 0: no layer has experts */
+    uint32_t experts_per_token; /* number of routed experts that a token uses */
+    uint32_t expert_ffn_size;   /* width of each routed expert */
+    uint32_t shared_ffn_size;   /* sum of the widths of all shared experts */
+    uint32_t dense_layers;      /* number N: the first N layers have no experts */
     uint32_t expert_interval; /* says which of the layers after the dense layers have experts: each
                                  layer i (counted from 0 over all layers) for which i +
                                  expert_offset is a multiple of this number. 0: all these layers */
-    uint32_t expert_offset;
-    uint32_t mtp_layers;          /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
-                                     2412.19437). Each of these layers is like the last layer, and
-                                     also has a projection of 2h to h and three norms */
-    uint32_t reserved[2];         /* 0 */
+    uint32_t expert_offset;   /* which layers have experts; see expert_interval */
+    uint32_t mtp_layers;      /* number of layers for multi-token prediction (DeepSeek-V3, arXiv
+                                 2412.19437). Each of these layers is like the last layer, and
+                                 also has a projection of 2h to h and three norms */
+    uint32_t reserved[2];     /* 0 */
     const uint8_t *expert_layers; /* `layers` values: 1 if the layer has experts, else 0; copied. If
                                      this list is given, dense_layers, expert_interval and
                                      expert_offset must be 0. NULL: these three fields say which

@@ -162,8 +162,8 @@ enum ppsched_memory_cause {
 
 /* A span of time in which a device computes nothing. 32 bytes, no padding. */
 typedef struct ppsched_idle_window {
-    double start;
-    double end;
+    double start;  /* time when the window starts */
+    double end;    /* time when the window ends */
     double memory; /* the most memory that the device holds between `start` and `end` */
     double free;   /* memory limit minus `memory`: infinite without a limit, negative if `memory` is
                       above the limit */
@@ -176,15 +176,15 @@ typedef struct ppsched_memory_item {
     uint32_t microbatch; /* microbatch that the memory belongs to; PPSCHED_NONE if there is none */
     uint32_t position;   /* position in the device's queue of the op that took this memory;
                             PPSCHED_NONE if the memory is always held */
-    double memory;
-    double since; /* time when the memory was taken */
+    double memory;       /* how much memory the item takes, in the caller's unit */
+    double since;        /* time when the memory was taken */
 } ppsched_memory_item;
 
 /* A change of a device's memory: from `time` on, the device holds `memory`. 16 bytes, no
  * padding. */
 typedef struct ppsched_memory_point {
-    double time;
-    double memory;
+    double time;   /* time of the change */
+    double memory; /* memory that the device holds from `time` on, in the caller's unit */
 } ppsched_memory_point;
 
 /* --- making a timeline --- */

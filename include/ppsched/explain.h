@@ -44,12 +44,12 @@ enum ppsched_reason {
 /* An op of the critical path. An overlapped pair is one entry, with its first op. 40 bytes, no
  * padding. */
 typedef struct ppsched_critical_op {
-    uint32_t device;
+    uint32_t device;   /* the device that runs the op */
     uint32_t position; /* position of the op in the device's queue */
-    ppsched_op op;
-    int32_t reason; /* enum ppsched_reason. The op waited for the op before it in the path */
-    double start;
-    double end;
+    ppsched_op op;     /* the op, or the first op of an overlapped pair */
+    int32_t reason;    /* enum ppsched_reason. The op waited for the op before it in the path */
+    double start;      /* time when the op starts */
+    double end;        /* time when the op ends */
 } ppsched_critical_op;
 
 /* How an objective (makespan or span) changes when ops take a little more or a little less time.

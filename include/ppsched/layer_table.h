@@ -61,16 +61,16 @@ typedef struct ppsched_measured_layer {
     const char *kind;      /* kind of layer: `name` of a ppsched_model_row, such as "decoder" */
     const char *recompute; /* kind of recomputation: "none", "selective", "full" or "modules". NULL
                               means "none" */
-    uint32_t tensor_parallel;
-    uint32_t context_parallel;
-    uint32_t expert_parallel;
-    uint32_t expert_tensor_parallel;
-    uint32_t micro_batch_size;
-    uint32_t sequence_length;
-    double forward_time;         /* seconds of F */
-    double backward_input_time;  /* seconds of I */
-    double backward_weight_time; /* seconds of W */
-    double mem_forward;          /* activation bytes held from the forward to the backward */
+    uint32_t tensor_parallel;        /* degree of tensor parallelism; 0: any */
+    uint32_t context_parallel;       /* degree of context parallelism; 0: any */
+    uint32_t expert_parallel;        /* degree of expert parallelism; 0: any */
+    uint32_t expert_tensor_parallel; /* number of devices of an expert; 0: any */
+    uint32_t micro_batch_size;       /* samples of a microbatch; 0: any */
+    uint32_t sequence_length;        /* tokens of a sequence; 0: any */
+    double forward_time;             /* seconds of F */
+    double backward_input_time;      /* seconds of I */
+    double backward_weight_time;     /* seconds of W */
+    double mem_forward;              /* activation bytes held from the forward to the backward */
     double mem_static; /* bytes of weights, gradients and optimizer states, without sharding */
 } ppsched_measured_layer;
 

@@ -35,10 +35,10 @@ typedef struct ppsched_layout ppsched_layout;
 
 /* How many layers of each kind a stage has. The layers run in the order of the members. */
 typedef struct ppsched_layout_stage {
-    uint32_t embeddings;
-    uint32_t decoders;
-    uint32_t mtps;
-    uint32_t heads;
+    uint32_t embeddings; /* 1 in the stage of the embedding, otherwise 0 */
+    uint32_t decoders;   /* number of decoders */
+    uint32_t mtps;       /* number of MTP layers */
+    uint32_t heads;      /* 1 in the stage of the head (final norm, output, loss), otherwise 0 */
 } ppsched_layout_stage;
 
 /* Rules for a layout string. Set `size` to sizeof of this struct. A field that is 0 is no rule. */

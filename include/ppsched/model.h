@@ -154,12 +154,12 @@ typedef struct ppsched_training {
     uint32_t flags;                  /* enum ppsched_training_flag */
     uint32_t sequence_length;        /* s, in tokens */
     uint32_t micro_batch_size;       /* b, in samples */
-    uint32_t tensor_parallel;        /* t */
-    uint32_t context_parallel;       /* c */
+    uint32_t tensor_parallel;        /* degree t of tensor parallelism */
+    uint32_t context_parallel;       /* degree c of context parallelism */
     uint32_t expert_parallel;        /* e: experts are divided over e of the devices of tensor,
                                         context and data parallelism together */
     uint32_t expert_tensor_parallel; /* number of devices of an expert. Default: tensor_parallel */
-    uint32_t data_parallel;
+    uint32_t data_parallel;          /* number of replicas that share the samples of a step */
     uint32_t sharding; /* what is sharded over data and context parallelism: 0 nothing, 1 optimizer
                           states (ZeRO-1), 2 also gradients, 3 also weights (ZeRO-3, FSDP; arXiv
                           1910.02054) */
@@ -210,23 +210,23 @@ typedef struct ppsched_accelerator {
     double vector_rate;      /* peak operations per second of all other operations */
     double memory_bandwidth; /* bytes per second */
     double memory;           /* bytes */
-    const ppsched_efficiency *matrix_efficiency;
-    const ppsched_efficiency *vector_efficiency;
-    const ppsched_efficiency *memory_efficiency;
-    uint32_t matrix_efficiency_count;
-    uint32_t vector_efficiency_count;
-    uint32_t memory_efficiency_count;
+    const ppsched_efficiency *matrix_efficiency; /* by operations of a matrix product */
+    const ppsched_efficiency *vector_efficiency; /* by other operations of an op */
+    const ppsched_efficiency *memory_efficiency; /* by bytes of an op */
+    uint32_t matrix_efficiency_count;            /* length of matrix_efficiency */
+    uint32_t vector_efficiency_count;            /* length of vector_efficiency */
+    uint32_t memory_efficiency_count;            /* length of memory_efficiency */
     uint32_t shares_ports; /* 1: a collective uses the network ports of all its devices in a node */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
     double rate_8bit;          /* peak rate of products in 8 bits; 0: not supported */
-    double rate_4bit;          /* the same in 4 bits */
+    double rate_4bit;          /* peak rate of products in 4 bits; 0: not supported */
     /* Measured values that data sheets lack. 0 has no effect, unless the comment defines 0. */
     double matrix_share;    /* factor on matrix rates, in addition to the efficiency; 0 means 1 */
     double attention_share; /* replaces matrix_share in products of the scores; 0: not set */
     double fp8_share;       /* factor with FP8, in addition to matrix_share; 0 means 1 */
-    double mxfp8_share;     /* the same with MXFP8; 0: no MXFP8 */
-    double nvfp4_share;     /* the same with NVFP4; 0 means 1 */
+    double mxfp8_share;     /* factor with MXFP8, in addition to matrix_share; 0: no MXFP8 */
+    double nvfp4_share;     /* factor with NVFP4, in addition to matrix_share; 0 means 1 */
     double op_time;         /* seconds of the device for each op, in addition to the op's work */
     double host_time;       /* seconds that the host needs to launch an op. F takes at least the
                                time to launch its ops; I + W, at least the time to launch theirs */
@@ -281,15 +281,15 @@ PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
-    uint64_t total;
-    uint64_t active;
-    uint64_t embedding;
-    uint64_t positions;
-    uint64_t other;  /* extra_parameters of the description, in the stage of the embedding */
-    uint64_t output; /* 0 if the output uses the embedding's matrix (tied) */
-    uint64_t final_norm;
-    uint64_t towers; /* parameters of all towers */
-    uint64_t mtp;    /* parameters of one MTP layer */
+    uint64_t total;      /* all parameters, without towers and MTP layers */
+    uint64_t active;     /* the part of `total` that one token uses */
+    uint64_t embedding;  /* parameters of the embedding's matrix */
+    uint64_t positions;  /* parameters of learned positions */
+    uint64_t other;      /* extra_parameters of the description, in the stage of the embedding */
+    uint64_t output;     /* 0 if the output uses the embedding's matrix (tied) */
+    uint64_t final_norm; /* parameters of the norm before the output */
+    uint64_t towers;     /* parameters of all towers */
+    uint64_t mtp;        /* parameters of one MTP layer */
 } ppsched_parameters;
 
 /* Counts the parameters.
@@ -319,9 +319,9 @@ typedef struct ppsched_model_row {
     uint64_t parameters; /* parameters of one layer, not divided among devices */
     uint64_t active;     /* number of these parameters that one token uses */
     uint64_t mixers;     /* parameters of mixers (description.h), without norms */
-    uint64_t feed_forwards;
-    uint64_t feed_forwards_active;
-    uint64_t norms;
+    uint64_t feed_forwards;        /* parameters of MLPs and experts, without norms */
+    uint64_t feed_forwards_active; /* number of these parameters that one token uses */
+    uint64_t norms;                /* parameters of norms */
 } ppsched_model_row;
 
 /* The first function returns the number of rows. The second describes a row.
@@ -351,14 +351,14 @@ PPSCHED_API const char *ppsched_model_pass_name(int32_t model_pass);
 typedef struct ppsched_pass_cost {
     uint32_t size;
     uint32_t reserved;
-    double time;
-    double matrix_time;
-    double vector_time;
-    double memory_time;
-    double communication_time;
-    double matrix_operations;
-    double vector_operations;
-    double memory_bytes;
+    double time;                /* seconds, the sum above */
+    double matrix_time;         /* seconds of matrix products */
+    double vector_time;         /* seconds of other operations */
+    double memory_time;         /* seconds to read and write memory */
+    double communication_time;  /* seconds of collectives that do not overlap */
+    double matrix_operations;   /* number of operations of matrix products */
+    double vector_operations;   /* number of other operations */
+    double memory_bytes;        /* bytes read and written */
     double communication_bytes; /* bytes of the collectives, as in ppsched_link_rate */
     double tensor_time;         /* communication_time of tensor and expert tensor parallelism */
     double context_time;        /* communication_time of context parallelism */
@@ -382,10 +382,10 @@ PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
 typedef struct ppsched_layer_memory {
     uint32_t size;
     uint32_t reserved;
-    double parameters; /* number of parameters on this device, not bytes */
-    double weights;
-    double gradients;
-    double optimizer;
+    double parameters;               /* number of parameters on this device, not bytes */
+    double weights;                  /* bytes of weights */
+    double gradients;                /* bytes of gradients */
+    double optimizer;                /* bytes of optimizer states */
     double activations;              /* activations of one microbatch, from forward to backward */
     double activations_until_weight; /* the part of `activations` that W still needs */
     double selective;                /* activations that remain with selective recomputation */
@@ -412,7 +412,7 @@ PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
 typedef struct ppsched_update_cost {
     uint32_t size;
     uint32_t reserved;
-    double optimizer_time;
+    double optimizer_time; /* time of the optimizer */
     double reduce_time;    /* gradient_time + parameter_time */
     double gradient_time;  /* time of the sums of gradients */
     double parameter_time; /* time of the all-gathers of weights */
@@ -470,11 +470,11 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 typedef struct ppsched_megatron_memory {
     uint32_t size;
     uint32_t reserved;
-    double weight_and_optimizer_bytes;
+    double weight_and_optimizer_bytes; /* of the device that holds the most */
     double activation_bytes; /* equals the next field if sequence parallelism and selective
                                 recomputation are used; otherwise equals the last field */
-    double activation_bytes_with_sequence_parallel;
-    double activation_bytes_without;
+    double activation_bytes_with_sequence_parallel; /* and with selective recomputation */
+    double activation_bytes_without;                /* without sequence parallelism */
 } ppsched_megatron_memory;
 
 /* The pipeline of Megatron-LM's estimate. */

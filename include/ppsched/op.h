@@ -107,8 +107,8 @@ typedef struct ppsched_op {
 
 /* Start and end of an operation, in the caller's unit of time. 16 bytes, no padding. */
 typedef struct ppsched_span {
-    double start;
-    double end;
+    double start; /* time when the op starts */
+    double end;   /* time when the op ends */
 } ppsched_span;
 
 /* The kind's token, such as "F" or "SEND_B"; NULL for an unknown kind. The text has static

@@ -62,8 +62,8 @@ enum ppsched_pair_rule {
 
 /* When a window runs. 24 bytes, no padding. */
 typedef struct ppsched_window_span {
-    double start;
-    double end;
+    double start;   /* time when the window starts */
+    double end;     /* time when the window ends */
     int32_t kind;   /* PPSCHED_KIND_F, PPSCHED_KIND_B or PPSCHED_KIND_W */
     uint32_t index; /* index of the window in its list */
 } ppsched_window_span;

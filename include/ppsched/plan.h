@@ -209,20 +209,20 @@ typedef struct ppsched_plan_options {
                               with offload. The candidate with offload is called the second
                               candidate here. Default: 0.
                               - Each strategy that is a rule and has no offload itself has second
-                                candidates. Under a memory limit and without layers, auto also has
-                                second candidates. The search of auto then chooses the order and the
-                                offload together.
+                              candidates. Under a memory limit and without layers, auto also has
+                              second candidates. The search of auto then chooses the order and the
+                              offload together.
                               - Under a memory limit, the second candidate offloads only as much as
-                                it must to fit. Without a limit, it offloads everything
-                                (ppsched_schedule_offload). A second candidate that offloads nothing
-                                is refused. One reason to offload nothing is that the schedule fits
-                                without offload.
+                              it must to fit. Without a limit, it offloads everything
+                              (ppsched_schedule_offload). A second candidate that offloads nothing
+                              is refused. One reason to offload nothing is that the schedule fits
+                              without offload.
                               - The config must have host_bandwidth or, if there are no layers,
-                                offload_times.
+                              offload_times.
                               - With layers, the search for splits also counts the offload
-                                transfers. If the strategy has groups, only the group sizes D and
-                                (D+1)/2 have second candidates or, if `group_sizes` is set, all
-                                sizes in that list.
+                              transfers. If the strategy has groups, only the group sizes D and
+                              (D+1)/2 have second candidates or, if `group_sizes` is set, all
+                              sizes in that list.
                               - With `lower`, offload is added before the lowering.
                               - With scenarios, ppsched_plan_create returns ARGUMENT */
     uint32_t free_device_order; /* 1, only with layers: the plan also searches for an order of the
@@ -234,15 +234,15 @@ typedef struct ppsched_plan_options {
                                    devices. Default: 0 */
     uint32_t top;               /* number of best candidates to find. Default: all.
                                    - The plan leaves out candidates whose bounds show that they
-                                     cannot be among the best. A candidate that is left out is not
-                                     evaluated, and does not count as refused. It is ranked after
-                                     all other candidates.
+                                   cannot be among the best. A candidate that is left out is not
+                                   evaluated, and does not count as refused. It is ranked after
+                                   all other candidates.
                                    - The best candidates and their ranks are the same as without
-                                     `top`, with one exception: candidates may change places if
-                                     their times or their memory differ by less than a share of
-                                     2^-40.
+                                   `top`, with one exception: candidates may change places if
+                                   their times or their memory differ by less than a share of
+                                   2^-40.
                                    - All candidates are evaluated in three cases: with layers, with
-                                     `order_effort`, and if candidates are ranked by scenarios */
+                                   `order_effort`, and if candidates are ranked by scenarios */
     uint32_t reserved[7];       /* 0 */
 } ppsched_plan_options;
 
@@ -251,11 +251,11 @@ typedef struct ppsched_candidate {
     uint32_t size;
     ppsched_status status; /* OK, or REFUSED if the candidate does not support the problem (`reason`
                               says why) */
-    const char *strategy;
-    const char *reason; /* why the candidate is refused; NULL if it is not */
-    uint32_t chunks;    /* V, stages per device; 0 if the number of stages is not a multiple of the
-                           number of devices */
-    uint32_t stages;    /* number of stages, S */
+    const char *strategy;  /* name of the strategy */
+    const char *reason;    /* why the candidate is refused; NULL if it is not */
+    uint32_t chunks; /* V, stages per device; 0 if the number of stages is not a multiple of the
+                        number of devices */
+    uint32_t stages; /* number of stages, S */
     uint32_t microbatches; /* number of microbatches, M */
     uint32_t group_size;   /* group size g; 0 if the strategy has no groups */
     int32_t placement;     /* enum ppsched_placement */
@@ -294,8 +294,8 @@ typedef struct ppsched_candidate {
     uint32_t proved;      /* 1: the candidate fits, and is proved to be the best in one of two ways:
                              - It reaches its bound, so no schedule of this placement is shorter.
                              - The plan has layers and no lowering, and no other split or
-                               recomputation gives a shorter step with the same strategy and
-                               options.
+                             recomputation gives a shorter step with the same strategy and
+                             options.
                              Always 0 with scenarios, and for ordered microbatches with the
                              bidirectional placement */
     uint32_t slices;      /* number of slices of a microbatch; 1: whole microbatches */

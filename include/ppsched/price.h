@@ -151,16 +151,16 @@ PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
  * overlap with compute. */
 typedef struct ppsched_step_price {
     uint32_t size;
-    uint32_t devices; /* number of devices of all replicas together */
-    double step_time; /* pipeline_time + exposed_data_parallel + optimizer_time */
-    double pipeline_time;
-    double optimizer_time;
-    double exposed_data_parallel;
-    double exposed_tensor_parallel;
-    double exposed_context_parallel;
-    double exposed_expert_parallel;
-    double exposed_pipeline;
-    double tokens_per_second_per_device;
+    uint32_t devices;               /* number of devices of all replicas together */
+    double step_time;               /* pipeline_time + exposed_data_parallel + optimizer_time */
+    double pipeline_time;           /* time of all forwards and backwards of the step */
+    double optimizer_time;          /* time of the optimizer on the device where it takes longest */
+    double exposed_data_parallel;   /* sums of gradients, and all-gathers of weights */
+    double exposed_tensor_parallel; /* collectives of tensor parallelism */
+    double exposed_context_parallel;         /* collectives of context parallelism */
+    double exposed_expert_parallel;          /* all-to-all of experts */
+    double exposed_pipeline;                 /* idle time of the device with the most work */
+    double tokens_per_second_per_device;     /* tokens of a step / (step_time * `devices`) */
     double operations_per_second_per_device; /* operations of matrix products of forward and
                                                 backward, without recomputation */
     double mfu;                              /* operations_per_second_per_device / matrix_rate of
@@ -176,14 +176,14 @@ PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
 typedef struct ppsched_device_price {
     uint32_t size;
     uint32_t reserved;
-    double weights;
-    double gradients;
-    double optimizer;
+    double weights;     /* weights */
+    double gradients;   /* gradients of the weights */
+    double optimizer;   /* optimizer states */
     double activations; /* all activations except logits */
     double logits;      /* logits, with 4 bytes per value */
     double gathered;    /* gathered weights of two layers if `sharding` is 3, otherwise 0 */
     double other;       /* the gradients of the logits */
-    double total;
+    double total;       /* the sum of all parts */
 } ppsched_device_price;
 
 /* Returns the memory of a device of the pipeline.

@@ -18,8 +18,8 @@ extern "C" {
 
 /* A link: a directed pair of devices. 16 bytes, no padding. */
 typedef struct ppsched_link {
-    uint32_t sender;
-    uint32_t receiver;
+    uint32_t sender;         /* the device that sends */
+    uint32_t receiver;       /* the device that receives */
     uint32_t transfers;      /* number of transfers in the whole schedule */
     uint32_t most_in_flight; /* the largest number of receives of this link that are open at one
                                 time. A receive is open from the time at which `receiver` reaches it
@@ -72,9 +72,9 @@ enum ppsched_connecting {
 /* One connection: a communicator of two devices or, with STAGES, a message. 20 bytes, no
  * padding. */
 typedef struct ppsched_connection {
-    uint32_t round; /* number of the round, from 0 */
-    uint32_t sender;
-    uint32_t receiver;
+    uint32_t round;           /* number of the round, from 0 */
+    uint32_t sender;          /* the device that sends */
+    uint32_t receiver;        /* the device that receives */
     uint32_t sending_stage;   /* the sending stage; PPSCHED_NONE with LINKS, because several stages
                                  may use the communicator */
     uint32_t receiving_stage; /* the receiving stage; PPSCHED_NONE with LINKS */
@@ -122,8 +122,8 @@ typedef struct ppsched_lifetime {
     int32_t kind;        /* with RECEIVE: RECV_F for an activation, RECV_B for a gradient. Otherwise
                             F */
     uint32_t slot;       /* number of the slot in its arena, from 0 */
-    uint32_t first;
-    uint32_t last;
+    uint32_t first;      /* position of the op that takes the slot */
+    uint32_t last;       /* position of the last op that uses the value */
 } ppsched_lifetime;
 
 /* An arena: a set of equal slots that a runtime allocates once. 20 bytes, no padding. */

@@ -53,7 +53,7 @@ typedef struct ppsched_strategy_info {
                              counting memory that is linear in the number of ops. 0 if the search
                              holds no other memory */
 
-    const char *name;
+    const char *name;           /* name of the strategy */
     const char *summary;        /* one line */
     const char *source;         /* paper or project that the strategy comes from */
     const char *const *aliases; /* the `alias_count` other names of the strategy */
@@ -63,10 +63,10 @@ typedef struct ppsched_strategy_info {
  * Thread-safety: constant data. */
 typedef struct ppsched_option_info {
     uint32_t size;
-    uint32_t choice_count; /* length of `choices`; 0 if the value is a number */
-    int64_t minimum;       /* the least value, if the value is a number */
-    int64_t maximum;       /* the largest value, if the value is a number */
-    const char *name;
+    uint32_t choice_count;      /* length of `choices`; 0 if the value is a number */
+    int64_t minimum;            /* the least value, if the value is a number */
+    int64_t maximum;            /* the largest value, if the value is a number */
+    const char *name;           /* name of the option */
     const char *default_text;   /* the default value, in words */
     const char *summary;        /* one line */
     const char *const *choices; /* the `choice_count` names that the option accepts as its value */

@@ -169,7 +169,7 @@ MISTAKES = {
         ("--pp 4 --num-layers 32 --decoder-first-pipeline-num-layers 40", 1, "they must leave 0 or more"),
     ],
     "model": [
-        ("", 2, "give --model FILE: Hugging Face's config.json, or Megatron-L"),
+        ("", 2, "give --model FILE: Hugging Face's config.json, Megatron-L"),
         ("--model folder", 1, "give a file in it"),
         ("--model layers.json", 1, "the file states layers, which --layers of ppsched pick takes"),
         ("--model odd.json", 1, "the nearest is mamba, which is another model"),
@@ -199,7 +199,7 @@ MISTAKES = {
         ("list.json --stages 0", 2, "write --stages I J"),
     ],
     "price": [
-        ("", 2, "give --model FILE: Hugging Face's config.json, or Megatron-L"),
+        ("", 2, "give --model FILE: Hugging Face's config.json, Megatron-L"),
         ("--model config.json --pp 2 4", 2, "ppsched pick compares several"),
         ("--model config.json --pp 4 --device h1000", 1, "did you mean h100?"),
         ("--model config.json --pp 4 --devices 8", 2, "did you mean --pp?"),

@@ -23,7 +23,7 @@ OF_THE_NAMES = "ppsched._names"        # which the package itself imports
 # Which import of the package what takes long, only where it is needed.
 LATE = {"ppsched", "ppsched.readers.model_files",
         *(f"ppsched.command.{name}" for name in ("cli", "gpus_options", "measured_devices", "model_config", "model_options", "model_pick", "page_options",
-                                                 "pick_command", "plan_telling", "profile_options", "scenario_options", "windows_option"))}
+                                                 "pick_command", "plan_telling", "profile_options", "scenario_options", "slips", "windows_option"))}
 # What need not be installed; all else that is imported within a function takes long to load, as a comment there says.
 OPTIONAL = {"matplotlib", "numpy", "pandas", "torch", "yaml"}
 
@@ -185,8 +185,8 @@ class NamesTest(unittest.TestCase):
                 self.assertEqual((value.__module__, value.__qualname__), ("ppsched", name))
 
     def test_help_has_the_arguments(self):
-        for value, wanted in ((ppsched.plan, "plan(config: ppsched.Config, *, objective: "), (ppsched.Config, "Config(devices: int, microbatches: int, stages: "),
-                              (ppsched.generate, "generate(strategy: "), (ppsched.read, "read(path: "), (ppsched.report, "report(what: "),
+        for value, wanted in ((ppsched.plan, "plan(config, *, objective='makespan', strategies=None, "), (ppsched.Config, "Config(devices, microbatches, "),
+                              (ppsched.generate, "generate(strategy: "), (ppsched.read, "read(path, format=None, "), (ppsched.report, "report(what: "),
                               (ppsched.Schedule.lower, "lower(self, lowering: Union[ppsched.Lowering, str] = 'just_in_time', *, unshard: int = 0, ")):
             text = pydoc.render_doc(value, renderer=pydoc.plaintext)
             self.assertIn(wanted, text)

@@ -25,7 +25,8 @@ SLIPS = [
     # several values
     ("schedule --devices 4 8 -b 8", 2, "unexpected word 8; --devices takes one value", "schedule --devices 4 -b 8"),
     ("compare --devices 4 -b 8 16", 2, "--microbatch-counts 8 16 compares several", "compare --devices 4 -b 8 --microbatch-counts 8 16"),
-    ("schedule --devices 4 -b 8 -o a.csv b.png", 2, "unexpected word b.png; -o takes one file", None),
+    ("convert s.csv -o a.csv b.png", 2, "unexpected word b.png; -o takes one file", None),
+    ("schedule --devices 4 -b 8 -o a.csv zb_h1", 2, "-o zb_h1: unknown ending; known are", None),
     ("schedule --devices 4 -b 8 --strategy 1f1b gpipe", 2, "ppsched compare --strategies takes several", None),
     ("schedule --devices 4 -b 8 --strategy 1f1b,gpipe", 2, "ppsched compare --strategies 1f1b,gpipe compares", "compare --devices 4 -b 8 --strategies 1f1b,gpipe"),
     ("compare 1f1b zb_h1 --devices 4 -b 8", 2, "did you mean --strategies 1f1b zb_h1?", "compare --strategies 1f1b zb_h1 --devices 4 -b 8"),

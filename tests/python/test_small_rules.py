@@ -299,9 +299,9 @@ class LayersAndDevicesTest(unittest.TestCase):
 class NumbersOfPicturesTest(unittest.TestCase):
     """Points of the numbers in boxes: as wide as 0.68 a character, as high as 1.25, 72 an inch."""
 
-    def sizes(self, *boxes, inches=2.0, row=1.0):
+    def sizes(self, *boxes, inches=2.0, row=1.0, largest=picture._NUMBER_SIZE):
         made = [picture._Box(0, ppsched.Op(0, kind, number, False, part), 0.0, duration, 0.0, height) for kind, number, part, duration, height in boxes]
-        return picture._number_sizes(made, inches, row)
+        return picture._number_sizes(made, inches, row, largest)
 
     def test_what_fits(self):
         F, B = ppsched.Kind.F, ppsched.Kind.B
@@ -314,6 +314,7 @@ class NumbersOfPicturesTest(unittest.TestCase):
         self.assertEqual(self.sizes((F, 5, None, 9.0, 9.0), (F, 6, None, 0.0, 1.0), (B, None, None, 0.001, 1.0)), {F: picture._NUMBER_SIZE})
         self.assertEqual(self.sizes((F, 5, None, 9.0, 9.0), (F, 6, None, 0.99 * picture._LEAST_SIZE * wide, 1.0), (B, 1, None, 9.0, 9.0)),
                          {B: picture._NUMBER_SIZE})
+        self.assertEqual(self.sizes((F, 5, None, 9.0, 9.0), largest=6.0), {F: 6.0})
         self.assertEqual(set(self.sizes((F, 6, None, 1.001 * picture._LEAST_SIZE * wide, 1.0))), {F})
 
 

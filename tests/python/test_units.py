@@ -336,7 +336,7 @@ class OutputTest(CommandTest):
         self.assertEqual(headings(self.succeed("compare", *SIZES, *TIMES, *MEMORY, "--mem-limits", "70GB", "66GB"))["limit"], "(GB)")
 
     def test_refusals(self):
-        self.refuse("device 0 needs 63.2 GB memory (at 0F3), over its limit 61 GB", "schedule", *SIZES, *TIMES, *MEMORY[:5],
+        self.refuse("device 0 needs 63.2 GB memory (at 0F3), over its limit 61 GB; ppsched pick looks for a schedule that needs less", "schedule", *SIZES, *TIMES, *MEMORY[:5],
                     "61GB")
         self.refuse("must hold 60.8 GB for one microbatch; the least limit that works is 60.8 GB", "schedule", "--strategy",
                     "auto", *SIZES,

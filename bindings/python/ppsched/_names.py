@@ -73,5 +73,4 @@ for _name in __all__:  # help texts, error messages and pickles then show the pu
     if isinstance(globals()[_name], (type, FunctionType)):
         globals()[_name].__module__ = "ppsched"
     for _field, _text in FIELDS.get(_name, {}).items():
-        if _field in getattr(globals()[_name], "_fields", ()):
-            getattr(globals()[_name], _field).__doc__ = _text  # in place of "Alias for field number 0"
+        getattr(globals()[_name], _field).__doc__ = _text  # in place of "Alias for field number 0"

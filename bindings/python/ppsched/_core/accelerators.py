@@ -53,7 +53,10 @@ class Accelerator(NamedTuple):
     node_devices of a node. errors: the errors of its calibration, if it was calibrated. pod_nodes: number of nodes of a pod, 0
     without pods; `between` connects the nodes of a pod, and `beyond` connects pods. part_node_ports: the largest number of
     network ports that a ring over a part of a node uses; 0: no limit. pair_share: share of the bandwidth of `inside` that two
-    devices of a node have; 0: all of it. lacks_bf16: its only 16-bit type is fp16."""
+    devices of a node have; 0: all of it. lacks_bf16: its only 16-bit type is fp16.
+
+        print(ppsched.find_accelerator("h100")._replace(name="h100-96", memory=96e9).inside.bandwidth)
+    """
 
     name: str
     matrix_rate: float
@@ -167,7 +170,7 @@ def accelerators() -> List[Accelerator]:
 
 
 def find_accelerator(name: str) -> Accelerator:
-    """Finds a device by name, in upper or lower case.
+    """Finds a device by name, in upper or lower case. Errors: ppsched.Error with the nearest name.
 
         print(ppsched.find_accelerator("h100"))
     """

@@ -49,7 +49,13 @@ class Calibrator:
 
     Each constant stays near its start value unless the runs require a change. So a single run moves the constants on which its
     time depends most, and many runs move all constants.
-    Errors: ppsched.Error with what is wrong with the device; TypeError if an argument has another type."""
+    Errors: ppsched.Error with what is wrong with the device; TypeError if an argument has another type. One thread at a time may add
+    runs or fit.
+
+        calibrator = ppsched.Calibrator(ppsched.find_accelerator("h100"))
+        calibrator.append(ppsched.read_model("config.json").description, ppsched.Training(4096, tensor_parallel=8), 2.5, devices=4, microbatches=16)
+        print(calibrator.run().constants)
+    """
 
     def __init__(self, device: Accelerator) -> None:
         check_kind("Calibrator", "device", device, Accelerator)
@@ -70,7 +76,8 @@ class Calibrator:
 
     def run(self, progress: Optional[Progress] = None) -> Calibration:
         """Fits the constants. progress: a function that is called after each run that is priced, with the share of the work
-        that is done and the least sum of squares so far. If it returns False, the call raises ppsched.Cancelled."""
+        that is done and the least sum of squares so far. If it returns False, the call raises ppsched.Cancelled.
+        Errors: ppsched.Refused without a run."""
         check_progress(progress)
         with Told(progress) as function:
             call(lib.ppsched_calibrator_set_progress, self._handle, function, None)

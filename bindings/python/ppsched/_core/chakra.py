@@ -72,7 +72,7 @@ def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes:
     transfer time. links: "senders" if a device sends one message at a time, "ranks" if each directed link is a separate rank.
     time_scale: microseconds per unit of time (0: by the config's units, else 1). bytes_scale: bytes per unit of bytes (0: 1).
     memory_scale: bytes per unit of memory (0: no tensors). most_loss: largest share by which rounding to whole microseconds,
-    nanoseconds or bytes may change a number.
+    nanoseconds or bytes may change a number. Errors: ppsched.Refused if the schedule is not lowered, ppsched.Error for wrong values.
 
         traces = ppsched.chakra_traces(schedule.lower("just_in_time"))
         print([len(trace) for trace in traces])
@@ -92,7 +92,7 @@ def write_chakra(prefix: Path, schedule: Schedule, config: Optional[Config] = No
     """Writes the traces to files PREFIX.<rank>.et, either all or none; returns the number of files.
 
     prefix: the path of the files up to their ranks. schedule, config, sizes, links, time_scale, bytes_scale, memory_scale, most_loss: as
-    for chakra_traces.
+    for chakra_traces. Errors: those of chakra_traces, and ppsched.Error if a file cannot be written.
 
         print(ppsched.write_chakra("run", schedule.lower("just_in_time")), "files")
     """
@@ -126,6 +126,7 @@ def memory_scale_of(config: Config) -> float:
 
 def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
     """Reads a schedule from the traces of chakra_traces: the traces of all ranks, in order. Its config has the costs in the traces.
+    Errors: ppsched.Error with the rank whose trace cannot be read.
 
         print(ppsched.chakra_schedule(ppsched.chakra_traces(schedule.lower("just_in_time"))))
     """
@@ -150,7 +151,8 @@ def _values(config: ctypes.c_void_p, quantity: Quantity) -> List[float]:
 def read_chakra(prefix: Path) -> Schedule:
     """Reads a schedule from the files PREFIX.<rank>.et, from rank 0 to the last that exists.
 
-    prefix: the path of the files up to their ranks.
+    prefix: the path of the files up to their ranks. Errors: FileNotFoundError if there is no file of rank 0, ppsched.Error with the rank
+    whose file is no such trace.
 
         ppsched.write_chakra("run", schedule.lower("just_in_time"))
         print(ppsched.read_chakra("run"))

@@ -17,7 +17,7 @@ from .shown import shown
 from .units import PLAIN, Units
 from .windows import OF_WINDOWS, StageWindows, checked_windows, config_windows, set_windows, window_channels, windows_as_given
 from .views import SHOWN
-from .words import counted, names_checked, nearest
+from .words import counted, names_checked, nearest, shown_briefly
 
 # The quantity of each list of numbers, by the library's name for it.
 QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}
@@ -213,7 +213,9 @@ class Config:
     Each number may be a text with a unit, such as "6.1ms" or "80GB"; then the config's units are the largest given ones, and the costs
     that have defaults must be given, too. Lists per pair of devices may be matrices, and arrays of numpy are lists.
     All arguments are also attributes. Lists of numbers are as they were given, or empty for the default. A config does not change;
-    replace() makes another one.
+    replace() makes another one, and threads may share it. with_device_order and Schedule.order_microbatches give a config the attributes
+    device_order and microbatch_order: for each place the former number of the device or microbatch (empty: never moved).
+    Errors: ppsched.Error for a wrong value, TypeError for an argument that does not exist; both say what would be right.
 
     windows: the windows of ops, in place of their times, in the form of ppsched.pair_time: one mapping for all stages, or a list with one
     per stage. An overlapped pair of stages i and j then takes the time that pair_time finds for the forward of i with the backward of j,
@@ -238,6 +240,7 @@ class Config:
     device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
     microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
 
+    @shown_briefly("forward_times", "backward_times", "p2p_time", "mem_forward", "mem_limit")
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
                  placement: Union[Placement, str, Sequence[Union[int, Sequence[int]]], None] = None, weight_versions: int = 0,
@@ -394,7 +397,8 @@ class Config:
         """Reads the problem from a config file of the ppsched command, JSON or YAML: its sizes, times and memory. Keys that are only for
         the command, such as output, are ignored.
 
-        path: the file; the name of a YAML file ends with .yaml or .yml.
+        path: the file; the name of a YAML file ends with .yaml or .yml. Errors: ppsched.Error with the file and the key that is wrong,
+        also for a file that does not exist.
 
             config = ppsched.Config.from_file("problem.json")
         """

@@ -16,9 +16,13 @@ from .words import counted
 
 class Transformer(NamedTuple):
     """A decoder-only transformer with plain or latent attention, and an MLP or experts in each layer. Fields of parts that it
-    does not have are 0 or False. include/ppsched/description.h describes each field. For other models use Description.
+    does not have are 0 or False. For other models use Description.
 
-    expert_layers: for each layer 1 if it has experts, else 0. If it is empty, dense_layers, expert_interval and expert_offset apply."""
+    expert_layers: for each layer 1 if it has experts, else 0. If it is empty, dense_layers, expert_interval and expert_offset apply.
+
+        transformer = ppsched.Transformer(layers=32, hidden_size=4096, heads=32, vocabulary_size=128256, ffn_size=14336, gated=True)
+        print(ppsched.Model(transformer).parameters.total)
+    """
 
     layers: int
     hidden_size: int
@@ -95,7 +99,13 @@ class Description(Shared):
                                         {"kind": "mlp", "width": 14336, "gated": True}]},
                      "layers": "32xfull"})
 
-    or the form of Hugging Face's config.json of a known family (ppsched.model_families). values may also be a Transformer."""
+    or the form of Hugging Face's config.json of a known family (ppsched.model_families). values may also be a Transformer.
+    Immutable; threads may share it. Errors: ppsched.Error with the field that is wrong.
+
+        llama = {"hidden_size": 4096, "vocabulary_size": 128256, "layers": "32xfull",
+                 "kinds": {"full": [{"kind": "attention", "heads": 32}, {"kind": "mlp", "width": 14336, "gated": True}]}}
+        print(ppsched.Description(llama).layers)
+    """
 
     def __init__(self, values: Union[str, Mapping[str, Any], Transformer]) -> None:
         if isinstance(values, Transformer):

@@ -246,7 +246,11 @@ def _own_place(rows: Sequence[Any], number: int) -> str:
 class Layers(Shared):
     """The layers of a model in order, from rows like ppsched.Layer: Layers([{"name": "decoder", "count": 80, ...}, ...]).
 
-    given: the rows.
+    given: the rows. Immutable; threads may share them.
+    Errors: ppsched.Error with the entry and the name that is wrong.
+
+        layers = ppsched.Layers([{"name": "decoder", "count": 8, "forward_time": 1, "mem_forward": 0.5}])
+        print(ppsched.plan(config, layers=layers).best)
     """
 
     given: List[Layer]
@@ -369,6 +373,7 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
     """A copy of a config, with the stages that a split of the layers gives. Costs of stages in the given config are ignored.
+    Errors: ppsched.Error if the split has another number of layers.
 
         layers = ppsched.Layers([{"name": "decoder", "count": 8, "forward_time": 1}])
         print(ppsched.config_from_layers(config, layers, ppsched.Split([1, 2, 2, 3], [0] * 8)).forward_times)

@@ -37,6 +37,9 @@ class Layout(Shared):
     Layout(text, devices) reads a string for --pipeline-model-parallel-layout, such as "Et*3|(tt|)*29,m|L". of_stages, megatron and
     torchtitan make layouts in other ways. chunks: stages per device; stages: a LayoutStage for each stage; offsets: for each stage the
     number of decoders before it; text: the shortest string for the same stages. Stage s is chunk s // devices of device s % devices.
+    Immutable; threads may share it. Errors: ppsched.Error, or ppsched.Refused where the stages do not fit the devices.
+
+        print(ppsched.Layout("Et*3|(tt|)*29,m|L", devices=8).stages[0])
     """
 
     devices: int

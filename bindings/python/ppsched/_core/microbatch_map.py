@@ -92,10 +92,15 @@ def with_order(text: str, format: Format, order: Sequence[int]) -> str:
     return with_member(text, "otherData", {KEY: list(order)}) if format == Format.CHROME_TRACE else text
 
 
+def text_beside(order: Sequence[int]) -> str:
+    """The text of the file with the order for a CSV."""
+    return json.dumps({KEY: list(order)}) + "\n"
+
+
 def write_beside(path: str, order: Sequence[int]) -> None:
     """Writes the file with the order for a CSV."""
     if order:
-        write_text(path + BESIDE, json.dumps({KEY: list(order)}) + "\n")
+        write_text(path + BESIDE, text_beside(order))
 
 
 def tell_order(command: str, order: Sequence[int], csv: Optional[str] = None) -> None:

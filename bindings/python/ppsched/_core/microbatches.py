@@ -73,7 +73,7 @@ def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: 
     """Distributes microbatches over replicas. The search makes the load of the most loaded replica as small as it can. costs:
     the cost of each microbatch, such as its sequence length or time. even_counts: all replicas get the same number of
     microbatches; some get one more if the number of microbatches is not a multiple of the number of replicas.
-    replicas: their number.
+    replicas: their number. Errors: ppsched.Error for a negative cost, or with fewer microbatches than replicas.
 
         print(ppsched.balance_microbatches([4096, 1024, 512, 512, 2048], replicas=2))
     """

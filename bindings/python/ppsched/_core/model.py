@@ -25,7 +25,10 @@ Record = TypeVar("Record", bound=NamedTuple)
 class Training(NamedTuple):
     """How a model is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO.
     windows_experts, windows_tensor, windows_context: layers have windows. In these windows, the all-to-all of experts is on the
-    channel ep, collectives of tensor parallelism are on tp, and those of context parallelism on cp."""
+    channel ep, collectives of tensor parallelism are on tp, and those of context parallelism on cp.
+
+        print(ppsched.Training(sequence_length=8192, tensor_parallel=8, data_parallel=4, sharding=1, sequence_parallel=True))
+    """
 
     sequence_length: int = 1
     micro_batch_size: int = 1
@@ -187,9 +190,15 @@ class Model(Shared):
     """A model with its description, training and device. It has the costs of its layers in seconds, bytes and single operations.
 
     Layers that cost the same are one row. The name of a row is "embedding", "head", "mtp", or the name of a kind or tower of
-    the description. Passes are "forward", "input", "weight", "selective" and "full". accelerator: a name that the library
-    knows, or a ppsched.Accelerator; without it there are no times. table: measured costs, which replace the formulas; a decoder
-    that has no row in the table is an Error.
+    the description. Passes are "forward", "input", "weight", "selective", "full" and "modules"; the last three are what recomputation
+    computes again. accelerator: a name that the library knows, or a ppsched.Accelerator; without it there are no times. table: measured
+    costs, which replace the formulas; a decoder that has no row in the table is an Error. training: how the model is trained.
+    Immutable; threads may share it. Errors: ppsched.Error with the wrong value and one that works; TypeError if an argument has another
+    type.
+
+        transformer = ppsched.Transformer(layers=32, hidden_size=4096, heads=32, vocabulary_size=128256, ffn_size=14336, gated=True)
+        model = ppsched.Model(transformer, ppsched.Training(sequence_length=8192, tensor_parallel=8), "h100")
+        print(model.pass_cost("decoder", "forward").time, model.memory("decoder").activations)
     """
 
     def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
@@ -244,7 +253,8 @@ class Model(Shared):
         return self._ask(Parameters, _abi.Parameters, lib.ppsched_model_get_parameters)
 
     def pass_cost(self, layer: str, kind: Union[str, int]) -> PassCost:
-        """The cost of one layer of a row in a pass, for one microbatch."""
+        """The cost of one layer of a row in a pass, for one microbatch: seconds, operations and bytes. layer: name of the row; kind: the
+        pass. Errors: ppsched.Error for an unknown row or pass."""
         return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, self._number(layer), member(ModelPass, "pass", kind))
 
     def pass_attention_share(self, layer: str, kind: Union[str, int]) -> float:
@@ -255,11 +265,11 @@ class Model(Shared):
         return out.value
 
     def memory(self, layer: str) -> LayerMemory:
-        """The memory of one layer of a row."""
+        """The memory of one layer of a row on one device, in bytes."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0, pipeline: Any = None) -> UpdateCost:
-        """The cost of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all
+        """The cost in seconds of an optimizer step on a device with `parameters` parameters, experts included. With frozen weights all
         parameters count as frozen; `learning` has the cost of adapters. pipeline: a record of the library, of which only the
         devices and the order of ranks count."""
         if pipeline is not None:
@@ -293,7 +303,7 @@ class Model(Shared):
         return latency.value, bandwidth.value
 
     def pipeline_link(self, pipeline: Any, one: int, other: int) -> Tuple[float, float]:
-        """Latency and bandwidth between two devices of a pipeline, by the node or pod that they share in each replica.
+        """Latency in seconds and bandwidth in bytes per second between two devices of a pipeline, by the node or pod that they share in each replica.
         pipeline: a record of the library."""
         latency, bandwidth = ctypes.c_double(), ctypes.c_double()
         call(lib.ppsched_model_get_pipeline_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, ctypes.byref(pipeline), one, other)
@@ -307,7 +317,8 @@ class Model(Shared):
         return seconds.value
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
-        """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
+        """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices, in bytes. chunks: stages per
+        device; microbatches: their number, 0 if unknown; selective: --recompute-granularity selective."""
         pipeline = sized(_abi.MegatronPipeline)
         pipeline.devices, pipeline.chunks = c_count("devices", devices), c_count("chunks", chunks)
         pipeline.microbatches, pipeline.selective = c_count("microbatches", microbatches), bool(selective)

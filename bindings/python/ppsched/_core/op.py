@@ -22,6 +22,8 @@ class Op(NamedTuple):
 
     overlapped: the op runs as one unit with the next op of its queue; slice: number of the slice, or None if the microbatch is whole;
     place: for sends and receives of a stage graph, the place at the other end (Schedule.places), as in "0SEND_F3>2".
+
+        print(ppsched.Op(3, ppsched.Kind.F, 0), ppsched.Op.from_token("3B0").microbatch)
     """
 
     stage: int

@@ -3,11 +3,14 @@
 import contextlib
 import os
 import stat
-from typing import Callable, Iterator, Optional
+from typing import Callable, Iterable, Iterator, Optional, Tuple
 
 from .._start import unfinished
 from .errors import Error
 
+
+Stream = Callable[[Callable[[bytes], object]], object]  # hands the pieces of a text over
+Write = Callable[[str], object]  # writes the file of a name
 
 _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
 
@@ -67,8 +70,23 @@ def write_text(path: str, text: str) -> None:
     write_stream(path, lambda take: take(text.encode("utf-8")))
 
 
-def write_stream(path: str, stream: Callable[[Callable[[bytes], object]], object]) -> None:
+def write_stream(path: str, stream: Stream) -> None:
     """Does the same with a text in pieces."""
     with whole_file(path) as temporary:
-        with open(temporary, "wb") as file:
+        writing_of(stream)(temporary)
+
+
+def writing_of(stream: Stream) -> Write:
+    def write(name: str) -> None:
+        with open(name, "wb") as file:
             stream(file.write)
+
+    return write
+
+
+def write_together(writes: Iterable[Tuple[str, Write]], last: Callable[[], object]) -> None:
+    """Writes files in full, or none of them. last: is called before they replace older files."""
+    with contextlib.ExitStack() as stack:
+        for path, write in writes:
+            write(stack.enter_context(whole_file(path)))
+        last()

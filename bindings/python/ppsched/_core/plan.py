@@ -36,7 +36,7 @@ from .strategy import find_strategy
 from .timeline import Bubble, Timeline
 from .units import Units
 from .views import Plain, Shared, none_if_unset, sized
-from .words import counted, names_checked
+from .words import counted, names_checked, shown_briefly
 from .writing import PAGES, ending_of, write_file
 
 MOST_SPLIT_EFFORT = 4
@@ -97,7 +97,8 @@ def _planned_again(config: Config, given: Dict[str, Any]) -> "Plan":
 class Plan(Shared, Sequence[Candidate]):
     """Ranked candidates: first candidates that fit, by step time and then peak memory; then candidates over their limit; then refused ones.
 
-    ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number.
+    ppsched.plan makes it. It is a sequence of Candidate by rank, the best first; `listed` has the candidates by number. Threads may
+    share it. Methods refuse a candidate that the plan does not have, with ppsched.Error.
 
         plan = ppsched.plan(config, strategies=["1f1b", "zb_h1"])
         print(plan.best, [candidate.step_time for candidate in plan], plan.rows()[0]["bubble_of_total"])
@@ -343,7 +344,9 @@ class Plan(Shared, Sequence[Candidate]):
         return candidates_csv(self, self.config.units, self.models(self))
 
     def least_limit(self) -> LeastLimit:
-        """If no candidate fits: the least memory limit under which some candidate fits."""
+        """The least memory limit, the same for all devices, under which some candidate fits; for plans in which none fits now.
+        With layers only a few candidates are tried, so a candidate may fit under a lower limit, too. Errors: ppsched.Refused if no limit
+        works, ppsched.Error if the plan has only functions of your own."""
         if not self._has_listed:
             raise Error("the least limit is searched only for strategies of the library, and this plan has none")
         limit, number = ctypes.c_double(), ctypes.c_uint32()
@@ -471,6 +474,7 @@ def _split_options(layers: Optional[Layers], empty_stages: bool, effort: int) ->
     return options
 
 
+@shown_briefly("objective", "strategies", "chunks", "memory_limits", "layers", "runtime")
 @names_checked
 def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[Union[str, Function]], str, Function, None] = None,
          chunks: Union[Iterable[int], int, None] = None, group_sizes: Union[Iterable[int], int, None] = None,
@@ -528,6 +532,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     progress: a function that is called with the share of the work that is done and the best step time so far. If it returns
       False, the plan raises ppsched.Cancelled.
     Threads: the call does all its work in the calling thread. Other threads of the program run meanwhile, and may plan with the same config.
+    Errors: ppsched.Error with what is wrong, TypeError for an argument that does not exist. A strategy that does not support the problem is
+    no error: its candidates rank last, with the status "refused" and a reason.
 
         plan = ppsched.plan(config, strategies=["1f1b", "zb_h1"], memory_limits=[4, 8])
         print(plan.best, plan.timeline(plan.best).metrics.bubble.of_total)

@@ -45,7 +45,7 @@ def prefill_chunks(config: Config, tokens: Union[int, Sequence[int]], *, constan
     linear * n + quadratic * n * (p + n / 2). The number of tokens of a chunk is a multiple of `block`, except in the last chunk
     of a prompt. chunks: the number of chunks, or None if the search chooses this number. config: a problem of forwards only;
     its number of microbatches is ignored.
-    progress: as for ppsched.generate.
+    progress: as for ppsched.generate. Errors: ppsched.Error if the config has backwards or a number is wrong.
 
         forwards = ppsched.Config(devices=4, microbatches=1, forward_only=True)
         print(ppsched.prefill_chunks(forwards, 8192, constant=1, linear=0.001, quadratic=1e-7, block=256))

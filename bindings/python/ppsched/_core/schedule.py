@@ -27,7 +27,7 @@ from .shown import shown
 from .slots import Arena, Connection, arenas, connections
 from .timeline import Timeline
 from .views import Shared, View, none_if_unset
-from .words import counted, names_checked
+from .words import counted, names_checked, shown_briefly
 
 
 Ops = Union[Op, str]  # an op or its token
@@ -100,6 +100,7 @@ class Schedule(Shared):
         return builder.finish()
 
     @classmethod
+    @shown_briefly("forward_times", "backward_times", "p2p_time")
     @names_checked
     def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: "Numbers" = (),
                   backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
@@ -125,12 +126,14 @@ class Schedule(Shared):
 
         `config` of the schedule has the sizes and the placement of the text, and the lists of numbers that are given here as in
         ppsched.Config; lists that are not given have their defaults. If the text has a microbatch_order, the config has it,
-        too, and its lists by microbatch are in this order. The call does not check the schedule; see check.
+        too, and its lists by microbatch are in this order. The call does not check the schedule; see check. Errors: ppsched.Error with
+        the place that cannot be read.
         """
         given, read = quantities_in(locals()), import_text(text, format)
         return cls._read(read.handle, given, read.order)
 
     @classmethod
+    @shown_briefly("forward_times", "backward_times", "p2p_time")
     @names_checked
     def read(cls, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
              forward_times: "Numbers" = (), backward_times: "Numbers" = (), backward_input_times: "Numbers" = (),
@@ -154,7 +157,8 @@ class Schedule(Shared):
         """Reads a schedule from a file, in the same way as Schedule.from_text reads it from a text. Without `format`, the file's ending
         gives the format: .csv or .json.
 
-        path: the file. The other arguments are those of ppsched.Config, for the costs of the problem.
+        path: the file. The other arguments are those of ppsched.Config, for the costs of the problem. Errors: FileNotFoundError and other
+        kinds of OSError for the file, ppsched.Error with the place in it that cannot be read.
 
             schedule = ppsched.read("mine.csv", forward_times=[1, 1.2])
         """
@@ -389,7 +393,8 @@ class Schedule(Shared):
     def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
         """Computes the times of the schedule with its own config, or with another config of the same sizes.
 
-        latest: also compute latest starts and idle causes; reusable: allow Timeline.update.
+        latest: also compute latest starts and idle causes; reusable: allow Timeline.update. Errors: ppsched.InvalidSchedule with what is
+        missing or cannot run.
         """
         config = self.config if config is None else config_of(config)
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
@@ -455,7 +460,15 @@ class Schedule(Shared):
 
 
 class Builder:
-    """Collects the ops of a custom schedule."""
+    """Collects the ops of a custom schedule, device by device. One thread at a time may use it.
+
+    config: the problem; name: what the schedule is called; flushes: whether an iteration starts only after the one before has ended.
+    Errors: ppsched.Error for a device or an op that the config does not have. Schedule.check says what is missing.
+
+        builder = ppsched.Builder(ppsched.Config(devices=1, microbatches=1))
+        builder.append(0, "0F0", "0B0")
+        print(builder.finish().check())
+    """
 
     config: Config
 
@@ -501,6 +514,8 @@ def generate(strategy: Union[str, Function], config: Config, *,
     to 1, and the span (or makespan) of the best schedule so far, infinite if there is none. If it returns False, the search
     raises ppsched.Cancelled. Ctrl-C ends a search, too, with KeyboardInterrupt.
     strategy: a name, or a function(config, builder). config: the problem.
+    Errors: ppsched.Error for an unknown strategy, with the nearest name; ppsched.Refused if the strategy does not support the problem;
+    ppsched.InvalidSchedule if the ops of your function are not complete or cannot run.
 
         schedule = ppsched.generate("zb_h1", config)
         print(schedule, schedule.check(), schedule.evaluate().metrics.makespan)

@@ -123,6 +123,7 @@ def draw(timelines: Union[Timeline, Iterable[Timeline]], ax: object = None, widt
 
     timelines: one or several; ax: axes to draw into, one per timeline, or two with memory; width: width of the figure in inches (default:
     3.4, a column of a paper); text has 6 points; memory: also draw, below each timeline, the highest memory of a device over time.
+    Errors: ppsched.Error without matplotlib, without timelines, or if `ax` has another number of axes.
 
         timelines = [ppsched.generate(name, config).evaluate() for name in ("gpipe", "1f1b", "zb_h1")]
         ppsched.draw(timelines).savefig("three.pdf")

@@ -100,7 +100,7 @@ def is_strategy(name: str) -> bool:
 
 
 def find_strategy(name: str) -> Strategy:
-    """The strategy with a name or alias. If there is none, raises an error with the nearest name.
+    """The strategy with a name or alias. If there is none, raises ppsched.Error with the nearest name.
 
         print(ppsched.find_strategy("interleaved_1f1b").options)
     """

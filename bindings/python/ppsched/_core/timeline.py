@@ -121,7 +121,7 @@ def idle_of(function: Callable[..., int], handle: ctypes.c_void_p, device: int) 
 
 
 class Timeline(Shared):
-    """A schedule with times. Immutable; several threads may read it. Schedule.evaluate makes it, as do Schedule.evaluate_transfers and
+    """A schedule with times. Only update changes it; several threads may read it. Schedule.evaluate makes it, as do Schedule.evaluate_transfers and
     Plan.timeline.
 
     schedule, config: the schedule, and the problem whose times it has.
@@ -154,7 +154,7 @@ class Timeline(Shared):
         """Computes the times of the schedule again with the costs of another config, in the same memory. Only for a timeline of
         evaluate(reusable=True).
 
-        After this call, do not use views that were taken before it, such as spans.
+        After this call, do not use views that were taken before it, such as spans. During it, no other thread may use the timeline.
         """
         call(lib.ppsched_timeline_update, self._handle, config_of(config)._handle)
         self.config = config

@@ -91,13 +91,17 @@ def number_word(value: float) -> str:
 
 
 class Units(NamedTuple):
-    """The units of numbers; None for numbers without units. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B."""
+    """The units of numbers; None for numbers without units. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B.
+
+        print(ppsched.Config(4, 8, forward_times=6.1, backward_times=12.2, units=ppsched.Units("ms")).units.time)
+    """
 
     time: Optional[str] = None
     memory: Optional[str] = None
     bytes: Optional[str] = None
 
     def check(self) -> None:
+        """Raises ppsched.Error for a unit that does not exist."""
         for name, unit, known in (("time", self.time, TIMES), ("memory", self.memory, BYTES), ("bytes", self.bytes, {"B": 1})):
             if unit is not None and unit not in known:
                 raise Error(f"units: there is no unit of {name} {shown(unit)}; there are {', '.join(known)}")
@@ -123,6 +127,7 @@ class Units(NamedTuple):
         return f" {self.memory}" if self.memory else ""
 
     def of(self, dimension: Optional[str]) -> Optional[str]:
+        """The unit of "time", "memory", "bytes" or "bandwidth"; None if there is none."""
         if dimension == "bandwidth":
             return f"{self.bytes}/{self.time}" if self.bytes and self.time else None
         return None if dimension is None else getattr(self, dimension)

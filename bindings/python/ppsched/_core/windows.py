@@ -247,6 +247,7 @@ def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = No
     order: a given order, such as "FBFB": each letter says from which list the next window is. Each channel then runs its
       windows in this order, and waits for the next one.
     pairs: number of consecutive pairs. A pair may start before the previous pair ends. order is the order of one pair.
+    Times are in a unit of your choice. Errors: ppsched.Error with the window that is wrong.
 
         windows = {"forward": [("compute", 3), ("network", 2)], "backward": [("network", 2), ("compute", 6)]}
         print(ppsched.pair_time(windows).time)

@@ -5,7 +5,7 @@ from typing import Callable, Dict, Iterable, Optional, Sequence
 from ._library import Error, decoded, lib
 from .exporting import Stream, Take
 from .microbatch_map import write_beside
-from .output import whole_file, write_stream
+from .output import Write, whole_file, write_stream
 from .picture import draw
 from .scenarios import Scenarios
 from .schedule import Schedule
@@ -52,13 +52,17 @@ def stamped_stream(stream: Stream, format: Optional[str]) -> Stream:
 def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """Draws a picture to a file whose ending is one of PICTURES."""
     with whole_file(path) as temporary:
-        draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios, ready)
+        drawing_of(timeline, path, scenarios, ready)(temporary)
 
 
-def draw_together(timelines: Sequence[Timeline], path: str) -> None:
+def drawing_of(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Write:
+    """Draws a picture in the format of the ending of `path`."""
+    return lambda name: draw(timeline, name, (ending_of(path, PICTURES) or "")[1:], scenarios, ready)
+
+
+def drawing_together(timelines: Sequence[Timeline], path: str) -> Write:
     """All in one picture, likewise."""
-    with whole_file(path) as temporary:
-        draw_into(timelines, temporary, (ending_of(path, PICTURES) or "")[1:])
+    return lambda name: draw_into(timelines, name, (ending_of(path, PICTURES) or "")[1:])
 
 
 def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],

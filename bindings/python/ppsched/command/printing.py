@@ -2,10 +2,10 @@
 """Output of the command: to standard output or a file, and messages on standard error."""
 import codecs
 import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.output import write_stream, write_text
+from .._core.output import Write, write_stream, write_text, write_together
 from .._core.shown import printable
 from .._start import drop_output
 
@@ -31,6 +31,13 @@ def print_stream(stream: Callable[[Callable[[bytes], object]], object], path: Op
         _print(lambda: stream(lambda piece: _put(decoder.decode(piece))))
     else:
         write_stream(path, stream)
+
+
+def write_files(writes: Sequence[Tuple[str, Write]], last: Callable[[], object] = lambda: None) -> None:
+    """Writes files in full, or none of them. last: is called before they replace older files."""
+    global printed
+    write_together(writes, last)
+    printed = printed or bool(writes)
 
 
 def _print(put_all: Callable[[], object]) -> None:

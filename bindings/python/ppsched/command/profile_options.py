@@ -13,6 +13,7 @@ from .._core.words import counted
 from .number_options import whole
 
 if TYPE_CHECKING:
+    from ..readers.comparison import Comparison
     from ..readers.profile import Profile
 
 
@@ -50,6 +51,7 @@ class Measurement:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values, measured, profile = values, values.get("measured"), values.get("profile")
         self.traces = _read(measured, values) if measured else None
+        self._compared: Optional["Comparison"] = None  # of the one timeline of a command
         self.profile = self.traces if profile is None or profile == measured else _read(profile, values)
 
     @property
@@ -91,12 +93,16 @@ class Measurement:
         """The export of a timeline, followed by the comparison if there is one."""
         if self.traces is None:
             return export
-        from ..readers.comparison import compare_run        # takes long to load
-        from .comparison_report import json_row, text       # takes long to load
-        unit, traces = timeline.config.units.time, self.traces
+        from .comparison_report import json_row, text  # takes long to load
+        if self._compared is None:
+            self._compared = self._compare(timeline, self.traces)
+        if format == "json":
+            return with_member(export, "measured", json_row(self._compared))
+        return f"{export}\n{text(self._compared)}"
+
+    def _compare(self, timeline: Timeline, traces: "Profile") -> "Comparison":
+        from ..readers.comparison import compare_run  # takes long to load
+        unit = timeline.config.units.time
         if unit not in (None, traces.units.time):
             traces = _read(self._values["measured"], {**self._values, "time_unit": unit})
-        comparison = compare_run(timeline, traces)
-        if format == "json":
-            return with_member(export, "measured", json_row(comparison))
-        return f"{export}\n{text(comparison)}"
+        return compare_run(timeline, traces)

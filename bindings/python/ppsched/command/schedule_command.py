@@ -1,48 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command schedule, which builds and evaluates one schedule."""
 import argparse
-import json
-from typing import Any, Optional
+from typing import Any, List, Optional, Sequence, Tuple
 
 from .._core.exporting import FORMAT_NAMES, Stream
-from .._core.microbatch_map import order_line, tell_order
+from .._core.microbatch_map import BESIDE, TELLS, tell_order, text_beside
+from .._core.output import Write, writing_of
 from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
-from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, stamped, stamped_stream
-from .bound_telling import bound_row, bound_text
-from .capture_report import capture_rows, capture_text
-from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .._core.writing import drawing_of, stamped, stamped_stream
+from .chakra_options import CHAKRA, add_chakra_arguments, write_traces
 from .commands import COMMANDS, Commands
-from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, add_runtime_argument, check_runtime, launch_fault, print_launch
 from .layer_options import add_split_arguments
 from .limit_check import check_limit
 from .live_command import print_link
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
-from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
-from .microbatch_options import add_order_argument, add_request_arguments, in_best_order, request_ends, throughput
+from .microbatch_options import add_order_argument, add_request_arguments, in_best_order
 from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
-from .order_telling import tell_beside
-from .prefill_values import chunk_tokens, chunks_text
-from .printing import print_stream, print_text
+from .output_files import add_output_argument
+from .printing import print_stream, print_text, write_files
 from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .profile_options import add_measured_argument
 from .robust_objective_options import add_robust_objective_arguments, with_asked_objective
-from .scenario_options import add_scenario_arguments, found_scenarios, tells_scenarios, with_scenarios
+from .scenario_options import add_scenario_arguments, found_scenarios, tells_scenarios
+from .schedule_answer import ScheduleAnswer
+from .schedule_files import Files, Output, check_formats, files_of
 from .size_options import add_size_arguments
-from .slot_report import slot_rows
 from .strategy_fit import check_one_strategy
 from .split_finding import found_split
-from .text_columns import text_columns, with_width
-from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, OneFile, RUNTIMES, SENDS, UsageError, VARYING
-
-
-BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what is told with the text of a schedule
+from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, UsageError, VARYING
 
 
 class _Format(argparse.Action):
@@ -63,7 +55,7 @@ def add_commands(commands: Commands) -> None:
         description="Builds the schedule of a strategy and evaluates it: computes its times, memory and idle time.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
-    parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
+    parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png zb.csv",
                        "ppsched schedule --strategy zbv --devices 4 --stages 8 --microbatches 8 --launch torchtitan",
                        "ppsched schedule -c problem.yaml --explain")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
@@ -86,10 +78,11 @@ def add_commands(commands: Commands) -> None:
     answer = parser.group(ANSWER)
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA), action=_Format,
                         help="format of the output (default: by the file's ending, else text). csv is PyTorch's; chakra writes one trace per rank, "
-                             "to -o PREFIX")
+                             "to -o PREFIX. Other files of -o may then only be pictures")
     answer.add_argument("--json", nargs=0, action=_Format, dest="format", help="the same as --format json")
-    answer.add_argument("-o", "--output", action=OneFile, metavar="FILE",
-                        help="write to a file: .png, .svg or .pdf for a picture; .csv, .json, .trace.json or .txt for the schedule")
+    add_output_argument(answer, "write to files: .png, .svg or .pdf for a picture; .csv, .json, .trace.json or .txt for the schedule. An option that "
+                                "works only with some formats, such as --explain, adds to the files and the printed text that have these formats. It "
+                                "is refused if none of them has")
     add_export_arguments(answer)
     add_chakra_arguments(parser.group("--format chakra"))
     add_quiet_argument(answer)
@@ -128,18 +121,64 @@ def _build(values: Values) -> Timeline:
 
 
 def run_launch(arguments: argparse.Namespace, values: Values) -> None:
+    outputs: List[str] = arguments.output or []
+    arguments.output = outputs[0] if outputs else None
     fault = launch_fault(arguments, arguments.format)
     if fault:
         raise UsageError(fault)
+    if len(outputs) > 1:
+        raise UsageError(f"--launch writes one file, the CSV that {arguments.launch} reads, not {' and '.join('-o ' + path for path in outputs)}")
     values["launch"] = arguments.launch
     tells_scenarios(values, vars(arguments))
     print_launch(_build(values).schedule, arguments, values["model"])
 
 
+def _writes(answer: ScheduleAnswer, files: Files, has_pictures: bool) -> List[Tuple[str, Write]]:
+    """The files to write. All texts that are made as a whole are made here."""
+    found = answer.scenarios
+    writes = [(path, drawing_of(answer.timeline, path, found and found.planned, found and found.ready)) for path in files.pictures if has_pictures]
+    order = answer.timeline.config.microbatch_order
+    for output in files.written:
+        if output.path is not None and output.format != CHAKRA:
+            writes.append((output.path, writing_of(_stamped(answer, output))))
+        if output.path is not None and output.format == "csv" and order:
+            writes.append((output.path + BESIDE, writing_of(_piece(text_beside(order)))))
+    return writes
+
+
+def _piece(text: str) -> Stream:
+    return lambda take: take(text.encode("utf-8"))
+
+
+def _stamped(answer: ScheduleAnswer, output: Output) -> Stream:
+    stream = answer.stream(output)
+    return stamped_stream(stream, output.format) if stream is not None else _piece(stamped(answer.text(output), output.format))
+
+
+def _tell_order(order: Sequence[int], files: Files) -> None:
+    """Prints the order of microbatches on standard error, if some output does not show it."""
+    tables = [output.path for output in files.written if output.format == "csv"]
+    for path in tables or [None] * any(format not in TELLS for format in files.formats):
+        tell_order("schedule", order, path)
+
+
+def _write(answer: ScheduleAnswer, files: Files, values: Values) -> None:
+    """Writes all files or none, then prints."""
+    printed, timeline = files.printed, answer.timeline
+    writes = _writes(answer, files, not values.get("no_visualization"))
+    stream = None if printed is None or writes else answer.stream(printed)
+    text = answer.text(printed) if printed is not None and stream is None else None  # before anything is written
+    write_files(writes, lambda: write_traces(timeline, {**values, "output": files.prefix}) if files.prefix is not None else None)
+    if text is not None:
+        print_text(text)
+    elif stream is not None:
+        print_stream(stream)
+    _tell_order(timeline.config.microbatch_order, files)
+
+
 def run_schedule(arguments: argparse.Namespace) -> None:
     check_one_strategy(arguments.strategy)
-    must_run_on = arguments.runtime
-    values = {**merged(arguments), "must_run_on": must_run_on}
+    values = {**merged(arguments), "must_run_on": arguments.runtime}
     take_recomputed_chunks(values)
     if arguments.page_url or arguments.page_url_base is not None:
         print_link(arguments, values)
@@ -147,95 +186,11 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if arguments.launch is not None:
         run_launch(arguments, values)
         return
-    output: Optional[str] = values.get("output")
-    chosen = values.get("format")
-    picture = ending_of(output, PICTURES) if output and chosen != CHAKRA else None
-    if output and not picture and chosen is None:
-        chosen = FORMATS.get(ending_of(output, FORMATS) or "")
-        if chosen is None:
-            raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
-    fault = chakra_fault(values, chosen)
-    if fault:
-        raise UsageError(fault)
-    if values.get("measured") and chosen not in (None, "text", "json"):
-        raise UsageError(f"--measured works only with text and json, not with {chosen}")
-    for name in ("explain", "explain_memory", "capture"):
-        if values.get(name) and chosen not in (None, "text", "json"):
-            raise UsageError(f"--{name.replace('_', '-')} works only with text and json, not with {chosen}")
-    if values.get("slots") and chosen != "json":
-        raise UsageError("--slots works only with json")
-    is_told = tells_scenarios(values, vars(arguments), chosen)
+    files = files_of(values)
+    check_formats(values, files)
+    is_told = tells_scenarios(values, vars(arguments), files.format_told)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values) if is_told else None
-    order = timeline.config.microbatch_order
-    if chosen == CHAKRA:
-        write_traces(timeline, values)
-        tell_order("schedule", order)
-        return
-    if picture and output:
-        if not values.get("no_visualization"):
-            draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
-        output = None
-    columns = text_columns(values["text_columns"], output)
-    bound = bound_row(timeline) if scenarios is None and chosen in (None, "text", "json") else None
-    if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE) \
-            and not (chosen == "json" and (timeline.config.microbatch_request or values["options"].get("objective") == "throughput")) and (bound is None or chosen != "json"):
-        wanted: str = chosen
-        stream: Stream = lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"])
-        print_stream(stream if output is None else stamped_stream(stream, wanted), output)
-        tell_beside("schedule", order, chosen, output)
-        return
-    text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
-    if picture and chosen is None:
-        text = text.splitlines()[0] + "\n" + (order_line(order) if order else "")
-    if chosen in (None, "text"):
-        text = with_width(text, columns, output)
-    text = with_scenarios(scenarios, text, chosen or "text")
-    if bound is not None:
-        text = text + bound_text(bound, timeline.metrics.makespan) if chosen != "json" else json.dumps({**json.loads(text), **bound}) + "\n"
-    ends, passed = request_ends(timeline), throughput(timeline, values)
-    if values.get("chunks_of_prompt") is not None and chosen in (None, "text"):
-        text += chunks_text(values["chunks_of_prompt"], values["has_prompts"])
-    elif values.get("chunks_of_prompt") is not None and chosen == "json":
-        text = json.dumps({**json.loads(text), "chunk_tokens": chunk_tokens(values["chunks_of_prompt"], values["has_prompts"])}) + "\n"
-    if ends is not None and chosen == "json":
-        text = json.dumps({**json.loads(text), "request_ends": ends}) + "\n"
-    elif ends is not None and chosen in (None, "text"):
-        text += f"requests end at {' '.join(f'{end:g}' for end in ends)}; mean {sum(ends) / len(ends):g}\n"
-    if passed is not None and chosen == "json":
-        text = json.dumps({**json.loads(text), "throughput": passed}) + "\n"
-    elif passed is not None and chosen in (None, "text"):
-        text += f"throughput {passed:g} requests per unit of time, if they come again and again\n"
-    if values.get("explain"):
-        text = _explained(timeline, text, chosen or "text")
-    if values.get("explain_memory"):
-        text = _memory_explained(timeline, text, chosen or "text")
-    if values.get("capture"):
-        text = _with_capture(timeline, text, chosen or "text", bool(values.get("blocking")))
-    if values.get("slots"):
-        text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
-    text = values["measurement"].beside(timeline, text, chosen)
-    print_text(text if output is None else stamped(text, chosen), output)
-    tell_beside("schedule", order, chosen, output)
-    if chosen in (None, "text"):
+    _write(ScheduleAnswer(timeline, values, scenarios), files, values)
+    if "text" in files.formats:
         tell_problem(arguments, values)
-
-
-def _explained(timeline: Timeline, text: str, format: str) -> str:
-    """Adds the explanation to a text or JSON."""
-    if format == "text":
-        return text + explain_text(timeline)
-    return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
-
-
-def _memory_explained(timeline: Timeline, text: str, format: str) -> str:
-    if format == "text":
-        return text + memory_text(timeline)
-    return json.dumps({**json.loads(text), "explain_memory": memory_rows(timeline)}) + "\n"
-
-
-def _with_capture(timeline: Timeline, text: str, format: str, blocking: bool) -> str:
-    """A text or JSON with whether the order can be captured."""
-    if format == "text":
-        return text + capture_text(timeline.schedule, blocking)
-    return json.dumps({**json.loads(text), **capture_rows(timeline.schedule, blocking)}) + "\n"

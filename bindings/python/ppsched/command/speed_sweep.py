@@ -5,7 +5,7 @@ import argparse
 import copy
 import json
 import math
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Tuple
 
 from .._core._library import Error
 from .._core.plan_table import best_of_each
@@ -14,9 +14,10 @@ from .._core.text_table import Column, laid_out
 from .._core.units import Units
 from .._core.windows import LISTS
 from .._core.words import nearest
-from .._core.writing import ending_of, stamped
+from .._core.writing import ending_of
+from .output_files import text_file
 from .plan_options import make_plan
-from .printing import print_text
+from .printing import print_text, write_files
 from .usage import UsageError
 
 HALVINGS = 10  # of the logarithm of two neighbouring speeds
@@ -177,9 +178,10 @@ def _text(sweep: Sweep, rows: List[Tuple[float, Steps]], turns: List[Turn], unit
 
 def run_speed_sweep(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     sweep = _sweep_of(arguments.channel_speeds)
-    output: Optional[str] = arguments.output
-    if output is not None and not ending_of(output, (".json", ".txt")):
-        raise UsageError(f"-o {output}: with --channel-speeds give .json or .txt")
+    outputs: List[str] = arguments.output
+    wrong = next((path for path in outputs if not ending_of(path, (".json", ".txt"))), None)
+    if wrong is not None:
+        raise UsageError(f"-o {wrong}: with --channel-speeds give .json or .txt")
     _check_channel(sweep.channel, _windows_in(values))
     rows, units = [], Units(None, None, None)
     for speed in sweep.speeds:
@@ -188,6 +190,8 @@ def run_speed_sweep(arguments: argparse.Namespace, values: Mapping[str, Any]) ->
             raise Error(f"at {speed:g} times the speed of {sweep.channel} no schedule fits; ppsched compare without --channel-speeds says why")
         rows.append((speed, steps))
     turns = _turns(values, sweep, rows)
-    is_json = arguments.json or (output is not None and ending_of(output, (".json",)))
-    text = json.dumps(_row(sweep, rows, turns, units)) + "\n" if is_json else _text(sweep, rows, turns, units)
-    print_text(stamped(text, "text") if output is not None and not is_json else text, output)
+    made = {True: json.dumps(_row(sweep, rows, turns, units)) + "\n", False: _text(sweep, rows, turns, units)}
+    kinds = {path: bool(arguments.json or ending_of(path, (".json",))) for path in outputs}
+    write_files([text_file(path, made[is_json], not is_json) for path, is_json in kinds.items()])
+    if not outputs:
+        print_text(made[bool(arguments.json)])

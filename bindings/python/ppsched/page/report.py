@@ -115,7 +115,7 @@ def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *
 def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None, *, live: bool = False) -> str:
     """A page for a plan, or for one or more timelines, as HTML. live, only for a plan: include the library, so that the page can rank
     again with other limits and times.
-    what: a plan, a timeline or several. title: of the page.
+    what: a plan, a timeline or several. title: of the page. Errors: ppsched.Error for other objects, or live without a plan.
 
         pathlib.Path("report.html").write_text(ppsched.report([timeline], title="1F1B"), encoding="utf-8")
     """

@@ -111,7 +111,7 @@ def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float]
 
     timeline: the plan. profile: made by Profile.from_traces.
     tolerance: how much later than planned an op may start before it counts as late (default: half of the plan's mean op time). Sends and
-    receives are left out, because traces show when they were posted, not when the data moved.
+    receives are left out, because traces show when they were posted, not when the data moved. Errors: ppsched.Error if schedules, sizes or units differ.
 
         profile = ppsched.Profile.from_traces("rank0.json", "rank1.json")
         print(ppsched.compare_run(ppsched.generate("zbv", profile.config()).evaluate(), profile))

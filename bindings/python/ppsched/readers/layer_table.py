@@ -213,7 +213,7 @@ def layer_table_of(text: str, name: str = "the table") -> LayerTable:
     """A table from its text: CSV with the header kind,tp,cp,ep,etp,micro_batch,seq,recompute,forward_time,backward_input_time,
     backward_weight_time,mem_forward,mem_static, or JSON with a list of the same keys. An empty size means any size; an empty figure was not
     measured. Numbers have units; in JSON, and after a line #units, units may be left out. Rows of collectives are
-    collective:NAME,bytes,group,span,time. Raises Error with name, place and key.
+    collective:NAME,bytes,group,span,time. Raises ppsched.Error with name, place and key.
     text: the table. name: what messages call it.
 
         table = ppsched.layer_table_of("kind,tp,forward_time\\ndense,8,6.1ms\\n")
@@ -225,7 +225,7 @@ def layer_table_of(text: str, name: str = "the table") -> LayerTable:
 def read_layer_table(path: str) -> LayerTable:
     """Reads a layer table from a file, CSV or JSON, in the form of layer_table_of.
 
-    path: the file.
+    path: the file. Errors: ppsched.Error with the file, place and key, also for a file that does not exist.
 
         pathlib.Path("table.csv").write_text("kind,tp,forward_time\\ndense,8,6.1ms\\n")
         print(ppsched.read_layer_table("table.csv"))

@@ -182,7 +182,8 @@ def _of_script(path: str) -> ModelFile:
 
 def read_model(path: Union[str, "os.PathLike[str]"]) -> ModelFile:
     """Reads the description of a model. path: a file, or a name such as torchtitan:llama3/8B. If the file is a script that runs Megatron-LM,
-    the call reads the options that the script gives to Megatron-LM.
+    the call reads the options that the script gives to Megatron-LM. Errors: ppsched.Error with the file and what is wrong, also for a file
+    that does not exist.
 
         print(ppsched.read_model("config.json").description)
     """

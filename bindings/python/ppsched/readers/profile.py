@@ -85,6 +85,10 @@ class Profile:
     give them; samples: for each measured kind of op a list of samples per stage; pairs: samples of overlapped pairs, by forward
     and backward stage; units: units of all times from traces, and of the numbers of a file that have a unit; sources: for each
     source of times in traces, the kinds of ops.
+    Errors: ppsched.Error with the file and the place in it, also for a file that does not exist.
+
+        profile = ppsched.Profile.from_traces("rank0.json", "rank1.json")
+        print(profile.config().forward_times, profile.units.time)
     """
 
     name: str
