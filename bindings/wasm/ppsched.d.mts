@@ -169,13 +169,14 @@ export interface Layout extends JobLayout {
 /** What was found for a layout; the pipeline's split is the layers of each stage, with ends. */
 export interface FoundLayout extends JobFound {
   step: StepPrice | null;
-  pipeline: { strategy: string; recompute: string | null; recompute_layers: number; devices: number; chunks: number; microbatches: number; split: number[] } | null;
+  pipeline: { strategy: string; recompute: string | null; recompute_layers: number; devices: number; chunks: number; microbatches: number; mem_limit: number | null; split: number[] } | null;
 }
 
 export class Job extends Handle {
   readonly length: number;
   layout(number: number): Layout;
   price(number: number, above?: number): FoundLayout;
+  config(number: number, price?: FoundLayout): Config | null;
   run(): this;
   ranked(): Layout[];
 }

@@ -537,8 +537,9 @@ export class Plan extends Handle {
 
 /** The layouts of a training on a number of devices. */
 export class Job extends Handle {
-  constructor(engine, pointer) {
+  constructor(engine, pointer, asked) {
     super(engine, pointer, "ppsched_job_destroy");
+    this.asked = asked; // {model, training, device}
   }
 
   get length() { return this.call("ppsched_job_layout_count"); }
@@ -557,11 +558,44 @@ export class Job extends Handle {
       if (price === 0)
         return row;
       try {
-        const { strategy, split, recompute, recompute_layers, devices, chunks, microbatches } = engine.struct("Pipeline", "ppsched_price_get_pipeline", price);
+        const { strategy, split, recompute, recompute_layers, devices, chunks, microbatches, memory_limit } = engine.struct("Pipeline", "ppsched_price_get_pipeline", price);
+        const memory = Array.from({ length: devices }, (_, device) => engine.struct("DevicePrice", "ppsched_price_get_device", price, device));
+        const beside = memory.reduce((sum, { other }) => sum + other, 0) + Math.max(...memory.map(({ gathered }) => gathered)); // what the schedule's own memory is without
         return { ...row, step: engine.struct("StepPrice", "ppsched_price_get_step", price),
-                 pipeline: { strategy, recompute, recompute_layers, devices, chunks, microbatches, split: engine.numbers("u32", split, devices * chunks) } };
+                 pipeline: { strategy, recompute, recompute_layers, devices, chunks, microbatches, mem_limit: memory_limit > 0 ? memory_limit - beside : null, split: engine.numbers("u32", split, devices * chunks) } };
       } finally {
         engine.exports.ppsched_price_destroy(price);
+      }
+    });
+  }
+
+  /** The problem of a layout's pipeline, in seconds and bytes; null where nothing fits. Its strategy is that of the price, which is
+   * computed unless it is given. */
+  config(number, { pipeline } = this.price(number)) {
+    const { engine, asked: { model: text, training, device } } = this, made = [];
+    if (pipeline === null)
+      return null;
+    const keep = (free, pointer) => { made.push(() => engine.exports[free](pointer)); return pointer; };
+    return engine.scratch((room) => {
+      try {
+        const { tensor_parallel, context_parallel, expert_parallel, expert_tensor_parallel, data_parallel, micro_batch_size, sharding, rank_order } = this.layout(number);
+        const { devices, chunks, microbatches } = pipeline, description = keep("ppsched_description_release", engine.described(room, text));
+        const model = keep("ppsched_model_destroy", engine.made("ppsched_model_create", description, room.struct("Training", { ...training, tensor_parallel,
+          context_parallel, expert_parallel, expert_tensor_parallel, data_parallel, micro_batch_size, sharding }), engine.call("ppsched_accelerator_at", device), 0));
+        const { scale_slowdown: slowdown } = engine.accelerators()[device], rows = engine.call("ppsched_model_row_count", model);
+        const scale = 1 + slowdown * Math.log2(tensor_parallel * context_parallel * data_parallel * devices);
+        const factors = room.list("f64", "a factor", Array(3 * rows).fill(scale));
+        const layers = keep("ppsched_layers_release", engine.made("ppsched_layers_from_model", model, room.struct("Calibration", { rows, factors })));
+        const split = room.struct("Split", { stages: devices * chunks, layers: room.list("u32", "a stage's layers", pipeline.split),
+                                             recomputes: room.list("u8", "a kind", engine.recomputesOf(layers, pipeline)) });
+        const config = engine.config(devices, devices * chunks, microbatches);
+        made.push(() => config.destroy());
+        config.set("mem_limit", pipeline.mem_limit);
+        engine.putLinks(config, room, model, room.struct("Pipeline", { devices, rank_order }), scale);
+        return new Config(engine, engine.made("ppsched_config_from_layers", config.alive(), layers, split));
+      } finally {
+        for (const free of made.reverse())
+          free();
       }
     });
   }
@@ -843,9 +877,7 @@ export class Engine {
       throw new TypeError(`layouts do not differ in ${shown(unknown)}; ${namesNear(unknown, [...dimensions.keys()])}`);
     const { SEQUENCE_PARALLEL, OVERLAPS_GRADIENTS, OVERLAPS_PARAMETERS, OVERLAPS_CONTEXT } = TrainingFlag;
     return this.scratch((room) => {
-      const bytes = encoder.encode(model), text = room.take(bytes.length);
-      this.memory.bytes.set(bytes, text);
-      const description = this.made("ppsched_description_read", text, bytes.length, 0);
+      const description = this.described(room, model);
       try {
         const lists = Object.entries(fixed).filter(([, given]) => given !== null).map(([name, given]) => {
           const values = typeof given === "number" ? [given] : listOf(name, given);
@@ -853,12 +885,50 @@ export class Engine {
         });
         const options = room.struct("JobOptions", { gpus, top, memory_limit: memoryLimit, lists: lists.length > 0 ? room.records("JobList", lists) : 0, list_count: lists.length });
         const precision = known[number].lacks_bf16 ? Precision.FP16 : Precision.BF16;
-        const training = room.struct("Training", { sequence_length: sequence, precision, flags: SEQUENCE_PARALLEL | OVERLAPS_GRADIENTS | OVERLAPS_PARAMETERS | OVERLAPS_CONTEXT });
-        return new Job(this, this.made("ppsched_job_create", description, training, this.call("ppsched_accelerator_at", number), options, 0));
+        const training = { sequence_length: sequence, precision, flags: SEQUENCE_PARALLEL | OVERLAPS_GRADIENTS | OVERLAPS_PARAMETERS | OVERLAPS_CONTEXT };
+        return new Job(this, this.made("ppsched_job_create", description, room.struct("Training", training), this.call("ppsched_accelerator_at", number), options, 0),
+          { model, training, device: number });
       } finally {
         this.exports.ppsched_description_release(description);
       }
     });
+  }
+
+  /** The description of a model in the text of its file. */
+  described(room, model) {
+    const bytes = encoder.encode(model), text = room.take(bytes.length);
+    this.memory.bytes.set(bytes, text);
+    return this.made("ppsched_description_read", text, bytes.length, 0);
+  }
+
+  /** Of each layer the number of the kind by which a pipeline recomputes it, from 1; 0: it does not. */
+  recomputesOf(layers, { split, recompute, recompute_layers: most }) {
+    const rows = [];
+    for (let entry = 0; entry < this.call("ppsched_layers_entries", layers); entry += 1) {
+      const { count, place, recomputes, recompute_count: kinds } = this.struct("Layer", "ppsched_layers_get_entry", layers, entry);
+      const names = Array.from({ length: kinds }, (_, i) => this.memory.struct("Recompute", recomputes + i * STRUCTS.Recompute.size).name);
+      rows.push(...Array(count || 1).fill({ isDecoder: place === "any", kind: names.indexOf(recompute) + 1 }));
+    }
+    return split.flatMap((count) => {
+      let left = most || Infinity;
+      return rows.splice(0, count).map(({ isDecoder, kind }) => {
+        left -= isDecoder ? 1 : 0;
+        return isDecoder && left >= 0 ? kind : 0;
+      });
+    });
+  }
+
+  /** Sets the links between the devices of a pipeline: one for all, or one for each pair. */
+  putLinks(config, room, model, pipeline, scale) {
+    const { devices } = config, latency = room.take(8), rate = room.take(8), times = [], rates = [];
+    for (let pair = 0; pair < devices * devices; pair += 1) {
+      this.call("ppsched_model_get_pipeline_link", latency, rate, model, pipeline, Math.floor(pair / devices), pair % devices);
+      times.push(this.memory.read("f64", latency) * scale);
+      rates.push(this.memory.read("f64", rate) / scale);
+    }
+    const areAlike = (list) => list.every((value, pair) => pair % (devices + 1) === 0 || value === list[1]);
+    const short = areAlike(times) && areAlike(rates) ? (list) => [list[devices > 1 ? 1 : 0]] : (list) => list;
+    config.set("p2p_time", short(times)).set("p2p_bandwidth", short(rates));
   }
 
   /** A schedule from a text of the format "csv" or "json". */

@@ -798,6 +798,32 @@ class PageTest(unittest.TestCase):
             self.assertEqual(self.layouts(), [])
             self.assertEqual(self.text("job-told"), "No layout: GPUs must be one integer from 1 to 1048576")
 
+    def test_the_pipeline_of_a_layout_is_drawn(self):
+        path = ROOT / "docs" / "examples" / "config.json"
+        self.open("devices=4&stages=4&microbatches=8")
+        self.settled()
+        before, makespan = self.value("location.hash"), self.makespan()
+        self.value("document.getElementById('job-device').value = 'h100'")
+        self.value("document.getElementById('job-pp').value = '2 4 8'")
+        self.drop(path.read_text(encoding="utf-8"))
+        rows = self.layouts()
+        told = ppsched_command("pick", "--model", path, "--device", "h100", "--gpus", 64, "--pp", 2, 4, 8, "--seq", 4096, "--json")
+        best = [row for row in json.loads(told.stdout) if row["fits"]][:10]
+        self.browser.click(*self.center("#job-rows tr:nth-child(2) button"))
+        self.settled()
+        self.assertEqual((self.state("strategy"), self.value("document.getElementById('knob-devices').value")), (rows[1][9], rows[1][4]))
+        self.assertAlmostEqual(self.makespan() / best[1]["step"]["pipeline_time"], 1, places=5)
+        self.assertEqual(self.value("document.activeElement.id"), "timelines")
+        fragment, drawn = self.value("location.hash.slice(1)"), self.makespan()
+        self.value("history.back()")
+        self.browser.wait(f"location.hash === {json.dumps(before)}")
+        self.settled()
+        self.assertEqual((self.makespan(), self.value("document.getElementById('knob-devices').value")), (makespan, "4"))
+        self.value("history.forward()")
+        self.browser.wait(f"location.hash.slice(1) === {json.dumps(fragment)}")
+        self.settled()
+        self.assertEqual(self.makespan(), drawn)
+
     def test_a_file_that_is_no_model_is_told(self):
         self.open("devices=4&stages=4&microbatches=8")
         for text in ("no", "{}", '{"model_type": "lama"}', "[" * 5000):

@@ -37,6 +37,14 @@ const tests = {
     const { pipeline, runs_on } = job.price(best[0].number);
     assert.ok(runs_on > 0 && pipeline.split.length === pipeline.devices * pipeline.chunks);
     assert.equal(job.price(best[0].number, times[0] / 2).state, "slower");
+    for (const options of [{ gpus: 16, global_batch: 64, pp: 4 }, { gpus: 64, pp: [1, 2, 8] }, { gpus: 8, device: "v100", sequence: 8192, pp: 4, tp: 1 },
+                           { gpus: 16, device: "mi300x", sequence: 65536, pp: 8, top: 5 }]) { // with recompute; with the limit of a search
+      const search = jobOf({ top: 3, ...options }).run();
+      for (const { number } of search.ranked()) { // the problem of a layout takes as long as its price says
+        const price = search.price(number), config = search.config(number), { makespan } = config.generate(price.pipeline.strategy).evaluate(config).metrics;
+        assert.ok(Math.abs(makespan / price.step.pipeline_time - 1) < 1e-9, `${makespan} ${price.step.pipeline_time}`);
+      }
+    }
     assert.equal(jobOf({ gpus: 64, device: "v100", tp: 4, pp: 4, top: 1 }).run().ranked()[0].state, "priced"); // without bf16
     assert.throws(() => jobOf({ gpus: 16, device: "h10" }), /no device is called "h10"; did you mean h100\?/);
     assert.throws(() => jobOf({ gpus: 16, tpp: 2 }), /did you mean tp\?/);

@@ -59,12 +59,35 @@ function askLayouts() {
   }
 }
 
+/** The problem of a layout's pipeline, in seconds and bytes. */
+function problemOfLayout({ found: { pipeline: { strategy, devices, chunks, microbatches } }, values }) {
+  const { backward_times, ...lists } = values; // the sums of those of I and W
+  return { ...plainProblem(), strategy, devices, stages: devices * chunks, microbatches,
+           values: Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, inShort(list)])) };
+}
+
+/** Draws the pipeline of a layout; the browser's button Back returns to the problem that was drawn before. */
+function drawLayout(row) {
+  keepLink();
+  history.pushState(null, "", location.hash);
+
+  problem = problemOfLayout(row);
+  takeModel(problem);
+  shownOptions = null;
+  showKnobs();
+  turnedKnob();
+  keepLink();
+  byId("timelines").scrollIntoView();
+  byId("timelines").focus({ preventScroll: true });
+}
+
 function showLayouts({ rows = [], count, error }) {
   document.documentElement.dataset.layouts = "yes";
   byId("job-table").classList.remove("stale");
   byId("job-table").hidden = rows.length === 0;
   byId("job-rows").replaceChildren(...rows.map((row, place) => {
     const cells = LAYOUT_COLUMNS.map(([heading, text]) => make("td", { class: LAYOUT_TEXTS.includes(heading) ? null : "number" }, String(text(row, place))));
+    cells[0].append(" ", makeButton("Draw", `Draw the pipeline of layout ${place + 1}`, () => drawLayout(row)));
     const element = make("tr", {}, ...cells);
     element.classList.toggle("winner", place === 0);
     return element;

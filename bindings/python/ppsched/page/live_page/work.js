@@ -90,7 +90,7 @@ function leastLimitOf(plan, rows) {
 }
 
 /** The questions of the live page: the best of each strategy, and searches. */
-function liveKinds() {
+function liveKinds(library) {
   /** The best of each strategy. */
   const rowsOf = (plan, ranked) => {
     const seen = new Set(), rows = [];
@@ -137,11 +137,21 @@ function liveKinds() {
     config.destroy();
   };
 
+  /** A layout with what was found for it, and the values of its pipeline's problem. */
+  const layoutRow = (job, layout) => {
+    const found = job.price(layout.number), config = job.config(layout.number, found);
+    try {
+      return { ...layout, found, values: valuesOf(config, Object.keys(library.Quantity).map((name) => name.toLowerCase())) };
+    } finally {
+      config.destroy();
+    }
+  };
+
   /** The best layouts of a model, with what was found for each. */
   const layouts = ({ engine, problem: { model, job: asked }, number }) => {
     const job = engine.job(model, asked);
     try {
-      postMessage({ number, count: job.length, rows: job.run().ranked().map((layout) => ({ ...layout, found: job.price(layout.number) })) });
+      postMessage({ number, count: job.length, rows: job.run().ranked().map((layout) => layoutRow(job, layout)) });
     } finally {
       job.destroy();
     }
@@ -154,7 +164,7 @@ let workerLink = null;
 
 /** Makes a worker that answers these kinds of questions. */
 function makeWorker(makeKinds) {
-  const text = [makeLibrary, configOf, keepLess, answerQuestions, eachCandidate, evaluateAll, lessOf, rankLess,
+  const text = [makeLibrary, configOf, valuesOf, keepLess, answerQuestions, eachCandidate, evaluateAll, lessOf, rankLess,
                 leastLimitOf, makeKinds].join("\n");
   workerLink ??= URL.createObjectURL(new Blob([`${text}\nanswerQuestions(${makeKinds.name});`], { type: "text/javascript" }));
   return new Worker(workerLink);
