@@ -178,7 +178,8 @@ def _write(answer: ScheduleAnswer, files: Files, values: Values) -> None:
 
 def run_schedule(arguments: argparse.Namespace) -> None:
     check_one_strategy(arguments.strategy)
-    values = {**merged(arguments), "must_run_on": arguments.runtime}
+    must_run_on = arguments.runtime  # of the line alone: a runtime of the config file is for pick and the launch line
+    values = {**merged(arguments), "must_run_on": must_run_on}
     take_recomputed_chunks(values)
     if arguments.page_url or arguments.page_url_base is not None:
         print_link(arguments, values)
