@@ -101,7 +101,7 @@ class NewStrategyTest(unittest.TestCase):
         copy.mkdir()
         for name in ("include", "lib", "bindings"):
             shutil.copytree(ROOT / name, copy / name)
-        for name in ("meson.build", "meson_options.txt"):
+        for name in ("meson.build", "meson_options.txt", "LICENSE"):
             shutil.copy(ROOT / name, copy)
         for name, path, text in (("planted_rule", "rules/planted_rule.c", RULE),
                                  ("planted_search", "searches/planted_search.c", SEARCH)):
