@@ -3,12 +3,11 @@
 assume, and refusals as JSON."""
 import argparse
 import json
-import os
 import pathlib
 import re
-import tempfile
 import unittest
 
+import own_folder
 from in_process import run_command
 
 import ppsched
@@ -31,10 +30,7 @@ def commands():
 
 class AskingTest(unittest.TestCase):
     def setUp(self):
-        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
-        os.chdir(folder.name)
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, before)
+        own_folder.enter(self)
 
     def succeed(self, *words, speaks=False, notes=()):
         result = run(*words, speaks=speaks)

@@ -4,16 +4,15 @@ import copy
 import inspect
 import json
 import multiprocessing
-import os
 import pathlib
 import pickle
 import subprocess
 import sys
-import tempfile
 import types
 import unittest
 from unittest import mock
 
+import own_folder
 import ppsched
 from ppsched._core import config as config_module
 from ppsched._core.config import QUANTITIES
@@ -116,10 +115,7 @@ class PickleTest(unittest.TestCase):
 
 class FileTest(unittest.TestCase):
     def setUp(self):
-        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
-        os.chdir(folder.name)
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, before)
+        own_folder.enter(self)
 
     def file(self, values):
         pathlib.Path("a.json").write_text(json.dumps(values), encoding="utf-8")

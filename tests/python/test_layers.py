@@ -5,16 +5,15 @@ import csv
 import importlib.util
 import io
 import json
-import os
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import unittest
 import unittest.mock
 
+import own_folder
 import ppsched
 from ppsched.command import notices
 from ppsched.command.cli import main
@@ -37,10 +36,7 @@ class FolderTest(unittest.TestCase):
     """In a folder with model.json, a config file, and layers.json, the layers alone."""
 
     def setUp(self):
-        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
-        os.chdir(folder.name)
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, before)
+        own_folder.enter(self)
         self.write("model.json", PROBLEM)
         self.write("layers.json", ROWS)
 

@@ -6,9 +6,9 @@ import os
 import pathlib
 import shlex
 import shutil
-import tempfile
 import unittest
 
+import own_folder
 from in_process import run_command
 
 import ppsched
@@ -353,10 +353,7 @@ FIRST = [
 
 class MistakesTest(unittest.TestCase):
     def setUp(self):
-        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
-        os.chdir(folder.name)
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, before)
+        own_folder.enter(self)
         os.mkdir("folder")
         for name, text in FILES.items():
             pathlib.Path(name).write_text(text, encoding="utf-8")

@@ -2,11 +2,10 @@
 """Memory of layers that are computed again, as the command tells it: what comes back for a split backward stays until W, a whole
 backward holds the largest for itself. Against figures by hand, and against the queues read again."""
 import json
-import os
 import re
-import tempfile
 import unittest
 
+import own_folder
 from in_process import run_command
 
 DECODER = {"name": "decoder", "count": 16, "forward_time": 1, "backward_input_time": 1, "backward_weight_time": 1, "mem_forward": 1,
@@ -45,10 +44,7 @@ def peak_of(ops, stages):
 
 class RecomputedTest(unittest.TestCase):
     def setUp(self):
-        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
-        os.chdir(folder.name)
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, before)
+        own_folder.enter(self)
         self.write([DECODER])
 
     def write(self, rows):

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """More slips: what each line says, and that what it says to type works."""
-import os
 import pathlib
 import shlex
 import shutil
-import tempfile
 import unittest
 
+import own_folder
 from in_process import run_command
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -49,6 +48,8 @@ SLIPS = [
     ("schedule -d 4 -b 8", 2, "did you mean --devices?", None),
     ("schedule -m 8 --devices 4", 2, "did you mean --microbatches?", None),
     ("schedule --devices 4 -b 8 --forward 3", 2, "did you mean --forward-times?", "schedule --devices 4 -b 8 --forward-times 3"),
+    ("schedule --devices 4 -b 4 --microbatch-scale 1 2 1 2 --microbatch-order 3 2 1 0", 2, "did you mean --order-microbatches?",
+     "schedule --devices 4 -b 4 --microbatch-scale 1 2 1 2 --order-microbatches"),
     ("pick --devices 4 -b 8 --runtime nemo", 2, "did you mean megatron?", "pick --devices 4 -b 8 --runtime megatron"),
     ("convert s.csv --to perfetto", 2, "did you mean chrome?", "convert s.csv --to chrome"),
     ("convert s.csv --to pytorch", 2, "did you mean csv?", "convert s.csv --to csv"),
@@ -98,10 +99,7 @@ SLIPS = [
 
 class SlipsTest(unittest.TestCase):
     def setUp(self):
-        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
-        os.chdir(folder.name)
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, before)
+        own_folder.enter(self)
         for name, text in (("s.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"), ("trace.json", '{"traceEvents": []}'), ("runs.csv", "tp,pp\n1,2\n"),
                            ("small.json", '{"like": "h100", "memory": "24GB"}'),
                            ("windows.json", '{"forward": [["compute", 3], ["network", 2]], "backward": [["compute", 4], ["network", 2]]}')):

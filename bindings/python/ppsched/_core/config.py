@@ -121,7 +121,7 @@ def _worded(name: str, value: Any, units: Units) -> Any:
     return worder(name, value, units)
 
 
-DEFAULT: "Numbers" = ()  # the value of a list that is not given
+DEFAULT: Numbers = ()  # the value of a list that is not given
 _FIXED = ("units", "split_backward", "forward_only", "sender_waits")  # attributes that are set once
 _SIZES = ("devices", "stages", "microbatches", "iterations", "slices", "placement", "options", "weight_versions", "stage_inputs", "stage_passes",
           "stage_microbatches")
@@ -246,25 +246,25 @@ class Config:
                  placement: Union[Placement, str, Sequence[Union[int, Sequence[int]]], None] = None, weight_versions: int = 0,
                  split_backward: bool = True, forward_only: bool = False,
                  sender_waits: Union[SenderWaits, str] = SenderWaits.NEVER, options: Optional[Mapping[str, object]] = None,
-                 forward_times: "Numbers" = (), backward_times: "Numbers" = (), backward_input_times: "Numbers" = (), backward_weight_times: "Numbers" = (),
-                 backward_input_share: "Numbers" = (), overlapped_times: "Numbers" = (), p2p_time: "Numbers" = (),
-                 p2p_bandwidth: "Numbers" = (), activation_bytes: "Numbers" = (), gradient_bytes: "Numbers" = (),
-                 mem_forward: "Numbers" = (), mem_backward_input: "Numbers" = (), mem_backward_weight: "Numbers" = (),
-                 mem_static: "Numbers" = (), mem_weights: "Numbers" = (), mem_limit: "Numbers" = (),
-                 mem_optimizer: "Numbers" = (), mem_other: "Numbers" = (), mem_gradients: "Numbers" = (), mem_gathered: "Numbers" = (),
-                 mem_output: "Numbers" = (), mem_send_forward: "Numbers" = (), mem_send_backward: "Numbers" = (),
-                 mem_receive_forward: "Numbers" = (), mem_receive_backward: "Numbers" = (), mem_work_forward: "Numbers" = (),
-                 mem_work_backward: "Numbers" = (), mem_work_backward_input: "Numbers" = (), mem_work_backward_weight: "Numbers" = (),
-                 unshard_times: "Numbers" = (), reduce_grad_times: "Numbers" = (), unshard_bytes: "Numbers" = (),
-                 reduce_grad_bytes: "Numbers" = (), sharding_bandwidth: "Numbers" = (), sharding_slowdown: "Numbers" = (),
-                 recompute_times: "Numbers" = (), mem_recompute: "Numbers" = (), offload_times: "Numbers" = (), reload_times: "Numbers" = (),
-                 offload_bytes: "Numbers" = (), host_bandwidth: "Numbers" = (), host_latency: "Numbers" = (), mem_offload: "Numbers" = (),
-                 host_link: "Numbers" = (), microbatch_scale: "Numbers" = (), microbatch_memory_scale: "Numbers" = (),
-                 slice_scale: "Numbers" = (), microbatch_request: "Numbers" = (), op_overhead: "Numbers" = (), copy_slowdown: "Numbers" = (), send_overhead: "Numbers" = (),
-                 mem_recomputed_backward_input: "Numbers" = (), mem_recomputed_backward: "Numbers" = (),
+                 forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
+                 backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
+                 p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
+                 mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
+                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (),
+                 mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
+                 mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
+                 mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
+                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
+                 unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+                 recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+                 offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+                 host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+                 slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                 mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
-                 device_speeds: "Numbers" = (), device_scale: "Numbers" = (), layer_types: "Numbers" = (), stage_scale: "Numbers" = (),
-                 device_overhead: "Numbers" = (), stage_inputs: Optional[Sequence[Sequence[int]]] = None,
+                 device_speeds: Numbers = (), device_scale: Numbers = (), layer_types: Numbers = (), stage_scale: Numbers = (),
+                 device_overhead: Numbers = (), stage_inputs: Optional[Sequence[Sequence[int]]] = None,
                  stage_passes: Optional[Sequence[str]] = None,
                  stage_microbatches: Optional[Sequence[Optional[Sequence[int]]]] = None, units: Units = PLAIN) -> None:
         given = quantities_in(locals())

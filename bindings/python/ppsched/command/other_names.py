@@ -29,7 +29,7 @@ _SAME: Dict[str, Tuple[str, ...]] = {
     "runtime": ("--launch",), "global-batch": _GLOBAL_BATCH, "global-batch-size": _GLOBAL_BATCH, "device": ("--devices",), "mem-limits": _LIMIT,
     "m": ("--model", "--microbatches"), "d": ("--devices", "--pp"), "p": _PIPELINE, "chunks": _CHUNKS, "tp": (), "top": (), "deepspeed": ("--runtime deepspeed", "--launch deepspeed"),
     "forward": ("--forward-times",), "backward": ("--backward-times",), "bandwidth": _BANDWIDTH, "link-bandwidth": _BANDWIDTH, "network-bandwidth": _BANDWIDTH,
-    "latency": ("--p2p-time",), "save": _OUTPUT, "outfile": _OUTPUT, "export": _OUTPUT,
+    "latency": ("--p2p-time",), "microbatch-order": ("--order-microbatches",), "order": ("--order-microbatches",), "save": _OUTPUT, "outfile": _OUTPUT, "export": _OUTPUT,
     "dp": ("--replica-speeds",), "data-parallel-size": ("--dp", "--replica-speeds"), "speeds": ("--replica-speeds", "--device-speeds"),
     "pipeline-model-parallel-size": _PIPELINE, "pipeline-parallel-size": _PIPELINE, "pipeline-parallel-degree": _PIPELINE,
     "pipeline-parallel": _PIPELINE, "pipeline": _PIPELINE,
